@@ -1,0 +1,73 @@
+# Everything a developer runs. Each target makes the environment it needs first (`.venv`, once).
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+READY := $(VENV)/.installed
+
+# Where the shared facts live that `make conformance` and `make bench` read.
+export DRAGOMAN_SHARED ?= ../shared
+
+# pip is a means here: no questions, no advice.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+##@ Use it
+demo: $(READY) ## show the main job at work (DEMO=quick: offline, a few seconds)
+	@$(PYTHON) examples/demo.py
+
+##@ Change it
+test: $(READY) ## run the tests (PYTEST="tests/tools -k name" to choose)
+	@$(PYTHON) -m pytest -n auto --maxprocesses 4 $(PYTEST)
+
+check: $(READY) ## format, lint, types, import contracts and tests (TESTS=no: without the tests)
+	@echo "== format" && $(PYTHON) -m ruff format --check --quiet .
+	@echo "== lint" && $(PYTHON) -m ruff check --quiet .
+	@echo "== types" && $(PYTHON) -m mypy
+	@echo "== import contracts" && $(VENV)/bin/lint-imports --no-logo
+ifneq ($(TESTS),no)
+	@echo "== tests" && $(MAKE) test
+endif
+
+format: $(READY) ## format the code and mend what the linter can
+	@$(PYTHON) -m ruff check --quiet --fix-only .
+	@$(PYTHON) -m ruff format --quiet .
+
+##@ Hold it against the world
+conformance: $(READY) ## check against the shared facts, real programs and a clean machine
+	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
+	@command -v chromium >/dev/null || .ci/install-packages chromium
+	@$(PYTHON) -m pytest tests/conformance
+
+bench: $(READY) ## measure against peers and floors (BENCH="define" to choose, REPS=5)
+	@$(PYTHON) -m bench $(BENCH)
+
+##@ Keep house
+lock: $(READY) ## pin what pyproject.toml asks for (UPGRADE=yes: newest versions)
+	@$(PYTHON) -m uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
+		--all-extras --group dev --generate-hashes --custom-compile-command "make lock" \
+		$(if $(filter yes,$(UPGRADE)),--upgrade) --output-file requirements.lock
+
+clean: ## remove everything these targets made
+	@rm -rf $(VENV) .lab build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests bench examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Two steps, so that a change of pyproject.toml alone does not build the whole environment again.
+$(VENV)/.locked: requirements.lock
+	@.ci/make-venv $(VENV) requirements.lock
+	@touch $@
+
+$(READY): pyproject.toml $(VENV)/.locked
+	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: demo test check format conformance bench lock clean help

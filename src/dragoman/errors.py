@@ -1,0 +1,116 @@
+"""Every error dragoman raises, sorted by who must act.
+
+DragomanError
+├─ DefinitionError     the developer: at import or load, all problems at once
+├─ Unspeakable         the caller: this dialect cannot say this operation
+├─ EngineError         the operator: provider or network
+├─ LimitReached        the caller: iterations, depth, fan-out, budget, time
+├─ LogError            the operator: a log cannot be opened or recognised
+├─ ConfigError         the user: a settings file or value is wrong
+├─ MissingExtra        the user: an optional part is not installed
+└─ ToolError           a tool's own code: raise it to fail with a stated kind
+
+What the *model* must act on is never raised past a tool: it is the value
+`dragoman.model.Failure`. One bad log line is the event `Unreadable`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class DragomanError(Exception):
+    """The root: catching it catches everything this library raises on purpose."""
+
+
+class DefinitionError(DragomanError):
+    """A definition (tool, spelling, agent file, plugin) is wrong.
+
+    Raised once with every problem found, so nobody mends a file one error at a time.
+    `where` is "file:line" when it is known.
+    """
+
+    def __init__(self, subject: str, problems: Iterable[str], where: str | None = None) -> None:
+        self.subject = subject
+        self.problems = tuple(problems)
+        self.where = where
+        head = f"{subject} is not well defined" + (f" ({where})" if where else "")
+        super().__init__("\n".join([f"{head}:", *(f"  - {problem}" for problem in self.problems)]))
+
+
+class Unspeakable(DragomanError):
+    """A dialect has no words for an operation; the reason is the dialect's own."""
+
+    def __init__(self, dialect: str, operation: str, reason: str) -> None:
+        self.dialect, self.operation, self.reason = dialect, operation, reason
+        super().__init__(f"{dialect} cannot say {operation}: {reason}")
+
+
+class EngineError(DragomanError):
+    """A provider or the network failed. Never carries a key or a request body."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str | None = None,
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        self.message = message
+        self.provider, self.status, self.code = provider, status, code
+        self.request_id, self.retryable, self.retry_after = request_id, retryable, retry_after
+        facts = [str(fact) for fact in (provider, status, code, request_id) if fact is not None]
+        super().__init__(f"{message} [{', '.join(facts)}]" if facts else message)
+
+
+class LimitReached(DragomanError):
+    """A stated limit stopped the run; `limit` names it, `value` is what it was set to."""
+
+    def __init__(self, limit: str, value: float, advice: str = "") -> None:
+        self.limit, self.value = limit, value
+        super().__init__(f"the limit on {limit} ({value:g}) was reached" + (f"; {advice}" if advice else ""))
+
+
+class LogError(DragomanError):
+    """A log file cannot be opened, or no format recognises it."""
+
+
+class ConfigError(DragomanError):
+    """A settings file or value is wrong; the message says which, where and what to do."""
+
+
+class MissingExtra(DragomanError):
+    """An optional part of dragoman was used and is not installed."""
+
+    def __init__(self, extra: str, purpose: str, missing: str) -> None:
+        self.extra, self.missing = extra, missing
+        super().__init__(f"{purpose} needs the extra '{extra}' ({missing} is not installed): pip install 'dragoman[{extra}]'")
+
+
+class ToolError(DragomanError):
+    """Raised inside a tool to fail with a stated `kind` and `details`.
+
+    Any other exception becomes kind "failed"; the executor turns both into a
+    `Failure` value in one place. `kind` is one of `dragoman.model.FailureKind`.
+    """
+
+    def __init__(self, message: str, *, kind: str = "failed", details: Mapping[str, Any] | None = None) -> None:
+        self.message, self.kind, self.details = message, kind, dict(details or {})
+        super().__init__(message)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """' Did you mean "x"?' for the closest known name, or nothing: every unknown-name message ends with it."""
+    from difflib import get_close_matches  # only when something already went wrong
+
+    names = list(known)
+    lowered = {known_name.lower(): known_name for known_name in names}
+    close = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return f' Did you mean "{lowered[close[0]]}"?' if close else ""

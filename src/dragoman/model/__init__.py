@@ -1,0 +1,34 @@
+"""What things are: plain data that every other room speaks in, and that imports nothing of ours.
+
+`operations` is what calls mean, `outcomes` what they gave, `calls` the two beside their native
+form, `conversation` what was said, `request` what is asked of a model, `events` what happened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .calls import *
+    from .conversation import *
+    from .events import *
+    from .operations import *
+    from .outcomes import *
+    from .request import *
+
+# In the order they stand on each other: asking for an operation does not load the events.
+_MODULES = ("operations", "outcomes", "calls", "conversation", "request", "events")
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if not name.startswith("_"):
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
+        for module_name in _MODULES:
+            value = vars(import_module(f".{module_name}", __name__)).get(name)
+            if value is not None:
+                globals()[name] = value
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

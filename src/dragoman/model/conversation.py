@@ -1,0 +1,286 @@
+"""What was said: messages, their parts, and the reply of a model.
+
+Rule: what a provider needs back (signatures, encrypted reasoning, items we do not know)
+travels in `metadata` or an `OpaquePart`, untouched, under the name of the API it came from.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Literal
+
+from .base import Tagged, Value
+from .calls import NativeCall, NativeResult
+from .outcomes import Media
+
+Metadata = dict[str, dict[str, Any]]
+"""API name → what that API said beside the typed fields."""
+
+
+class Span(Value, frozen=True):
+    """Characters `start` up to, not including, `end` of the text a citation belongs to."""
+
+    start: int
+    end: int
+
+
+class Citation(Value, frozen=True):
+    """A source of something said.
+
+    `span` is where in our own text it is cited; `quote` is the text cited, and `location` where in
+    the source it stands (page, block, character range) in the provider's own terms.
+    """
+
+    url: str | None = None
+    title: str | None = None
+    document: str | None = None
+    quote: str | None = None
+    span: Span | None = None
+    location: dict[str, Any] | None = None
+    metadata: Metadata = {}
+
+
+class Part(Tagged, frozen=True):
+    """The root of all parts of a message."""
+
+
+class TextPart(Part, frozen=True):
+    """Text; the spans of its citations count within this text."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+    metadata: Metadata = {}
+
+
+class ThinkingPart(Part, frozen=True):
+    """What a model thought. `signature` proves it to the provider; `encrypted` is thought we cannot read."""
+
+    text: str = ""
+    signature: str | None = None
+    encrypted: str | None = None
+    id: str | None = None
+    metadata: Metadata = {}
+
+
+class MediaPart(Part, frozen=True):
+    """An image, a sound or a file."""
+
+    media: Media
+    metadata: Metadata = {}
+
+
+class CallPart(Part, frozen=True):
+    """A tool call; `signature` is a thought signature that must go back with it."""
+
+    call: NativeCall
+    signature: str | None = None
+    metadata: Metadata = {}
+
+
+class ResultPart(Part, frozen=True):
+    """The result of a tool call."""
+
+    result: NativeResult
+    metadata: Metadata = {}
+
+
+class RefusalPart(Part, frozen=True):
+    """The model's words when it would not do what was asked."""
+
+    text: str
+    metadata: Metadata = {}
+
+
+class OpaquePart(Part, frozen=True):
+    """A block of an API we do not know: kept whole and sent back as it came."""
+
+    api: str
+    item: dict[str, Any]
+
+
+AnyPart = TextPart | ThinkingPart | MediaPart | CallPart | ResultPart | RefusalPart | OpaquePart
+
+
+class Usage(Value, frozen=True):
+    """Tokens of one exchange. `None` is "not said", which is not 0.
+
+    `input_tokens` are those neither read from nor written to a cache; `output_tokens` include
+    `reasoning_tokens`. So nothing is counted twice: the four add up (`total`).
+    `tool_tokens` are input a provider's own tools used; `requests` counts those tools' uses.
+    """
+
+    input_tokens: int | None = None
+    cached_read_tokens: int | None = None
+    cached_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    tool_tokens: int | None = None
+    requests: dict[str, int] = {}
+    metadata: Metadata = {}
+
+    @property
+    def total(self) -> int | None:
+        """All tokens that were said, or `None` when none was."""
+        counts = (self.input_tokens, self.cached_read_tokens, self.cached_write_tokens, self.output_tokens, self.tool_tokens)
+        said = [count for count in counts if count is not None]
+        return sum(said) if said else None
+
+    def __add__(self, other: Usage) -> Usage:
+        """The counts of both. `metadata` describes one exchange and does not add up: it stays with the exchange."""
+        return Usage(
+            input_tokens=_sum(self.input_tokens, other.input_tokens),
+            cached_read_tokens=_sum(self.cached_read_tokens, other.cached_read_tokens),
+            cached_write_tokens=_sum(self.cached_write_tokens, other.cached_write_tokens),
+            output_tokens=_sum(self.output_tokens, other.output_tokens),
+            reasoning_tokens=_sum(self.reasoning_tokens, other.reasoning_tokens),
+            tool_tokens=_sum(self.tool_tokens, other.tool_tokens),
+            requests={
+                tool: self.requests.get(tool, 0) + other.requests.get(tool, 0)
+                for tool in sorted({*self.requests, *other.requests})
+            },
+        )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else one + other
+
+
+class FinishReason(enum.StrEnum):
+    """Why a model stopped."""
+
+    STOP = "stop"
+    STOP_SEQUENCE = "stop_sequence"
+    LENGTH = "length"
+    CALLS = "calls"
+    PAUSED = "paused"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    MALFORMED_CALL = "malformed_call"
+    CONTEXT_EXCEEDED = "context_exceeded"
+    COMPACTED = "compacted"
+    INTERRUPTED = "interrupted"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+class Provenance(Value, frozen=True):
+    """Where a turn came from: opaque state may go back only to the API and model that made it."""
+
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    dialect: str | None = None
+
+
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+
+
+class Message(Tagged, frozen=True):
+    """Something said by one side."""
+
+    role: Role
+    parts: tuple[AnyPart, ...]
+    provenance: Provenance | None = None
+    metadata: Metadata = {}
+
+    @property
+    def text(self) -> str:
+        """All text of the message."""
+        return _text(self.parts)
+
+
+class Reply(Tagged, frozen=True):
+    """What a model answered: the typed parts, and the views on them that callers want."""
+
+    parts: tuple[AnyPart, ...]
+    finish: FinishReason = FinishReason.UNKNOWN
+    finish_raw: str | None = None
+    usage: Usage = Usage()
+    id: str | None = None
+    request_id: str | None = None
+    provenance: Provenance = Provenance()
+    metadata: Metadata = {}
+
+    @property
+    def role(self) -> Role:
+        """A reply stands in a conversation as the assistant's message."""
+        return "assistant"
+
+    @property
+    def text(self) -> str:
+        """All text of the reply."""
+        return _text(self.parts)
+
+    @property
+    def thinking(self) -> str:
+        """All thinking we can read."""
+        return "".join(part.text for part in self.parts if isinstance(part, ThinkingPart))
+
+    @property
+    def calls(self) -> tuple[NativeCall, ...]:
+        """Every call, ours to run and the provider's own (`executed_by` tells)."""
+        return tuple(part.call for part in self.parts if isinstance(part, CallPart))
+
+    @property
+    def results(self) -> tuple[NativeResult, ...]:
+        """Results of calls the provider ran itself."""
+        return tuple(part.result for part in self.parts if isinstance(part, ResultPart))
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """All citations, their spans counted within `text`."""
+        found: list[Citation] = []
+        offset = 0
+        for part in self.parts:
+            if isinstance(part, TextPart):
+                found.extend(_shifted(citation, offset) for citation in part.citations)
+                offset += len(part.text)
+        return tuple(found)
+
+
+ConversationItem = Message | Reply
+Conversation = tuple[ConversationItem, ...]
+
+
+def _text(parts: tuple[AnyPart, ...]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def _shifted(citation: Citation, offset: int) -> Citation:
+    if citation.span is None or offset == 0:
+        return citation
+    from msgspec.structs import replace
+
+    return replace(citation, span=Span(citation.span.start + offset, citation.span.end + offset))
+
+
+def system(text: str) -> Message:
+    """Instructions for the model."""
+    return Message("system", (TextPart(text),))
+
+
+def user(*content: str | Media | AnyPart) -> Message:
+    """What the user says: text, media or ready parts."""
+    return Message("user", tuple(_part(piece) for piece in content))
+
+
+def assistant(*content: str | Media | AnyPart) -> Message:
+    """What a model said, written by hand."""
+    return Message("assistant", tuple(_part(piece) for piece in content))
+
+
+def calls_message(*calls: NativeCall) -> Message:
+    """An assistant's message that makes these calls."""
+    return Message("assistant", tuple(CallPart(call) for call in calls))
+
+
+def results_message(*results: NativeResult) -> Message:
+    """The results of calls, in the order given."""
+    return Message("tool", tuple(ResultPart(result) for result in results))
+
+
+def _part(content: str | Media | AnyPart) -> AnyPart:
+    if isinstance(content, str):
+        return TextPart(content)
+    return MediaPart(content) if isinstance(content, Media) else content
+

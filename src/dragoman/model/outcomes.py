@@ -1,0 +1,357 @@
+"""What running an operation gave: typed, complete enough to be told in any vocabulary's own words.
+
+Rules: a failure is a value the model reads, not an exception. A command that ran and
+exited with 3 is a `CommandOutcome`, not a `Failure`. What was cut says so and how much.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, Literal
+
+from .base import Tagged, Value
+from .operations import PlanItem
+
+
+class Outcome(Tagged, frozen=True):
+    """The root of all outcomes."""
+
+
+class Problem(Value, frozen=True):
+    """One thing wrong with the arguments of a call: where (`filters[2].op`) and what."""
+
+    path: str
+    message: str
+
+
+FailureKind = Literal["unknown_tool", "invalid_arguments", "denied", "failed", "timed_out", "cancelled"]
+
+
+class Failure(Outcome, frozen=True):
+    """The operation was not done. `message` is written for the model; `details` for programs."""
+
+    kind: FailureKind
+    message: str
+    details: dict[str, Any] = {}
+
+
+class UnknownOutcome(Outcome, frozen=True):
+    """Nobody knows whether the operation was done: the process ended, or the log stops here."""
+
+    reason: str
+
+
+class TextOutcome(Outcome, frozen=True):
+    """A text, and nothing more is known about it."""
+
+    text: str
+
+
+class JsonOutcome(Outcome, frozen=True):
+    """A JSON value a function returned."""
+
+    value: Any
+
+
+class Media(Value, frozen=True):
+    """An image or another file: its bytes in base64, or where they are."""
+
+    media_type: str
+    data: str | None = None
+    url: str | None = None
+    path: str | None = None
+    file_id: str | None = None
+    name: str | None = None
+    width: int | None = None
+    height: int | None = None
+    size: int | None = None
+
+
+class ContentOutcome(Outcome, frozen=True):
+    """Texts, images and other media in the order they came; `structured` is the same as data, where given."""
+
+    content: tuple[str | Media, ...]
+    structured: Any = None
+
+
+class FileOutcome(Outcome, frozen=True):
+    """Lines of a file. `text` starts at line `first_line`; `total_lines` is `None` where it was not counted.
+
+    `truncated` says that `text` ends before what was asked for; `resolved` is the file that was
+    read instead when the path given was only nearly right.
+    """
+
+    path: str
+    text: str
+    first_line: int = 1
+    total_lines: int | None = None
+    total_bytes: int | None = None
+    truncated: bool = False
+    encoding: str | None = None
+    resolved: str | None = None
+
+
+class FilesOutcome(Outcome, frozen=True):
+    """Several files read at once; `skipped` are those passed over, with the reason."""
+
+    files: tuple[FileOutcome, ...]
+    skipped: dict[str, str] = {}
+    truncated: bool = False
+
+
+class Cell(Value, frozen=True):
+    """One cell of a notebook; `outputs` are its results as text or media."""
+
+    source: str
+    cell_type: str
+    id: str | None = None
+    language: str | None = None
+    outputs: tuple[str | Media, ...] = ()
+
+
+class NotebookOutcome(Outcome, frozen=True):
+    """Cells of a notebook."""
+
+    path: str
+    cells: tuple[Cell, ...]
+
+
+class ImageOutcome(Outcome, frozen=True):
+    """A picture."""
+
+    image: Media
+
+
+class Entry(Value, frozen=True):
+    """One thing in a folder; `path` is relative to the folder listed."""
+
+    path: str
+    kind: Literal["file", "directory", "link", "other"] = "file"
+    size: int | None = None
+    modified: datetime.datetime | None = None
+
+
+class DirectoryOutcome(Outcome, frozen=True):
+    """What a folder holds; `ignored` counts what was left out by ignore rules."""
+
+    path: str
+    entries: tuple[Entry, ...]
+    truncated: bool = False
+    ignored: int | None = None
+
+
+class PathsOutcome(Outcome, frozen=True):
+    """Files that were found. `total` is how many there are in all, where that is known."""
+
+    paths: tuple[str, ...]
+    total: int | None = None
+    truncated: bool = False
+
+
+class Match(Value, frozen=True):
+    """One match: a line (or lines) and what stands around it; for counts, `count`; for files, the path alone."""
+
+    path: str
+    line: int | None = None
+    text: str | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    column: int | None = None
+    last_line: int | None = None
+    count: int | None = None
+    captures: dict[str, str] = {}
+
+
+class MatchesOutcome(Outcome, frozen=True):
+    """What a search found. `total` counts all matches, also those cut by a limit, where that is known."""
+
+    matches: tuple[Match, ...]
+    mode: Literal["content", "files", "count"] = "content"
+    total: int | None = None
+    files: int | None = None
+    truncated: bool = False
+
+
+class Change(Value, frozen=True):
+    """What happened to one file. `diff` is unified, with three lines of context."""
+
+    path: str
+    kind: Literal["created", "modified", "deleted", "moved", "unchanged"]
+    moved_to: str | None = None
+    diff: str | None = None
+    added: int | None = None
+    removed: int | None = None
+    replacements: int | None = None
+
+
+class ChangesOutcome(Outcome, frozen=True):
+    """Files that were changed; with `preview` they would have been."""
+
+    changes: tuple[Change, ...]
+    preview: bool = False
+
+
+class CommandOutcome(Outcome, frozen=True):
+    """What a command did.
+
+    `output` is both streams in one, where they were not kept apart (then `stdout` and `stderr` are
+    `None`). No `exit_code`: still running, ended by `signal`, or not known. `truncated` counts the
+    characters cut out of the middle.
+    """
+
+    exit_code: int | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    output: str | None = None
+    signal: int | None = None
+    running: bool = False
+    timed_out: bool = False
+    job: str | None = None
+    truncated: int = 0
+    duration_ms: int | None = None
+    output_path: str | None = None
+    sandbox: str | None = None
+
+
+class Job(Value, frozen=True):
+    """A background command and how it stands."""
+
+    job: str
+    command: str | None = None
+    running: bool | None = None
+    exit_code: int | None = None
+
+
+class JobsOutcome(Outcome, frozen=True):
+    """The background commands."""
+
+    jobs: tuple[Job, ...]
+
+
+class Page(Value, frozen=True):
+    """A page or a search hit. A `snippet` is text the page really has; `age` is the search engine's word for how old it is."""
+
+    url: str
+    title: str | None = None
+    text: str | None = None
+    snippet: str | None = None
+    status: int | None = None
+    media_type: str | None = None
+    final_url: str | None = None
+    age: str | None = None
+    total_chars: int | None = None
+    truncated: bool = False
+
+
+class PagesOutcome(Outcome, frozen=True):
+    """Pages fetched or found; `answer` is what a model made of them, where one was asked to."""
+
+    pages: tuple[Page, ...]
+    answer: str | None = None
+    query: str | None = None
+
+
+class PlanOutcome(Outcome, frozen=True):
+    """The plan as it stands."""
+
+    items: tuple[PlanItem, ...]
+    explanation: str | None = None
+
+
+AgentStatus = Literal["running", "completed", "failed", "cancelled", "interrupted", "limited", "unknown"]
+
+
+class AgentReport(Value, frozen=True):
+    """One agent and what it had to say."""
+
+    id: str | None = None
+    status: AgentStatus = "unknown"
+    text: str | None = None
+    name: str | None = None
+    agent: str | None = None
+    description: str | None = None
+
+
+class AgentsOutcome(Outcome, frozen=True):
+    """What became of other agents; `timed_out` says that waiting ended before they did."""
+
+    agents: tuple[AgentReport, ...]
+    timed_out: bool = False
+
+
+class Answer(Value, frozen=True):
+    """What the user chose or wrote in answer to a question."""
+
+    question: str
+    choices: tuple[str, ...] = ()
+    text: str | None = None
+
+
+class AnswersOutcome(Outcome, frozen=True):
+    """The user's answers."""
+
+    answers: tuple[Answer, ...]
+
+
+class Resource(Value, frozen=True):
+    """A resource a server offers or gave."""
+
+    uri: str
+    name: str | None = None
+    description: str | None = None
+    media_type: str | None = None
+    server: str | None = None
+    text: str | None = None
+    data: str | None = None
+
+
+class ResourcesOutcome(Outcome, frozen=True):
+    """Resources listed or read."""
+
+    resources: tuple[Resource, ...]
+    cursor: str | None = None
+
+
+class ToolsOutcome(Outcome, frozen=True):
+    """Tools that were found and may now be called."""
+
+    names: tuple[str, ...]
+    definitions: tuple[dict[str, Any], ...] = ()
+
+
+class DoneOutcome(Outcome, frozen=True):
+    """It was done, and there is nothing to say beyond that."""
+
+    note: str | None = None
+
+
+AnyOutcome = (
+    Failure
+    | UnknownOutcome
+    | TextOutcome
+    | JsonOutcome
+    | ContentOutcome
+    | FileOutcome
+    | FilesOutcome
+    | NotebookOutcome
+    | ImageOutcome
+    | DirectoryOutcome
+    | PathsOutcome
+    | MatchesOutcome
+    | ChangesOutcome
+    | CommandOutcome
+    | JobsOutcome
+    | PagesOutcome
+    | PlanOutcome
+    | AgentsOutcome
+    | AnswersOutcome
+    | ResourcesOutcome
+    | ToolsOutcome
+    | DoneOutcome
+)
+
+OUTCOMES: dict[str, type[Outcome]] = {
+    outcome.__struct_config__.tag: outcome
+    for outcome in AnyOutcome.__args__
+}
+"""Every outcome by its tag."""
