@@ -16,6 +16,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
 
+# uv, like pip, trusts whom this system trusts.
+export UV_SYSTEM_CERTS := true
+
 ##@ Use it
 demo: $(READY) ## show the main job at work (DEMO=quick: offline, a few seconds)
 	@$(PYTHON) examples/demo.py
@@ -28,7 +31,7 @@ check: $(READY) ## format, lint, types, import contracts and tests (TESTS=no: wi
 	@echo "== format" && $(PYTHON) -m ruff format --check --quiet .
 	@echo "== lint" && $(PYTHON) -m ruff check --quiet .
 	@echo "== types" && $(PYTHON) -m mypy
-	@echo "== import contracts" && $(VENV)/bin/lint-imports --no-logo
+	@echo "== import contracts" && $(VENV)/bin/lint-imports --no-logo --no-cache
 ifneq ($(TESTS),no)
 	@echo "== tests" && $(MAKE) test
 endif
@@ -43,7 +46,7 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 	@command -v chromium >/dev/null || .ci/install-packages chromium
 	@$(PYTHON) -m pytest tests/conformance
 
-bench: $(READY) ## measure against peers and floors (BENCH="define" to choose, REPS=5)
+bench: $(READY) ## measure against peers and floors (BENCH="define" to choose)
 	@$(PYTHON) -m bench $(BENCH)
 
 ##@ Keep house
