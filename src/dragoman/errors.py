@@ -91,7 +91,8 @@ class MissingExtra(DragomanError):
 
     def __init__(self, extra: str, purpose: str, missing: str) -> None:
         self.extra, self.missing = extra, missing
-        super().__init__(f"{purpose} needs the extra '{extra}' ({missing} is not installed): pip install 'dragoman[{extra}]'")
+        install = f"pip install 'dragoman[{extra}]'"
+        super().__init__(f"{purpose} needs the extra '{extra}' ({missing} is not installed): {install}")
 
 
 class ToolError(DragomanError):

@@ -6,11 +6,17 @@ Rule: the native side is never altered. What a call was turned into stands besid
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .base import Value
-from .operations import AnyOperation
-from .outcomes import AnyOutcome, Failure, Media
+from .outcomes import Failure, Media
+
+if TYPE_CHECKING:  # to a type checker any operation will do; a reader of JSON has to know them all
+    from .operations import Operation as AnyOperation
+    from .outcomes import Outcome as AnyOutcome
+else:
+    from .operations import AnyOperation
+    from .outcomes import AnyOutcome
 
 
 class ExecutedBy(enum.StrEnum):

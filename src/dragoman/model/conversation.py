@@ -121,7 +121,13 @@ class Usage(Value, frozen=True):
     @property
     def total(self) -> int | None:
         """All tokens that were said, or `None` when none was."""
-        counts = (self.input_tokens, self.cached_read_tokens, self.cached_write_tokens, self.output_tokens, self.tool_tokens)
+        counts = (
+            self.input_tokens,
+            self.cached_read_tokens,
+            self.cached_write_tokens,
+            self.output_tokens,
+            self.tool_tokens,
+        )
         said = [count for count in counts if count is not None]
         return sum(said) if said else None
 
@@ -283,4 +289,3 @@ def _part(content: str | Media | AnyPart) -> AnyPart:
     if isinstance(content, str):
         return TextPart(content)
     return MediaPart(content) if isinstance(content, Media) else content
-

@@ -86,7 +86,7 @@ class Delegating(Operation, frozen=True):
 
 
 class ReadFile(Reading, frozen=True):
-    """Read a file, or the lines from `first_line` to `last_line` (from 1, inclusive); `pages` picks pages of a document."""
+    """Read a file, or its lines from `first_line` to `last_line` (from 1, inclusive); `pages` of a document."""
 
     path: str
     first_line: int | None = None
@@ -699,7 +699,6 @@ AnyOperation = (
 )
 
 OPERATIONS: dict[str, type[Operation]] = {
-    operation.__struct_config__.tag: operation
-    for operation in AnyOperation.__args__
+    operation.__struct_config__.tag: operation for operation in AnyOperation.__args__
 }
 """Every operation by its tag: `read_file`, `run_command`, …"""

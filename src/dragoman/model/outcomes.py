@@ -122,7 +122,7 @@ class ImageOutcome(Outcome, frozen=True):
     image: Media
 
 
-class Entry(Value, frozen=True):
+class Entry(Value, frozen=True, gc=False):
     """One thing in a folder; `path` is relative to the folder listed."""
 
     path: str
@@ -148,7 +148,7 @@ class PathsOutcome(Outcome, frozen=True):
     truncated: bool = False
 
 
-class Match(Value, frozen=True):
+class Match(Value, frozen=True, gc=False):
     """One match: a line (or lines) and what stands around it; for counts, `count`; for files, the path alone."""
 
     path: str
@@ -163,13 +163,17 @@ class Match(Value, frozen=True):
 
 
 class MatchesOutcome(Outcome, frozen=True):
-    """What a search found. `total` counts all matches, also those cut by a limit, where that is known."""
+    """What a search found. `total` counts all matches, also those cut by a limit, where that is known.
+
+    `skipped` counts files that were passed over because they could not be read or understood.
+    """
 
     matches: tuple[Match, ...]
     mode: Literal["content", "files", "count"] = "content"
     total: int | None = None
     files: int | None = None
     truncated: bool = False
+    skipped: int = 0
 
 
 class Change(Value, frozen=True):
@@ -185,10 +189,11 @@ class Change(Value, frozen=True):
 
 
 class ChangesOutcome(Outcome, frozen=True):
-    """Files that were changed; with `preview` they would have been."""
+    """Files that were changed; with `preview` they would have been. `skipped` counts files that were passed over."""
 
     changes: tuple[Change, ...]
     preview: bool = False
+    skipped: int = 0
 
 
 class CommandOutcome(Outcome, frozen=True):
@@ -229,7 +234,7 @@ class JobsOutcome(Outcome, frozen=True):
 
 
 class Page(Value, frozen=True):
-    """A page or a search hit. A `snippet` is text the page really has; `age` is the search engine's word for how old it is."""
+    """A page or a search hit. A `snippet` is text the page really has; `age` is the search engine's word for it."""
 
     url: str
     title: str | None = None
@@ -350,8 +355,5 @@ AnyOutcome = (
     | DoneOutcome
 )
 
-OUTCOMES: dict[str, type[Outcome]] = {
-    outcome.__struct_config__.tag: outcome
-    for outcome in AnyOutcome.__args__
-}
+OUTCOMES: dict[str, type[Outcome]] = {outcome.__struct_config__.tag: outcome for outcome in AnyOutcome.__args__}
 """Every outcome by its tag."""

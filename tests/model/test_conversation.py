@@ -1,0 +1,97 @@
+"""What the views on replies, usage and messages give."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.model import (
+    CallPart,
+    Citation,
+    ExecutedBy,
+    Media,
+    MediaPart,
+    Message,
+    NativeCall,
+    NativeResult,
+    Reply,
+    ResultPart,
+    Span,
+    TextPart,
+    ThinkingPart,
+    ToolChoice,
+    Usage,
+    calls_message,
+    results_message,
+    user,
+)
+from dragoman.model.request import Thinking
+
+
+def test_a_reply_shows_its_text_thinking_calls_and_results() -> None:
+    ours = NativeCall("1", "Read", {"file_path": "a.py"})
+    theirs = NativeCall("2", "web_search", {"query": "q"}, executed_by=ExecutedBy.PROVIDER)
+    found = NativeResult("2", "found", executed_by=ExecutedBy.PROVIDER)
+    reply = Reply(
+        (ThinkingPart("hm"), TextPart("one "), CallPart(theirs), ResultPart(found), TextPart("two"), CallPart(ours))
+    )
+    assert reply.text == "one two"
+    assert reply.thinking == "hm"
+    assert reply.calls == (theirs, ours)
+    assert reply.results == (found,)
+    assert reply.role == "assistant"
+
+
+def test_citation_spans_of_a_reply_count_within_its_whole_text() -> None:
+    reply = Reply(
+        (
+            TextPart("12345"),
+            ThinkingPart("not text"),
+            TextPart("abc", (Citation(url="u", span=Span(0, 3)), Citation(url="v"))),
+        )
+    )
+    assert reply.citations == (Citation(url="u", span=Span(5, 8)), Citation(url="v"))
+    assert [reply.text[c.span.start : c.span.end] for c in reply.citations if c.span] == ["abc"]
+
+
+def test_usage_adds_up_and_not_said_stays_not_said() -> None:
+    total = Usage(input_tokens=3, output_tokens=5, reasoning_tokens=2, requests={"web": 1}) + Usage(
+        input_tokens=4, cached_read_tokens=7, requests={"web": 2, "code": 1}
+    )
+    assert total == Usage(
+        input_tokens=7,
+        cached_read_tokens=7,
+        output_tokens=5,
+        reasoning_tokens=2,
+        requests={"code": 1, "web": 3},
+    )
+    assert total.total == 19, "reasoning is part of the output and counts once"
+    assert Usage().total is None
+
+
+def test_messages_are_made_from_texts_media_calls_and_results() -> None:
+    image = Media("image/png", data="AA==")
+    assert user("look", image) == Message("user", (TextPart("look"), MediaPart(image)))
+    call, result = NativeCall("1", "f"), NativeResult("1", "ok")
+    assert calls_message(call) == Message("assistant", (CallPart(call),))
+    assert results_message(result) == Message("tool", (ResultPart(result),))
+
+
+@pytest.mark.parametrize(
+    "mode, names, required",
+    [
+        ("one", (), False),
+        ("one", ("a", "b"), False),
+        ("subset", (), False),
+        ("auto", ("a",), False),
+        ("auto", (), True),
+    ],
+)
+def test_a_tool_choice_that_contradicts_itself_is_refused(mode: str, names: tuple[str, ...], required: bool) -> None:
+    with pytest.raises(ValueError, match="choice"):
+        ToolChoice(mode, names, required)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("said", [{}, {"level": "low", "tokens": 5}, {"tokens": 0}])
+def test_thinking_is_a_level_or_a_number_of_tokens(said: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="thinking"):
+        Thinking(**said)  # type: ignore[arg-type]
