@@ -1,0 +1,28 @@
+"""Python types to JSON Schema, and JSON to Python types: the only place that knows how.
+
+Rules it guards: arguments that fit cost one validated decode and nothing else; arguments that
+do not are read leniently by seven named rules, each use of which is reported, or are refused with
+every problem at once and by no other exception than `ToolError`; what a schema states is what
+its reader holds to.
+"""
+
+from __future__ import annotations
+
+from .classes import ClassInfo, Field, class_info
+from .docstrings import Described, describe
+from .reader import Coerced, Reader, schema_of
+from .values import json_problems, to_json, to_text
+
+__all__ = [
+    "ClassInfo",
+    "Coerced",
+    "Described",
+    "Field",
+    "Reader",
+    "class_info",
+    "describe",
+    "json_problems",
+    "schema_of",
+    "to_json",
+    "to_text",
+]

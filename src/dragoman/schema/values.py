@@ -1,0 +1,209 @@
+"""Plain JSON values: whether a value is one, how one is shown and where it stands, and what a result is as one."""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+import sys
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# A path is () or (path of the parent, key): cheap to extend, written out only in a message.
+Path = tuple[Any, ...]
+Problems = list[tuple[str, str]]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def written(path: Path) -> str:
+    """`filters[2].op`; a key that is no identifier stands in brackets."""
+    parts: list[str] = []
+    while path:
+        path, key = path
+        if isinstance(key, str) and _IDENTIFIER.fullmatch(key):
+            parts.append(f".{key}")
+        else:
+            parts.append(f"[{shown(key)}]")
+    return "".join(reversed(parts)).removeprefix(".")
+
+
+def written_parts(parts: Iterable[Any]) -> str:
+    path: Path = ()
+    for part in parts:
+        path = (path, part)
+    return written(path)
+
+
+def shown(value: Any) -> str:
+    """A value as JSON, cut to what a message can bear."""
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality as JSON has it: 1 is 1.0, true is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    return bool(one == other)
+
+
+def among(value: Any, values: Iterable[Any]) -> bool:
+    return any(same(value, other) for other in values)
+
+
+# ── is it JSON? ──────────────────────────────────────────────────────────────
+
+
+def json_problems(value: Any) -> Problems:
+    """Every (path, message) that keeps a Python value from being plain JSON."""
+    problems: Problems = []
+    try:
+        _gather(value, (), problems)
+    except RecursionError:
+        return [("", "is nested too deeply")]
+    return problems
+
+
+def _gather(value: Any, path: Path, problems: Problems) -> None:
+    kind = type(value)
+    if kind is str:
+        if not value.isascii() and _has_lone_surrogate(value):
+            problems.append((written(path), "holds half a surrogate pair, which is no text"))
+    elif kind is int or kind is bool or value is None:
+        return
+    elif kind is float:
+        if not math.isfinite(value):
+            problems.append((written(path), f"is {value}, which JSON cannot say"))
+    elif kind is dict or isinstance(value, Mapping):
+        for key, item in value.items():
+            if type(key) is not str:
+                problems.append((written(path), f"has the key {shown(key)}, which is no text"))
+            else:
+                _gather(key, (path, key), problems)
+                _gather(item, (path, key), problems)
+    elif kind is list or kind is tuple:
+        for index, item in enumerate(value):
+            _gather(item, (path, index), problems)
+    else:
+        problems.append((written(path), f"is of the type `{kind.__name__}`, which is not JSON"))
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+# ── types of other libraries ─────────────────────────────────────────────────
+
+
+def is_pydantic(cls: Any) -> bool:
+    """Whether a class is a pydantic model. pydantic is never loaded to find out: a model's author has loaded it."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(cls, type) and issubclass(cls, pydantic.BaseModel)
+
+
+def is_path(cls: Any) -> bool:
+    pathlib = sys.modules.get("pathlib")
+    return pathlib is not None and isinstance(cls, type) and issubclass(cls, pathlib.PurePath)
+
+
+def read_custom(kind: Any, value: Any) -> Any:
+    """Read what msgspec leaves to others: pydantic's models, by their own strict rules, and paths."""
+    if kind is object:
+        return value
+    if is_pydantic(kind):
+        # Strict, and from JSON: its own silent coercions would go unreported, and a date is a text here.
+        return kind.model_validate_json(msgspec.json.encode(value), strict=True)
+    if is_path(kind) and isinstance(value, str):
+        return kind(value)
+    raise TypeError(f"Expected `{getattr(kind, '__name__', kind)}`, got `{type(value).__name__}`")
+
+
+def _say_custom(value: Any) -> Any:
+    if is_pydantic(type(value)):
+        return value.model_dump(mode="json")
+    if is_path(type(value)):
+        return str(value)
+    if isinstance(value, BaseException):
+        raise TypeError("an exception is raised, not returned")
+    if isinstance(value, Collection):
+        return list(value)
+    raise TypeError("it has no JSON form")
+
+
+# ── what a tool returned → JSON ──────────────────────────────────────────────
+
+
+def to_json(value: Any) -> Any:
+    """Whatever a tool returned, as plain JSON: the same value always gives the same JSON.
+
+    Sets are sorted; a number that JSON cannot say becomes its name ("NaN"), half a surrogate pair
+    a question mark. Raises `TypeError` naming the place of what cannot be said.
+    """
+    try:
+        return _plain(value, ())
+    except RecursionError as error:
+        raise TypeError("the result is nested too deeply, or holds itself") from error
+
+
+def to_text(value: Any) -> str:
+    """What a tool returned as text for a model: a text as it is, nothing as nothing, the rest as JSON."""
+    if value is None:
+        return ""
+    plain = to_json(value)
+    return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+
+
+def _plain(value: Any, path: Path) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, enum.Enum):
+        return _plain(value.value, path)
+    if isinstance(value, str):
+        broken = not value.isascii() and _has_lone_surrogate(value)
+        return value.encode(errors="replace").decode() if broken else str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+        return float(value) if math.isfinite(value) else names[str(float(value))]
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, (path, index)) for index, item in enumerate(value)]
+    if isinstance(value, (set, frozenset)):
+        items = [_plain(item, path) for item in value]
+        return sorted(items, key=lambda item: msgspec.json.encode(item, order="sorted"))
+    if isinstance(value, Mapping):
+        return {_plain_key(key, path): _plain(item, (path, key)) for key, item in value.items()}
+    try:
+        plain = msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=_say_custom)
+    except (TypeError, ValueError) as error:
+        place = written(path) or "the result"
+        raise TypeError(f"{place}: `{type(value).__name__}` cannot be said in JSON ({error})") from error
+    return _plain(plain, path)
+
+
+def _plain_key(key: Any, path: Path) -> str:
+    if type(key) is str:
+        return str(_plain(key, path))
+    try:
+        (text,) = msgspec.to_builtins({key: None}, str_keys=True)
+    except TypeError as error:
+        place = written(path) or "the result"
+        raise TypeError(f"{place}: `{type(key).__name__}` cannot be the key of a JSON object") from error
+    return str(text)
