@@ -1,0 +1,62 @@
+"""Settings in layers, the folders dragoman keeps its things in, and which project files are trusted.
+
+Layers, weakest first: defaults, the user's file, the project's file, the environment, flags; every value
+knows where it came from.
+
+Rule: a project's own files may not set URLs, keys, plugins or commands, nor loosen a policy, until the user
+trusts that folder. It holds by construction: a setting that does not say otherwise needs trust, and trust is
+bound to the contents of the files, so a changed file asks again.
+"""
+
+from __future__ import annotations
+
+from .configuration import Configuration, PluginFolder, Refusal, current, data_dir, load, shown, use
+from .layers import Found, Origin
+from .settings import (
+    Approval,
+    Logs,
+    Plugins,
+    Policy,
+    Price,
+    Provider,
+    Rule,
+    Search,
+    Secret,
+    Settings,
+    known_settings,
+    place_of,
+)
+from .trust import Project, Trust, digest, find_project, trust, trusted_folders, untrust, write_private
+
+__all__ = [
+    "Approval",
+    "Configuration",
+    "Found",
+    "Logs",
+    "Origin",
+    "PluginFolder",
+    "Plugins",
+    "Policy",
+    "Price",
+    "Project",
+    "Provider",
+    "Refusal",
+    "Rule",
+    "Search",
+    "Secret",
+    "Settings",
+    "Trust",
+    "current",
+    "data_dir",
+    "digest",
+    "find_project",
+    "known_settings",
+    "load",
+    "place_of",
+    "shown",
+    "trust",
+    "trusted_folders",
+    "untrust",
+    "use",
+    "write_private",
+]

@@ -1,0 +1,311 @@
+"""The settings that hold: every layer read, a project's own file held to its rules, and the result for this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.errors import ConfigError
+
+from .layers import (
+    PREFIX,
+    Found,
+    Layer,
+    Origin,
+    Reader,
+    built,
+    default_layer,
+    environment_layer,
+    file_layer,
+    flag_layer,
+    merged,
+    read_settings_file,
+)
+from .settings import STRICTEST_FIRST, Key, Rule, Secret, Settings
+from .trust import PROJECT_FOLDER, Project, Trust, digest, find_project, project_file, trust_of
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A setting of a project's file that does not hold, and why."""
+
+    key: str
+    origin: Origin
+    reason: str
+    trust_helps: bool = True
+
+
+class PluginFolder(msgspec.Struct, frozen=True):
+    """A place to look for plugin files.
+
+    `digests` binds the files to what the user trusted; `refused` says why nothing of it may be loaded.
+    """
+
+    path: Path
+    refused: str | None = None
+    digests: dict[str, str] | None = None
+    may_be_missing: bool = False
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that hold, where each came from, and what the user should know about them.
+
+    `values` has every one by its dotted key, with its origin; `refusals` are those of the project that do not hold.
+    """
+
+    settings: Settings
+    values: dict[str, Found]
+    warnings: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+    config_dir: Path
+    data_dir: Path
+    cache_dir: Path
+    project: Project | None
+
+    @property
+    def user_file(self) -> Path:
+        return self.config_dir / "config.toml"
+
+    @property
+    def plugin_folders(self) -> tuple[PluginFolder, ...]:
+        own = PluginFolder(self.config_dir / "plugins", may_be_missing=True)
+        named = tuple(PluginFolder(path) for path in self.settings.plugins.folders)
+        return (own, *named, *self._project_plugins())
+
+    def _project_plugins(self) -> tuple[PluginFolder, ...]:
+        if self.project is None or not self.project.plugins.is_dir():
+            return ()
+        if self.project.trust.state != "trusted":
+            return (PluginFolder(self.project.plugins, refused=_why_untrusted(self.project)),)
+        inside = f"{PROJECT_FOLDER}/plugins/"
+        digests = self.project.trust.digests.items()
+        bound = {name.removeprefix(inside): value for name, value in digests if name.startswith(inside)}
+        return (PluginFolder(self.project.plugins, digests=bound),)
+
+
+def load(
+    *,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+    project_at: Path | None = None,
+) -> Configuration:
+    """Reads every layer. The project is looked for from `project_at`, or from the current folder.
+
+    What is wrong is a ConfigError: all of one's own layers at once, then all of the project's file.
+    """
+    cwd = _current_folder() if cwd is None else cwd
+    own = _own_layers(cwd, os.environ if environ is None else environ, flags or {})
+    root = find_project(project_at or cwd)
+    written = project_file(root) if root else None
+    projected = [file_layer("project", *written, base=root)] if root and written else []
+    _raise_problems(projected)
+    project = _project(root, written, own.data_dir) if root else None
+    trusted = project is not None and project.trust.state == "trusted"
+    admitted, refusals = _admitted(projected[0].found if projected else {}, own.merged, trusted=trusted)
+    values = merged(own.below, admitted, own.above)
+    return Configuration(
+        settings=built(Settings, values),
+        values={".".join(path): found for path, found in values.items()},
+        warnings=(*own.warnings, *_project_warnings(project, refusals)),
+        refusals=tuple(refusals),
+        config_dir=own.config_dir,
+        data_dir=own.data_dir,
+        cache_dir=own.merged["cache_dir",].value,
+        project=project,
+    )
+
+
+def data_dir(*, flags: Mapping[str, object] | None = None) -> Path:
+    """The folder recordings and trust are kept in, without a look at any project's file."""
+    return _own_layers(_current_folder(), os.environ, flags or {}).data_dir
+
+
+class _OwnLayers(msgspec.Struct, frozen=True, kw_only=True):
+    """The user's own layers: those a project's file stands above (`below`) and those that stand above it."""
+
+    below: Layer
+    above: Layer
+    config_dir: Path
+    warnings: tuple[str, ...]
+
+    @property
+    def merged(self) -> Layer:
+        return merged(self.below, self.above)
+
+    @property
+    def data_dir(self) -> Path:
+        folder: Path = self.merged["data_dir",].value
+        return folder
+
+
+def _own_layers(cwd: Path, environ: Mapping[str, str], flags: Mapping[str, object]) -> _OwnLayers:
+    folder = _config_dir(environ, cwd)
+    file = folder / "config.toml"
+    content = read_settings_file(file)
+    user = [] if content is None else [file_layer("user", file, content, base=folder)]
+    environment, warnings = environment_layer(environ, cwd)
+    flagged = flag_layer(flags, cwd)
+    _raise_problems([*user, *environment, *flagged])
+    defaults = Settings(data_dir=_system_folder("user_data_path"), cache_dir=_system_folder("user_cache_path"))
+    return _OwnLayers(
+        below=merged(default_layer(defaults), *(reader.found for reader in user)),
+        above=merged(*(reader.found for reader in (*environment, *flagged))),
+        config_dir=folder,
+        warnings=(*warnings, *_exposed_secrets(user, file)),
+    )
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise ConfigError("the current folder no longer exists; change to one that does") from error
+
+
+def _config_dir(environ: Mapping[str, str], cwd: Path) -> Path:
+    chosen = environ.get(f"{PREFIX}CONFIG_DIR")
+    return Path(os.path.normpath(cwd / os.path.expanduser(chosen))) if chosen else _system_folder("user_config_path")
+
+
+def _system_folder(function: str) -> Path:
+    import platformdirs
+
+    find: Callable[..., Path] = getattr(platformdirs, function)
+    return find("dragoman", appauthor=False)
+
+
+def _raise_problems(readers: Sequence[Reader]) -> None:
+    problems = [problem for reader in readers for problem in reader.problems]
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def _project(root: Path, written: tuple[Path, bytes] | None, data_dir: Path) -> Project:
+    trust = trust_of(root, data_dir)
+    file = written[0] if written else None
+    if written and trust.state == "trusted":
+        # The settings were read before the digests were taken: what was read must be what is trusted.
+        name = written[0].relative_to(root).as_posix()
+        if trust.digests.get(name) != digest(written[1]):
+            trust = Trust("changed", trust.digests, (name,))
+    return Project(root, file, trust)
+
+
+def _admitted(project: Layer, own: Layer, *, trusted: bool) -> tuple[Layer, list[Refusal]]:
+    """What of a project's file holds. It is measured against all of the user's own layers, flags included."""
+    admitted: Layer = {}
+    refusals = []
+    for path, found in project.items():
+        reason = _refusal(path, found, own, trusted=trusted)
+        if reason is None:
+            admitted[path] = found
+        else:
+            refusals.append(Refusal(".".join(path), found.origin, reason, found.field.rule is not Rule.OWN))
+    return admitted, refusals
+
+
+def _refusal(path: Key, found: Found, own: Layer, *, trusted: bool) -> str | None:
+    rule = found.field.rule
+    if rule is Rule.OWN:
+        return "only your own settings may set it"
+    if trusted or rule is Rule.FREE:
+        return None
+    if rule is Rule.TRUSTED:
+        return "needs trust"
+    fallback = tuple((found.field.unset_means or "").split("."))
+    before = (own[path] if path in own else own[fallback]).value
+    if _no_looser(rule, before, found.value):
+        return None
+    return f"{found.value} is looser than {before}, so it needs trust"
+
+
+def _no_looser(rule: Rule, before: Any, after: Any) -> bool:
+    if rule is Rule.TIGHTEN:
+        return STRICTEST_FIRST.index(after) <= STRICTEST_FIRST.index(before)
+    return before is None or after <= before
+
+
+def _exposed_secrets(user: Sequence[Reader], path: Path) -> list[str]:
+    holds_secret = any(isinstance(found.value, Secret) for reader in user for found in reader.found.values())
+    if not holds_secret or os.name != "posix" or not path.stat().st_mode & 0o077:
+        return []
+    return [f"{path} holds a key and others can read it. Run: chmod 600 {_quoted(path)}"]
+
+
+def _project_warnings(project: Project | None, refusals: Sequence[Refusal]) -> list[str]:
+    if project is None:
+        return []
+    warnings = [f"{refusal.origin.source}: {_told(refusal)} is ignored: {refusal.reason}" for refusal in refusals]
+    plugins = project.trust.state != "trusted" and project.plugins.is_dir() and any(project.plugins.glob("*.py"))
+    if plugins:
+        warnings.append(f"{project.plugins}: these plugins are not loaded: they need trust")
+    if plugins or any(refusal.trust_helps for refusal in refusals):
+        warnings.append(_why_untrusted(project))
+    return warnings
+
+
+def _told(refusal: Refusal) -> str:
+    return refusal.key if refusal.origin.line is None else f"{refusal.key} (line {refusal.origin.line})"
+
+
+def _why_untrusted(project: Project) -> str:
+    changed = f" any more: changed since ({', '.join(project.trust.changed)})" if project.trust.changed else ""
+    return f"this project is not trusted{changed}. Read its files, then run: dragoman trust {_quoted(project.root)}"
+
+
+def _quoted(path: Path) -> str:
+    import shlex
+
+    return shlex.quote(str(path))
+
+
+MASK: Final = "********"
+_SECRET_WORDS: Final = ("key", "token", "secret", "password", "authorization", "credential", "cookie")
+
+
+def shown(key: str, value: Any) -> Any:
+    """A value as it may be shown: plain data, with everything secret masked."""
+    if isinstance(value, Secret):
+        return MASK
+    if isinstance(value, dict):
+        return {name: shown(f"{key}.{name}", inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [shown(key, inner) for inner in value]
+    # What is passed on to a provider untouched has no field to mark it by, so its name must tell.
+    if isinstance(value, str) and ".options." in key and any(word in key.lower() for word in _SECRET_WORDS):
+        return MASK
+    if isinstance(value, str) and "://" in value:
+        return _without_credentials(value)
+    return msgspec.to_builtins(value, enc_hook=os.fspath)
+
+
+def _without_credentials(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return MASK
+    host = f"{MASK}@{parts.netloc.rpartition('@')[2]}" if "@" in parts.netloc else parts.netloc
+    return parts._replace(netloc=host, query=MASK if parts.query else "").geturl()
+
+
+_current: Configuration | None = None
+
+
+def current() -> Configuration:
+    """The configuration of this process: what `use` was given, else read now and kept."""
+    global _current
+    if _current is None:
+        _current = load()
+    return _current
+
+
+def use(configuration: Configuration | None) -> None:
+    """Makes this the configuration of the process. `None` forgets it: it is read again when next asked for."""
+    global _current
+    _current = configuration

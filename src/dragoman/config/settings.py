@@ -1,0 +1,231 @@
+"""What can be set: every setting with its type, its default, and what a project's own file may do with it.
+
+Rule: a setting that does not say otherwise needs trust (`Rule.TRUSTED`), so a new one is safe before anybody thinks.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import typing
+from collections.abc import Iterator, Sequence
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+Approval = Literal["deny", "ask", "allow"]
+STRICTEST_FIRST: Final = ("deny", "ask", "allow")
+
+
+class Rule(enum.Enum):
+    """What a project's own file may do with a setting."""
+
+    FREE = "any project may set it"
+    TIGHTEN = "any project may move it toward deny; only a trusted one the other way"
+    LOWER = "any project may lower it; only a trusted one may raise it"
+    TRUSTED = "only a trusted project may set it"
+    OWN = "no project may set it"
+
+
+class Secret:
+    """Text that never shows itself: not in a repr, a message or JSON. `reveal()` is the one way to read it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret('********')"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+def setting(description: str, rule: Rule = Rule.TRUSTED, *, unset_means: str | None = None) -> msgspec.Meta:
+    """The mark on a setting. `unset_means` names the setting that speaks when this one is silent."""
+    return msgspec.Meta(description=description, extra={"rule": rule, "unset_means": unset_means})
+
+
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+AtLeastNone = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table of a settings file."""
+
+
+class Policy(Table, frozen=True):
+    """What the model may do, and for how long."""
+
+    approval: Annotated[Approval, setting("Whether a tool runs: allow, ask first, or deny.", Rule.TIGHTEN)] = "ask"
+    tools: Annotated[
+        dict[str, Approval],
+        setting("The same for one tool, by its name.", Rule.TIGHTEN, unset_means="policy.approval"),
+    ] = {}
+    max_iterations: Annotated[AtLeastOne, setting("Rounds of asking the model in one run.", Rule.LOWER)] = 20
+    timeout: Annotated[Positive, setting("Seconds one tool call may take.", Rule.LOWER)] = 30.0
+    max_parallel: Annotated[AtLeastOne, setting("Tool calls running at the same time.", Rule.LOWER)] = 3
+    max_retries: Annotated[AtLeastNone, setting("How often a repeatable tool is tried again.", Rule.LOWER)] = 2
+    max_tokens: Annotated[AtLeastOne | None, setting("Tokens one run may use.", Rule.LOWER)] = None
+    max_cost: Annotated[Positive | None, setting("US dollars one run may cost.", Rule.LOWER)] = None
+
+
+class Provider(Table, frozen=True):
+    """How one provider is reached."""
+
+    api: Annotated[str | None, setting("The wire API it speaks.")] = None
+    base_url: Annotated[str | None, setting("Where it listens.")] = None
+    api_key: Annotated[Secret | None, setting("The key itself; api_key_env is safer.")] = None
+    api_key_env: Annotated[str | None, setting("The environment variable that holds the key.")] = None
+    options: Annotated[dict[str, Any], setting("Sent to the provider as they are.")] = {}
+
+
+class Plugins(Table, frozen=True):
+    """Where plugins are found, besides installed packages and <config dir>/plugins."""
+
+    folders: Annotated[tuple[Path, ...], setting("Folders of Python files, or single files.", Rule.OWN)] = ()
+
+
+class Logs(Table, frozen=True):
+    """Where agents keep their logs, when it is not the usual place."""
+
+    homes: Annotated[dict[str, Path], setting("The folder of one log format, by its name.")] = {}
+
+
+class Search(Table, frozen=True):
+    """How the web is searched."""
+
+    backend: Annotated[str | None, setting("The search backend, by its name.")] = None
+    url: Annotated[str | None, setting("Where the search backend listens.")] = None
+
+
+class Price(Table, frozen=True):
+    """What one model's tokens cost: US dollars per million, from a day on.
+
+    `over` makes it the price of prompts longer than that many tokens. `None` is "not known", never "free".
+    """
+
+    model: str
+    input: Decimal
+    output: Decimal
+    cached_read: Decimal | None = None
+    cached_write: Decimal | None = None
+    valid_from: date = date.min
+    over: int = 0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        amounts = (self.input, self.output, self.cached_read, self.cached_write)
+        if any(amount is not None and not (amount.is_finite() and amount >= 0) for amount in amounts):
+            raise ValueError("a price is a number of US dollars, 0 or more")
+
+
+class Settings(Table, frozen=True):
+    """Everything that can be set."""
+
+    model: Annotated[str | None, setting("The model to ask, as provider:model.", Rule.FREE)] = None
+    dialect: Annotated[str | None, setting("The vocabulary to speak, when not the model's own.", Rule.FREE)] = None
+    workspace: Annotated[Path | None, setting("The folder tools work in, when not the current one.")] = None
+    colour: Annotated[Literal["auto", "always", "never"], setting("Colour on the terminal.", Rule.OWN)] = "auto"
+    record: Annotated[bool, setting("Whether runs are recorded.")] = True
+    data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Rule.OWN)] = None
+    cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Rule.OWN)] = None
+    policy: Policy = Policy()
+    providers: dict[str, Provider] = {}
+    plugins: Plugins = Plugins()
+    logs: Logs = Logs()
+    search: Search = Search()
+    prices: Annotated[tuple[Price, ...], setting("Prices that are missing here, or are yours alone.")] = ()
+
+
+Key = tuple[str, ...]
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of a table. `table` is set when it holds tables; `named` when it holds any number, by name."""
+
+    hint: Any
+    description: str = ""
+    rule: Rule = Rule.TRUSTED
+    unset_means: str | None = None
+    table: type[msgspec.Struct] | None = None
+    named: bool = False
+    listed: type[msgspec.Struct] | None = None
+
+
+@functools.cache
+def fields_of(table: type[msgspec.Struct]) -> dict[str, Field]:
+    return {name: _field(hint) for name, hint in typing.get_type_hints(table, include_extras=True).items()}
+
+
+def _field(hint: Any) -> Field:
+    marks = getattr(hint, "__metadata__", ())
+    extra: dict[str, Any] = next((mark.extra for mark in marks if mark.extra), {})
+    inner = hint.__origin__ if marks else hint
+    origin, arguments = typing.get_origin(inner), typing.get_args(inner)
+    named, listed = origin is dict, origin is tuple and _is_table(arguments[0])
+    held = arguments[1] if named else inner
+    return Field(
+        hint=hint if not named else held,
+        description=next((mark.description for mark in marks if mark.description), ""),
+        rule=extra.get("rule", Rule.TRUSTED),
+        unset_means=extra.get("unset_means"),
+        table=held if _is_table(held) else None,
+        named=named,
+        listed=arguments[0] if listed else None,
+    )
+
+
+def _is_table(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
+
+
+def known_settings(table: type[msgspec.Struct] = Settings, path: Key = ()) -> Iterator[tuple[str, Field]]:
+    """Every setting there is, as `policy.timeout`; `*` stands for a name the user chooses."""
+    for name, field in fields_of(table).items():
+        here = (*path, name, "*") if field.named else (*path, name)
+        if field.table is not None:
+            yield from known_settings(field.table, here)
+        else:
+            yield ".".join(here), field
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What a dotted key means. `one` is set when it goes to one of many by name, as `policy.tools.bash` does."""
+
+    path: Key
+    field: Field
+    one: bool = False
+
+
+def place_of(segments: Sequence[str]) -> Place | None:
+    """The setting these words lead to, or nothing when there is none."""
+    table: type[msgspec.Struct] | None = Settings
+    path: Key = ()
+    remaining = list(segments)
+    while remaining and table is not None:
+        name = remaining.pop(0).lower()
+        field = fields_of(table).get(name)
+        if field is None:
+            return None
+        path = (*path, name)
+        one = field.named and bool(remaining)
+        if one:
+            # The environment shouts: PROVIDERS__OPENAI is providers.openai, while a mixed-case name is meant as it is.
+            chosen = remaining.pop(0)
+            path = (*path, chosen.lower() if chosen.isupper() else chosen)
+        if not remaining:
+            return Place(path, field, one)
+        table = field.table
+    return None

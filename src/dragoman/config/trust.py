@@ -1,0 +1,193 @@
+"""Which folder is the project, and whether the user trusts it.
+
+Rule: trust is bound to the contents of the files it covers. A changed, added or removed file asks again.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from dragoman.errors import ConfigError
+
+from .layers import read_settings_file
+
+PROJECT_FOLDER: Final = ".dragoman"
+PROJECT_FILE: Final = "dragoman.toml"
+LARGEST_FOLDER: Final = 16 * 1024 * 1024
+MOST_FILES: Final = 2000
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """Whether the user trusts a folder, for the contents its files have now.
+
+    `digests` are those of the files as trusted; `changed` says what is different since then.
+    """
+
+    state: Literal["trusted", "changed", "untrusted"]
+    digests: dict[str, str] = {}
+    changed: tuple[str, ...] = ()
+
+
+class Project(msgspec.Struct, frozen=True):
+    """The project around the current folder: its root, its settings file and whether it is trusted."""
+
+    root: Path
+    file: Path | None
+    trust: Trust
+
+    @property
+    def plugins(self) -> Path:
+        return self.root / PROJECT_FOLDER / "plugins"
+
+
+def find_project(start: Path) -> Path | None:
+    """The nearest folder from `start` upwards with a `.dragoman` folder or a `dragoman.toml`.
+
+    The search ends at the root of a repository. The home folder and the root of the file system are no
+    projects, unless one starts there: a file left in them would speak for everything below.
+    """
+    start = Path(os.path.realpath(start))
+    stops = {Path(os.path.realpath(Path.home())), Path(start.anchor)}
+    for folder in (start, *start.parents):
+        if folder in stops and folder != start:
+            return None
+        if os.path.isdir(folder / PROJECT_FOLDER) or os.path.exists(folder / PROJECT_FILE):
+            return folder
+        if os.path.exists(folder / ".git"):
+            return None
+    return None
+
+
+def project_file(root: Path) -> tuple[Path, bytes] | None:
+    paths = (root / PROJECT_FILE, root / PROJECT_FOLDER / "config.toml")
+    contents = ((path, read_settings_file(path)) for path in paths)
+    found = [(path, content) for path, content in contents if content is not None]
+    if len(found) > 1:
+        raise ConfigError(f"{root}: both {PROJECT_FILE} and {PROJECT_FOLDER}/config.toml are there; keep one of them")
+    return found[0] if found else None
+
+
+def digest(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def covered_files(root: Path) -> dict[str, str]:
+    """Path within the project → digest, for everything that trusting the project covers."""
+    digests: dict[str, str] = {}
+    size = 0
+    for path in _covered_paths(root):
+        facts = path.lstat()
+        if not stat.S_ISREG(facts.st_mode):
+            raise ConfigError(f"{path}: not an ordinary file, so its contents cannot be trusted; replace or remove it")
+        size += facts.st_size
+        if size > LARGEST_FOLDER or len(digests) >= MOST_FILES:
+            raise ConfigError(f"{root / PROJECT_FOLDER}: too much in this folder to be trusted; keep data elsewhere")
+        digests[path.relative_to(root).as_posix()] = digest(path.read_bytes())
+    return digests
+
+
+def _covered_paths(root: Path) -> Iterator[Path]:
+    folder = root / PROJECT_FOLDER
+    if folder.is_symlink():
+        raise ConfigError(f"{folder}: is a link, so its contents cannot be trusted; replace it by a folder")
+    if os.path.lexists(root / PROJECT_FILE):
+        yield root / PROJECT_FILE
+    for parent, folders, files in os.walk(folder, onerror=_raise):
+        folders.sort()
+        # A link to a folder counts as a folder here and is not entered: it must not slip through unseen.
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        yield from (Path(parent) / name for name in sorted([*files, *links]))
+
+
+def _raise(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+def _trust_record(root: Path, data_dir: Path) -> Path:
+    return data_dir / "trusted" / f"{digest(os.fsencode(root))}.json"
+
+
+def _read_record(file: Path) -> tuple[Path, dict[str, str]]:
+    """The folder a record speaks of, and the digests it was trusted with."""
+    import json  # not msgspec: a path may hold bytes that are no text, which JSON carries as lone surrogates
+
+    try:
+        record = json.loads(file.read_bytes())
+        return Path(record["path"]), dict(record["files"])
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ConfigError(
+            f"{file}: cannot be read as a record of trust ({error}); remove it and trust again"
+        ) from error
+
+
+def _trusted_as(root: Path, data_dir: Path) -> dict[str, str] | None:
+    try:
+        return _read_record(_trust_record(root, data_dir))[1]
+    except FileNotFoundError:
+        return None
+
+
+def trust_of(root: Path, data_dir: Path) -> Trust:
+    digests = _trusted_as(root, data_dir)
+    if digests is None:
+        return Trust("untrusted")
+    try:
+        now = covered_files(root)
+    except (ConfigError, OSError) as error:
+        return Trust("changed", digests, (str(error),))
+    changed = sorted(name for name in digests.keys() | now.keys() if digests.get(name) != now.get(name))
+    return Trust("changed", digests, tuple(changed)) if changed else Trust("trusted", digests)
+
+
+def trust(root: Path, data_dir: Path) -> Trust:
+    """Trusts a folder with the contents its files have now."""
+    import json
+
+    root = Path(os.path.realpath(root))
+    digests = covered_files(root)
+    if not digests:
+        raise ConfigError(f"{root}: nothing to trust here: no {PROJECT_FILE} and nothing in {PROJECT_FOLDER}/")
+    write_private(_trust_record(root, data_dir), json.dumps({"path": str(root), "files": digests}).encode())
+    return Trust("trusted", digests)
+
+
+def untrust(root: Path, data_dir: Path) -> bool:
+    """Takes trust back; whether there was any."""
+    try:
+        _trust_record(Path(os.path.realpath(root)), data_dir).unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def trusted_folders(data_dir: Path) -> list[Path]:
+    """Every folder the user trusts, or has trusted with other contents."""
+    return sorted(_read_record(file)[0] for file in (data_dir / "trusted").glob("*.json"))
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Writes a file only its owner can read: whole or not at all, whatever happens meanwhile."""
+    import tempfile
+
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")  # always 0600
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,469 @@
+"""The tables that name everything: tools, dialects, APIs, log formats, providers and search backends.
+
+A table is a list of names; what a name stands for is imported when it is first used. Names come from
+- the rows below: `"name": "module:attribute"`, one line for one new file;
+- installed packages: entry points in the group `dragoman.<table>`, for example `dragoman.tools`;
+- plugin files: Python files in `<config dir>/plugins`, in `plugins.folders` of the user's settings, and in
+  `.dragoman/plugins` of a project the user trusts. A file says what it adds in module-level dicts with literal
+  names, so that it can be listed without being run:
+
+      TOOLS = {"shout": shout}
+      DIALECTS = {"acme": DIALECT}
+
+  The dicts are called as the tables are: TOOLS DIALECTS APIS FORMATS PROVIDERS SEARCH_BACKENDS. A file whose name
+  begins with `_` is passed over. Files do not see one another; what needs several files is a package.
+
+Rule: a plugin breaks nothing but itself. One that cannot be read or imported is listed with the reason, and one that
+takes a name already taken is not used at all: it should put its own name before it (`acme.shout`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import msgspec
+
+from dragoman.errors import ConfigError, DefinitionError, DragomanError, MissingExtra, nearest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+    from dragoman.config import PluginFolder
+
+T = TypeVar("T")
+
+BUILT_IN: Final = "built-in"
+FILE: Final = "file"
+"""The kind of an entry that is a plugin file as a whole: nothing in it could be read."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One row as it is listed: `broken` says why it cannot be used, as far as that is known without trying."""
+
+    kind: str
+    name: str
+    origin: str
+    target: str = ""
+    loaded: bool = False
+    broken: str | None = None
+
+
+class _Row:
+    """A name, and how to get what it stands for."""
+
+    def __init__(self, name: str, target: str, origin: str, load: Callable[[], Any], broken: str | None = None) -> None:
+        self.name, self.target, self.origin = name, target, origin
+        self.broken = broken
+        self._load = load
+        self._value: list[Any] = []
+
+    @property
+    def loaded(self) -> bool:
+        return bool(self._value)
+
+    def value(self) -> Any:
+        # No lock: importing is safe from several threads, and loading twice gives the same object.
+        if not self._value:
+            try:
+                self._value.append(self._load())
+            except DragomanError as error:
+                self.broken = str(error)
+                raise
+            except (Exception, SystemExit) as error:
+                self.broken = _reason(error)
+                raise DefinitionError(f'"{self.name}"', [self.broken], self.origin) from error
+            self.broken = None
+        return self._value[0]
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+class Registry(Generic[T]):
+    """A table: `TABLE["name"]` imports and gives the thing; iterating gives the names and imports nothing.
+
+    Names come in a fixed order: the rows as listed, then what was registered, then plugins sorted by name.
+    """
+
+    def __init__(self, kind: str, rows: Mapping[str, str] | None = None, *, plugins: Plugins | None = None) -> None:
+        self.kind = kind
+        self._plugins = PLUGINS if plugins is None else plugins
+        self._rows = {name: self._row(name, target, BUILT_IN) for name, target in (rows or {}).items()}
+        self._lock = threading.Lock()
+
+    @property
+    def built_in(self) -> tuple[str, ...]:
+        """The names this package itself lists: what its own laws hold for."""
+        return tuple(name for name, row in tuple(self._rows.items()) if row.origin == BUILT_IN)
+
+    def register(self, name: str, target: str | T, origin: str) -> None:
+        """Adds one row: `"module:attribute"`, or the thing itself. A name that is taken is an error."""
+        row = self._row(name, target, origin)
+        with self._lock:
+            taken = self._rows.get(name)
+            if taken is not None:
+                raise DefinitionError(f'"{name}"', [_taken(self.kind, name, taken.origin)], origin)
+            self._rows[name] = row
+
+    def _row(self, name: str, target: str | T, origin: str) -> _Row:
+        if isinstance(target, str):
+            return _Row(name, target, origin, lambda: load_target(target))
+        row = _Row(name, "", origin, lambda: target)
+        row.value()
+        return row
+
+    def __getitem__(self, name: str) -> T:
+        row = self._rows.get(name) or self._usable().get(name)
+        if row is None:
+            known = ", ".join(self) or "none yet"
+            raise ConfigError(f'no {self.kind} named "{name}"; known: {known}.{nearest(name, self)}')
+        value: T = row.value()
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows or name in self._usable()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._usable())
+
+    def __len__(self) -> int:
+        return len(self._usable())
+
+    def __repr__(self) -> str:
+        return f"Registry({self.kind!r}, {list(self._rows)!r})"
+
+    def _usable(self) -> dict[str, _Row]:
+        return {row.name: row for row in self._all() if not isinstance(row, _Shadowed)}
+
+    def _all(self) -> list[_Row]:
+        own = dict(self._rows)
+        taken = dict(own)
+        plugins: list[_Row] = []
+        for row in self._plugins.rows(self.kind):
+            if row.name in taken:
+                plugins.append(_Shadowed(row, _taken(self.kind, row.name, taken[row.name].origin)))
+            else:
+                taken[row.name] = row
+                plugins.append(row)
+        return [*own.values(), *sorted(plugins, key=lambda row: row.name)]
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every row with its origin, those that cannot be used among them. Imports nothing."""
+        return tuple(
+            Entry(self.kind, row.name, row.origin, row.target, loaded=row.loaded, broken=row.broken)
+            for row in self._all()
+        )
+
+
+class _Shadowed(_Row):
+    """A plugin's row whose name was taken before it."""
+
+    def __init__(self, row: _Row, reason: str) -> None:
+        super().__init__(row.name, row.target, row.origin, row.value, broken=reason)
+
+
+def _taken(kind: str, name: str, by: str) -> str:
+    return f'the name "{name}" is taken in {kind} by: {by}; give it a name of its own, such as "acme.{name}"'
+
+
+def load_target(target: str) -> Any:
+    """What `module:attribute` names."""
+    import importlib
+
+    module, colon, attribute = target.partition(":")
+    if not (module and colon and attribute):
+        raise DefinitionError(f'"{target}"', ['a target is written "module:attribute"'])
+    value: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def need(extra: str, purpose: str, module: str) -> ModuleType:
+    """Imports a module of an optional part; when it is not installed, says which extra brings it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        # Only the module itself: one that is installed and broken must not be told to be installed.
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            raise MissingExtra(extra, purpose, error.name) from error
+        raise
+
+
+# --- plugins -----------------------------------------------------------------------------------------------------
+
+
+class _PluginFile:
+    """One Python file of a plugin folder: its names are read from its text, it runs when one of them is used."""
+
+    def __init__(self, path: Path, source: bytes) -> None:
+        self.path = path
+        self._source = source  # what was checked is what runs, whatever happens to the file meanwhile
+        self._lock = threading.RLock()
+        self._module: ModuleType | None = None
+        self.names, self.problems = _declared(source)
+
+    def rows(self, kind: str) -> Iterator[_Row]:
+        table = kind.upper()
+        for name in self.names.get(table, ()):
+            yield _Row(name, f"{self.path.name}:{table}", str(self.path), self._loader(table, name))
+
+    def _loader(self, table: str, name: str) -> Callable[[], Any]:
+        return lambda: getattr(self._run(), table)[name]
+
+    def _run(self) -> ModuleType:
+        with self._lock:
+            if self._module is None:
+                self._module = _execute(self.path, self._source)
+            return self._module
+
+
+def _execute(path: Path, source: bytes) -> ModuleType:
+    import hashlib
+    import os
+    import sys
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    name = f"dragoman_plugin_{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # type hints in the file are resolved through it
+    try:
+        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _declared(source: bytes) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """The tables a file fills and the names in them, read from its text; and what is wrong with that."""
+    import ast
+
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        line = f" (line {error.lineno})" if error.lineno else ""
+        return {}, [f"SyntaxError: {error.msg}{line}"]
+    except (ValueError, RecursionError, MemoryError) as error:
+        return {}, [_reason(error)]
+    names: dict[str, tuple[str, ...]] = {}
+    problems = []
+    for node in tree.body:
+        table = _table_assigned(node)
+        if table is None:
+            continue
+        keys = _literal_names(node)
+        if keys is None or table in names:
+            problems.append(f"{table} must be one dict with literal text as names (line {node.lineno})")
+        elif len(set(keys)) < len(keys):
+            problems.append(f"{table} has a name twice (line {node.lineno})")
+        else:
+            names[table] = keys
+    if not names and not problems:
+        problems.append(f"adds nothing: none of {', '.join(TABLES)} is set in it")
+    return names, problems
+
+
+def _table_assigned(node: Any) -> str | None:
+    import ast
+
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    named = [target.id for target in targets if isinstance(target, ast.Name) and target.id in TABLES]
+    return named[0] if named else None
+
+
+def _literal_names(node: Any) -> tuple[str, ...] | None:
+    import ast
+
+    value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+    if not isinstance(value, ast.Dict):
+        return None
+    names = [key.value for key in value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return tuple(names) if len(names) == len(value.keys) else None
+
+
+class Plugins:
+    """Where rows come from besides the tables themselves. Looked through once, when a name is not built in."""
+
+    def __init__(self, folders: Callable[[], Iterable[PluginFolder]] | None = None, *, packages: bool = True) -> None:
+        self._folders = _configured_folders if folders is None else folders
+        self._packages = packages
+        self._lock = threading.RLock()
+        self._files: list[_PluginFile] | None = None
+        self._broken: list[Entry] = []
+        self._rows: dict[str, list[_Row]] = {}
+
+    def rows(self, kind: str) -> list[_Row]:
+        with self._lock:
+            if kind not in self._rows:
+                packaged = _packaged_rows(kind) if self._packages else []
+                self._rows[kind] = [*packaged, *(row for file in self._read_files() for row in file.rows(kind))]
+            return self._rows[kind]
+
+    def broken_files(self) -> tuple[Entry, ...]:
+        """Plugin files and folders that could not be read, with the reason."""
+        with self._lock:
+            self._read_files()
+            return tuple(self._broken)
+
+    def forget(self) -> None:
+        """Looks again at the next question: after the configuration or a file changed."""
+        with self._lock:
+            self._files, self._broken, self._rows = None, [], {}
+
+    def _read_files(self) -> list[_PluginFile]:
+        if self._files is None:
+            folders = list(self._folders())
+            self._files = []
+            for folder in folders:
+                for path in _python_files(folder, self._refuse):
+                    self._read_file(path, folder)
+        return self._files
+
+    def _read_file(self, path: Path, folder: PluginFolder) -> None:
+        from dragoman.config import digest
+
+        if folder.refused is not None:
+            self._refuse(path, folder.refused)
+            return
+        try:
+            source = path.read_bytes()
+        except OSError as error:
+            self._refuse(path, f"cannot be read ({error.strerror})")
+            return
+        if folder.digests is not None and folder.digests.get(path.name) != digest(source):
+            self._refuse(path, "changed since the project was trusted")
+            return
+        file = _PluginFile(path, source)
+        for problem in file.problems:
+            self._refuse(path, problem)
+        assert self._files is not None
+        self._files.append(file)
+
+    def _refuse(self, path: Path, reason: str) -> None:
+        self._broken.append(Entry(FILE, path.stem, str(path), broken=reason))
+
+
+def _configured_folders() -> Iterable[PluginFolder]:
+    from dragoman.config import current
+
+    return current().plugin_folders
+
+
+def _python_files(folder: PluginFolder, refuse: Callable[[Path, str], None]) -> list[Path]:
+    path = folder.path
+    try:
+        if path.is_file():
+            return [path]
+        if path.is_dir():
+            return sorted(file for file in path.glob("*.py") if file.is_file() and file.name[0] not in "_.")
+    except OSError as error:
+        refuse(path, f"cannot be read ({error.strerror})")
+        return []
+    if not folder.may_be_missing:
+        refuse(path, "there is no such file or folder")
+    return []
+
+
+def _packaged_rows(kind: str) -> list[_Row]:
+    from importlib.metadata import entry_points  # slow to import: only when a name is not built in
+
+    found = entry_points(group=f"dragoman.{kind}")
+    rows = [(point.name, _distribution(point), point.value.partition("[")[0].strip()) for point in found]
+    return [
+        _Row(name, target, f"package {package}", lambda target=target: load_target(target))  # type: ignore[misc]
+        for name, package, target in sorted(set(rows))
+    ]
+
+
+def _distribution(point: Any) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "of unknown name"
+
+
+PLUGINS: Final = Plugins()
+
+# --- the tables: one line for one new file -----------------------------------------------------------------------
+
+TOOLS: Final[Registry[Any]] = Registry(
+    "tools",
+    {
+        "read_file": "dragoman.tools.files:read_file",
+        "read_files": "dragoman.tools.files:read_files",
+        "write_file": "dragoman.tools.files:write_file",
+        "edit_file": "dragoman.tools.files:edit_file",
+        "insert_text": "dragoman.tools.files:insert_text",
+        "delete_file": "dragoman.tools.files:delete_file",
+        "move_file": "dragoman.tools.files:move_file",
+        "view_image": "dragoman.tools.files:view_image",
+        "read_notebook": "dragoman.tools.notebook:read_notebook",
+        "edit_notebook": "dragoman.tools.notebook:edit_notebook",
+        "list_directory": "dragoman.tools.search:list_directory",
+        "find_files": "dragoman.tools.search:find_files",
+        "search_text": "dragoman.tools.search:search_text",
+        "search_code": "dragoman.tools.code:search_code",
+        "rewrite_code": "dragoman.tools.code:rewrite_code",
+        "run_command": "dragoman.tools.shell:run_command",
+        "read_output": "dragoman.tools.shell:read_output",
+        "type_into": "dragoman.tools.shell:type_into",
+        "stop_command": "dragoman.tools.shell:stop_command",
+        "list_commands": "dragoman.tools.shell:list_commands",
+        "watch_command": "dragoman.tools.shell:watch_command",
+        "fetch_page": "dragoman.tools.web:fetch_page",
+        "find_in_page": "dragoman.tools.web:find_in_page",
+        "search_web": "dragoman.tools.web:search_web",
+        "take_screenshot": "dragoman.tools.browser:take_screenshot",
+        "update_plan": "dragoman.tools.plan:update_plan",
+        "add_plan_item": "dragoman.tools.plan:add_plan_item",
+        "change_plan_item": "dragoman.tools.plan:change_plan_item",
+        "read_plan": "dragoman.tools.plan:read_plan",
+    },
+)
+
+DIALECTS: Final[Registry[Any]] = Registry(
+    "dialects",
+    {
+        "claude_code": "dragoman.dialects.claude_code:DIALECT",
+        "codex": "dragoman.dialects.codex:DIALECT",
+        "gemini_cli": "dragoman.dialects.gemini_cli:DIALECT",
+        "opencode": "dragoman.dialects.opencode:DIALECT",
+        "qwen_code": "dragoman.dialects.qwen_code:DIALECT",
+        "copilot": "dragoman.dialects.copilot:DIALECT",
+        "pi": "dragoman.dialects.pi:DIALECT",
+        "cline": "dragoman.dialects.cline:DIALECT",
+        "continue": "dragoman.dialects.continue_:DIALECT",
+        "zai": "dragoman.dialects.zai:DIALECT",
+        "plain": "dragoman.dialects.plain:DIALECT",
+    },
+)
+
+APIS: Final[Registry[Any]] = Registry("apis", {})
+
+FORMATS: Final[Registry[Any]] = Registry("formats", {})
+
+PROVIDERS: Final[Registry[Any]] = Registry("providers", {})
+
+SEARCH_BACKENDS: Final[Registry[Any]] = Registry(
+    "search_backends",
+    {
+        "searxng": "dragoman.tools.search_backends:SearxngSearch",
+        "browser": "dragoman.tools.search_backends:BrowserSearch",
+    },
+)
+
+TABLES: Final[Mapping[str, Registry[Any]]] = {
+    table.kind.upper(): table for table in (TOOLS, DIALECTS, APIS, FORMATS, PROVIDERS, SEARCH_BACKENDS)
+}
+
+
+def entries() -> tuple[Entry, ...]:
+    """Every row of every table, then the plugin files that could not be read. Imports nothing."""
+    rows = tuple(entry for table in TABLES.values() for entry in table.entries())
+    return (*rows, *PLUGINS.broken_files())
