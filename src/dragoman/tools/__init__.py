@@ -1,0 +1,77 @@
+"""What we can do: tools defined once and run here, and the sets they come in."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .context import Cancellation as Cancellation, Context as Context, Inject as Inject, Injected as Injected
+    from .disk import DiskWorkspace as DiskWorkspace
+    from .memory import MemoryWorkspace as MemoryWorkspace
+    from .performing import (
+        NOT_HONOURED as NOT_HONOURED,
+        as_outcome as as_outcome,
+        outcome_of as outcome_of,
+        perform as perform,
+        standard_context as standard_context,
+    )
+    from .plan import Plan as Plan
+    from .search_backends import SearchBackend as SearchBackend
+    from .shell import Shell as Shell
+    from .tool import Approval as Approval, Bound as Bound, ProviderTool as ProviderTool, Tool as Tool, tool as tool
+    from .toolset import AnyTool as AnyTool, Toolset as Toolset
+    from .web import Web as Web
+    from .workspace import Workspace as Workspace
+
+_HOME = {
+    "AnyTool": "toolset",
+    "Approval": "tool",
+    "Bound": "tool",
+    "Cancellation": "context",
+    "Context": "context",
+    "DiskWorkspace": "disk",
+    "Inject": "context",
+    "Injected": "context",
+    "MemoryWorkspace": "memory",
+    "Plan": "plan",
+    "ProviderTool": "tool",
+    "SearchBackend": "search_backends",
+    "Shell": "shell",
+    "Tool": "tool",
+    "Toolset": "toolset",
+    "Web": "web",
+    "Workspace": "workspace",
+    "as_outcome": "performing",
+    "outcome_of": "performing",
+    "perform": "performing",
+    "standard_context": "performing",
+    "NOT_HONOURED": "performing",
+    "tool": "tool",
+}
+
+__all__ = sorted(_HOME)
+
+
+class _Door(ModuleType):
+    """Here `tool` is the decorator, though a file is called so too: importing that file would put it in its place."""
+
+    @property
+    def tool(self) -> Any:
+        return __getattr__("tool")
+
+    @tool.setter
+    def tool(self, value: Any) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Door
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -1,0 +1,509 @@
+"""Tools: something a model may call that runs here (`Tool`), or that its provider runs (`ProviderTool`).
+
+Rules: a tool is wrong when it is defined or not at all, with every problem at once; its arguments are
+read by its own types; a provider's tool has nothing that could be run by mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
+
+import msgspec
+from msgspec.structs import astuple
+
+from dragoman.errors import DefinitionError, ToolError, nearest
+from dragoman.schema import Reader, class_info, json_problems, to_json
+
+from .signature import read_signature, read_value_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from dragoman.model import Coercion, FunctionDefinition, Kind, Operation, ToolExample
+
+    from .context import Context
+    from .signature import Invoke, Signature
+
+Approval = Literal["never", "always", "policy"]
+"""Who says whether a call may run: nobody, a person each time, or the run's policy."""
+
+# What every API takes: OpenAI and Anthropic allow 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first.
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_NAME_RULE = "a name is 1 to 64 letters, digits, `_` and `-`, the first a letter or `_`"
+
+
+class Traits(TypedDict, total=False):
+    """What a definition may say about a tool beside its schema."""
+
+    examples: Sequence[ToolExample]
+    """Good calls; their inputs must fit the schema."""
+    tags: Iterable[str]
+    version: str | None
+    timeout: float | None
+    """Seconds a call may take."""
+    approval: bool | Approval
+    sequential: bool
+    """Never run beside another call."""
+    repeatable: bool
+    """Calling it twice does no harm, so it may be tried again."""
+    kind: Kind | str | None
+    """What it does to the world; what policies group by."""
+
+
+class Tool:
+    """A tool that runs here, defined once.
+
+    `Tool(name, description, parameters, run)` takes a raw JSON Schema, and `run` gets the arguments
+    as one dict. `@tool` makes one from a function, `Tool.from_operation` from an operation's type.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_invoke",
+        "_receiver",
+        "approval",
+        "description",
+        "examples",
+        "is_async",
+        "kind",
+        "name",
+        "operation",
+        "parameters",
+        "reader",
+        "repeatable",
+        "run",
+        "sequential",
+        "tags",
+        "timeout",
+        "version",
+    )
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """The JSON Schema of the arguments: what `reader` reads. Not to be changed."""
+    run: Callable[..., Any]
+    reader: Reader[Any]
+    is_async: bool
+    examples: tuple[ToolExample, ...]
+    tags: tuple[str, ...]
+    version: str | None
+    timeout: float | None
+    approval: Approval
+    sequential: bool
+    repeatable: bool
+    kind: Kind | None
+    operation: type[Operation] | None
+    """The operation it does, when it was made from one: then a dialect may have its own words for it."""
+    _invoke: Invoke
+    _receiver: str | None
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        parameters: Mapping[str, Any],
+        run: Callable[..., Any],
+        **traits: Unpack[Traits],
+    ) -> None:
+        signature = read_value_signature(run)
+        self._define(name, description, run, signature, lambda: Reader.of_schema(name, parameters), traits)
+
+    @classmethod
+    def from_schema(
+        cls,
+        parameters: Mapping[str, Any],
+        run: Callable[..., Any],
+        *,
+        name: str,
+        description: str,
+        **traits: Unpack[Traits],
+    ) -> Tool:
+        """A tool whose arguments are described by a raw JSON Schema; `run` gets them as one dict."""
+        return cls(name, description, parameters, run, **traits)
+
+    @classmethod
+    def from_function(
+        cls, function: Any, *, name: str | None = None, description: str | None = None, **traits: Unpack[Traits]
+    ) -> Tool:
+        """A tool from anything that can be called, its schema from type hints, its words from the docstring."""
+        if isinstance(function, Tool):
+            raise DefinitionError(f"tool {function.name!r}", ["it is a tool already; `renamed` gives it another name"])
+        signature = read_signature(function)
+        run = function.__func__ if isinstance(function, (staticmethod, classmethod)) else function
+        name = signature.name if name is None else name
+        made = cls.__new__(cls)
+        made._define(
+            name,
+            signature.description if description is None else description,
+            run,
+            signature,
+            lambda: Reader.of_fields(name, signature.fields),
+            traits,
+        )
+        return made
+
+    @classmethod
+    def from_operation(
+        cls,
+        operation: type[Operation],
+        run: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        **traits: Unpack[Traits],
+    ) -> Tool:
+        """A tool that does one operation: its parameters are the operation's fields, and `run` gets the operation.
+
+        It is called by the operation's tag unless it is named.
+        """
+        name = str(operation.__struct_config__.tag) if name is None else name
+        signature = read_value_signature(run)
+        call = signature.invoke
+
+        def invoke(run: Callable[..., Any], arguments: Any, context: Context | None) -> Any:
+            return call(run, operation(*astuple(arguments)), context)
+
+        made = cls.__new__(cls)
+        made._define(
+            name,
+            class_info(operation).text if description is None else description,
+            run,
+            signature._replace(invoke=invoke),
+            lambda: Reader.of_fields(name, class_info(operation).fields),
+            {"kind": operation.kind, **traits},
+            operation,
+        )
+        return made
+
+    def _define(
+        self,
+        name: str,
+        description: Any,
+        run: Any,
+        signature: Signature,
+        make_reader: Callable[[], Reader[Any]],
+        traits: Traits,
+        operation: type[Operation] | None = None,
+    ) -> None:
+        problems = [*name_problems(name), *signature.problems]
+        if not isinstance(description, str) or not description.strip():
+            problems.append("it has no description; write a docstring, or give `description`")
+        facts: dict[str, Any] = _read_traits(traits, problems)
+        reader: Reader[Any] | None = None
+        try:
+            reader = make_reader()
+        except DefinitionError as error:
+            problems += error.problems
+        if reader is not None:
+            problems += _example_problems(facts["examples"], reader)
+        if problems or reader is None:
+            raise DefinitionError(f"tool {name!r}", dict.fromkeys(problems), signature.where)
+        facts |= {"name": name, "description": description, "run": run, "reader": reader, "parameters": reader.schema}
+        facts |= {
+            "operation": operation,
+            "is_async": signature.is_async,
+            "_invoke": signature.invoke,
+            "_receiver": signature.receiver,
+        }
+        for fact, value in facts.items():
+            object.__setattr__(self, fact, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a tool does not change; make another one to give it another `{name}`")
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r})"
+
+    # ── as the function it was made from ─────────────────────────────────────
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function itself, as Python does."""
+        return self.run(*arguments, **named)
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        return self.run
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
+        """A tool defined in a class is bound as a method is."""
+        receiver = instance if self._receiver == "instance" else owner
+        if self._receiver is None or receiver is None:
+            return self
+        return self._but(run=MethodType(self.run, receiver), _receiver=None)
+
+    # ── as a model calls it ──────────────────────────────────────────────────
+
+    def read(self, arguments: bytes | str | Mapping[str, Any] | None) -> Bound:
+        """Read a model's arguments into a call that can be made.
+
+        Raises `ToolError` of the kind "invalid_arguments"; its details list every problem with its path.
+        """
+        value, coerced = self.reader.read(arguments)
+        if not coerced:
+            return Bound(self, value)
+        from dragoman.model import Coercion
+
+        return Bound(self, value, tuple(Coercion(*each) for each in coerced))
+
+    async def call(self, arguments: bytes | str | Mapping[str, Any] | None, context: Context | None = None) -> Any:
+        """Read arguments and run the tool; what comes back is what it returned. A plain function runs in a thread."""
+        value, _ = self.reader.read(arguments)
+        if self.is_async:
+            return await self._started(value, context)
+        return await self._in_thread(value, context)
+
+    def call_sync(self, arguments: bytes | str | Mapping[str, Any] | None, context: Context | None = None) -> Any:
+        """`call` for code without an event loop: a plain function runs here, an async one in a loop of its own."""
+        return self.read(arguments).call_sync(context)
+
+    def _started(self, value: Any, context: Context | None) -> Any:
+        if self._receiver is not None:
+            raise ToolError(f"{self.name} is a method: take it from an instance of its class, not from the class")
+        return self._invoke(self.run, value, context)
+
+    async def _in_thread(self, value: Any, context: Context | None) -> Any:
+        import asyncio
+
+        result = await asyncio.to_thread(self._started, value, context)
+        return await result if hasattr(result, "__await__") else result
+
+    # ── as data ──────────────────────────────────────────────────────────────
+
+    @property
+    def definition(self) -> FunctionDefinition:
+        """What a model is offered."""
+        from dragoman.model import FunctionDefinition
+
+        return FunctionDefinition(self.name, self.description, self.parameters, examples=self.examples)
+
+    def renamed(self, name: str) -> Tool:
+        """The same tool under another name."""
+        if problems := name_problems(name):
+            raise DefinitionError(f"tool {name!r}", problems)
+        return self._but(name=name, reader=self.reader.renamed(name))
+
+    def snapshot(self) -> dict[str, Any]:
+        """All there is to know of it as plain JSON, without anything that can run."""
+        names = ("name", "description", "parameters", "examples", "tags", "version", "timeout", "approval")
+        facts = {name: getattr(self, name) for name in (*names, "sequential", "repeatable", "kind")}
+        plain: dict[str, Any] = to_json(facts)
+        return plain
+
+    def _but(self, **changes: Any) -> Tool:
+        made = object.__new__(type(self))
+        for name in self.__slots__[1:]:
+            object.__setattr__(made, name, changes.get(name, getattr(self, name)))
+        return made
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """A tool with arguments that fit it: a call ready to be made. `coercions` say where they had to be made to fit."""
+
+    tool: Tool
+    arguments: Any
+    coercions: tuple[Coercion, ...] = ()
+
+    async def call(self, context: Context | None = None) -> Any:
+        """Make the call; a plain function runs in a thread, so that it does not hold up the event loop."""
+        if self.tool.is_async:
+            return await self.tool._started(self.arguments, context)
+        return await self.tool._in_thread(self.arguments, context)
+
+    def call_sync(self, context: Context | None = None) -> Any:
+        """Make the call here and now."""
+        if not self.tool.is_async:
+            result = self.tool._started(self.arguments, context)
+            if not hasattr(result, "__await__"):
+                return result
+            return _run_alone(_awaited(result), self.tool.name)
+        return _run_alone(self.call(context), self.tool.name)
+
+
+async def _awaited(result: Any) -> Any:
+    return await result
+
+
+def _run_alone(coroutine: Any, name: str) -> Any:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    coroutine.close()
+    raise RuntimeError(f"{name} is async and an event loop is running here: await its `call` instead")
+
+
+# ── @tool ────────────────────────────────────────────────────────────────────
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None, **traits: Unpack[Traits]
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    **traits: Unpack[Traits],
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a function; with options, `@tool(timeout=5)`. The result can still be called as the function."""
+    if function is not None:
+        return Tool.from_function(function, name=name, description=description, **traits)
+    return lambda decorated: Tool.from_function(decorated, name=name, description=description, **traits)
+
+
+# ── what a definition must be ────────────────────────────────────────────────
+
+
+def name_problems(name: Any) -> list[str]:
+    fits = isinstance(name, str) and _NAME.fullmatch(name)
+    return [] if fits else [f"{name!r} is not a tool's name: {_NAME_RULE}"]
+
+
+def _read_traits(traits: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Traits with their defaults. Types do not hold at run time, so each is looked at."""
+    if not traits:
+        return dict(_NO_TRAITS)
+    timeout = traits.get("timeout")
+    number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and 0 < timeout < float("inf")):
+        problems.append(f"the timeout is {timeout!r}; it must be more than 0 seconds, or None")
+    approval = traits.get("approval", "policy")
+    if isinstance(approval, bool):
+        approval = "always" if approval else "never"
+    elif approval not in get_args(Approval):
+        problems.append(f"the approval is {approval!r}; it must be never, always or policy")
+    given = traits.get("tags", ())
+    tags = tuple([given] if isinstance(given, str) else _listed("tags", given, problems))
+    if all(isinstance(tag, str) and tag for tag in tags):
+        tags = tuple(dict.fromkeys(tags))
+    else:
+        problems.append(f"the tags are {tags!r}; each must be a text")
+    version = traits.get("version")
+    if version is not None and not (isinstance(version, str) and version):
+        problems.append(f"the version is {version!r}; it must be a text, or None")
+    for name in ("sequential", "repeatable"):
+        if not isinstance(traits.get(name, False), bool):
+            problems.append(f"`{name}` is {traits[name]!r}; it must be True or False")
+    for unknown in traits.keys() - Traits.__annotations__.keys():
+        problems.append(f"`{unknown}` is nothing a tool has.{nearest(unknown, Traits.__annotations__)}")
+    return {
+        "examples": _listed("examples", traits.get("examples", ()), problems),
+        "tags": tags,
+        "version": version,
+        "timeout": timeout,
+        "approval": approval,
+        "sequential": traits.get("sequential", False),
+        "repeatable": traits.get("repeatable", False),
+        "kind": _read_kind(traits.get("kind"), problems),
+    }
+
+
+def _listed(name: str, given: Any, problems: list[str]) -> tuple[Any, ...]:
+    try:
+        return tuple(given)
+    except TypeError:
+        problems.append(f"the {name} are {given!r}; give a list of them")
+        return ()
+
+
+def _read_kind(kind: Kind | str | None, problems: list[str]) -> Kind | None:
+    if kind is None:
+        return None
+    from dragoman.model import Kind
+
+    try:
+        return Kind(kind)
+    except ValueError:
+        known = [each.value for each in Kind]
+        problems.append(f"the kind is {kind!r}; it must be one of {', '.join(known)}.{nearest(str(kind), known)}")
+        return None
+
+
+_NO_TRAITS = _read_traits({"version": None}, [])
+
+
+def _example_problems(examples: tuple[ToolExample, ...], reader: Reader[Any]) -> list[str]:
+    problems: list[str] = []
+    for number, example in enumerate(examples, 1):
+        place = f"example {number}"
+        if not hasattr(example, "input"):
+            problems.append(f"{place}: it is no ToolExample")
+            continue
+        problems += [f"{place}: {path or 'its input'} {message}" for path, message in reader.problems(example.input)]
+        try:
+            to_json(example.output)
+        except TypeError as error:
+            problems.append(f"{place}: its output: {error}")
+    return problems
+
+
+# ── tools a provider runs ────────────────────────────────────────────────────
+
+_PROVIDER_ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
+_DATE = re.compile(r"_(\d{8})$")
+_A_DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
+
+
+class ProviderTool:
+    """A tool the provider defines and runs, named by a stable id: `anthropic.web_search_20250305`.
+
+    It has no `run`. Two with the same id and settings are equal.
+    """
+
+    __slots__ = ("_settings", "id")
+
+    id: str
+    _settings: bytes
+
+    def __init__(self, id: str, settings: Mapping[str, Any] | None = None) -> None:
+        problems = [f"settings{path and '.'}{path} {message}" for path, message in json_problems(settings or {})]
+        date = _DATE.search(id)
+        if not _PROVIDER_ID.fullmatch(id) or (date is not None and not _A_DATE.fullmatch(date[1])):
+            problems.insert(0, f"{id!r} is not a provider tool's id: write vendor.name or vendor.name_YYYYMMDD")
+        if problems:
+            raise DefinitionError(f"provider tool {id!r}", problems)
+        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "_settings", msgspec.json.encode(to_json(settings or {}), order="sorted"))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """A copy of its settings."""
+        settings: dict[str, Any] = msgspec.json.decode(self._settings)
+        return settings
+
+    @property
+    def vendor(self) -> str:
+        return self.id.partition(".")[0]
+
+    def snapshot(self) -> dict[str, Any]:
+        """All there is to know of it as plain JSON."""
+        return {"id": self.id, "settings": self.settings}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a provider tool does not change; make another one to give it another `{name}`")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ProviderTool) and (self.id, self._settings) == (other.id, other._settings)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self._settings))
+
+    def __repr__(self) -> str:
+        return f"ProviderTool({self.id!r}, {self.settings!r})"

@@ -1,0 +1,104 @@
+"""Whatever a tool does becomes an outcome, in one place."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.errors import ConfigError, ToolError
+from dragoman.model import (
+    DoneOutcome,
+    Failure,
+    FileOutcome,
+    ImageOutcome,
+    JsonOutcome,
+    Media,
+    Outcome,
+    TextOutcome,
+    operations as op,
+)
+from dragoman.registry import TOOLS
+from dragoman.tools import (
+    DiskWorkspace,
+    MemoryWorkspace,
+    Tool,
+    as_outcome,
+    outcome_of,
+    perform,
+    standard_context,
+)
+
+
+@pytest.mark.parametrize(
+    "value, outcome",
+    [
+        ("text", TextOutcome("text")),
+        (None, DoneOutcome()),
+        ({"a": {1, 2}}, JsonOutcome({"a": [1, 2]})),
+        (3, JsonOutcome(3)),
+        (TextOutcome("x"), TextOutcome("x")),
+        (Media("image/png", data="AA=="), ImageOutcome(Media("image/png", data="AA=="))),
+    ],
+)
+def test_what_a_tool_returns_is_an_outcome(value: Any, outcome: Outcome) -> None:
+    assert as_outcome(value) == outcome
+
+
+@pytest.mark.parametrize(
+    "error, failure",
+    [
+        (ToolError("no", kind="denied", details={"a": 1}), Failure("denied", "no", {"a": 1})),
+        (ToolError("no", kind="made up"), Failure("failed", "no")),
+        (TimeoutError("3 s"), Failure("timed_out", "3 s")),
+        (ConfigError("bad file"), Failure("failed", "bad file")),
+        (
+            ZeroDivisionError("by zero"),
+            Failure("failed", "ZeroDivisionError: by zero", {"exception": "ZeroDivisionError"}),
+        ),
+    ],
+)
+async def test_what_a_tool_raises_is_a_failure(error: Exception, failure: Failure) -> None:
+    async def run() -> None:
+        raise error
+
+    assert await outcome_of(run) == failure
+
+
+async def test_cancelling_is_not_an_outcome() -> None:
+    started = asyncio.Event()
+
+    async def run() -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(outcome_of(run))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_an_operation_is_done_by_its_standard_tool(tmp_path: Path) -> None:
+    for workspace in (DiskWorkspace(tmp_path), MemoryWorkspace()):
+        async with standard_context(workspace) as context:
+            await perform(op.WriteFile("a.txt", "one\n"), context)
+            outcome = await perform(op.ReadFile("a.txt"), context)
+            assert isinstance(outcome, FileOutcome)
+            assert outcome.text == "one\n"
+
+
+async def test_an_operation_without_a_tool_here_is_a_failure() -> None:
+    async with standard_context(MemoryWorkspace()) as context:
+        failure = await perform(op.AskUser((op.Question("why?"),)), context)
+    assert failure == Failure("unknown_tool", "no tool here does ask_user", {"operation": "ask_user"})
+
+
+@pytest.mark.parametrize("tag", TOOLS.built_in)
+def test_every_standard_tool_is_named_and_described_as_its_operation(tag: str) -> None:
+    tool = TOOLS[tag]
+    assert isinstance(tool, Tool)
+    assert tool.operation is op.OPERATIONS[tag]
+    assert (tool.name, tool.kind) == (tag, op.OPERATIONS[tag].kind)
