@@ -1,0 +1,187 @@
+"""What changed between two texts, as a unified diff with counts, at a cost that grows with their size and no faster.
+
+Rule: equal lines at both ends are passed over first. What is left is compared line by line where it is
+short, and split at lines that occur once in either text where it is long; a long stretch without
+any such line is told as replaced whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from .text import decode, printable
+
+DIFF_LIMIT = 1024 * 1024
+"""A diff of more characters is not given; its counts are."""
+
+_MOST_COMPARED = 64 * 1024 * 1024
+_SHORT = 1000
+_DEEPEST = 20
+_CONTEXT = 3
+
+
+def difference(path: str, before: bytes | None, after: bytes | None) -> dict[str, Any]:
+    """The `diff`, `added` and `removed` of a change; nothing for what is not text, or is too much of it."""
+    if len(before or b"") + len(after or b"") > _MOST_COMPARED:
+        return {}
+    texts = [_text(before), _text(after)]
+    if texts[0] is None or texts[1] is None:
+        return {}
+    old, new = (_lines(text) for text in texts if text is not None)
+    changes = list(opcodes(old, new))
+    added = sum(last - first for _, _, first, last in changes)
+    removed = sum(last - first for first, last, _, _ in changes)
+    # Only line ends or the byte order mark differ: there is no line to show.
+    if not changes:
+        return {"diff": "", "added": 0, "removed": 0}
+    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    return {"diff": _unified(names, old, new, changes), "added": added, "removed": removed}
+
+
+def _text(data: bytes | None) -> str | None:
+    if data is None:
+        return ""
+    decoded = decode(data)
+    return printable(decoded[0].replace("\r\n", "\n")) if decoded else None
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends: a last line without one differs from the same line with it."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def _unified(names: tuple[str, str], old: Sequence[str], new: Sequence[str], changes: Sequence[Span]) -> str | None:
+    parts = [f"--- {names[0]}\n+++ {names[1]}\n"]
+    size = 0
+    for hunk in _hunks(changes):
+        first, last = max(0, hunk[0][0] - _CONTEXT), min(len(old), hunk[-1][1] + _CONTEXT)
+        shift = hunk[0][2] - hunk[0][0]
+        new_first, new_last = first + shift, last + hunk[-1][3] - hunk[-1][1]
+        parts.append(f"@@ -{_range(first, last)} +{_range(new_first, new_last)} @@\n")
+        position = first
+        for old_first, old_last, from_new, to_new in hunk:
+            parts += (_marked(" ", line) for line in old[position:old_first])
+            parts += (_marked("-", line) for line in old[old_first:old_last])
+            parts += (_marked("+", line) for line in new[from_new:to_new])
+            position = old_last
+            size += sum(map(len, old[old_first:old_last])) + sum(map(len, new[from_new:to_new]))
+            if size > DIFF_LIMIT:
+                return None
+        parts += (_marked(" ", line) for line in old[position:last])
+    text = "".join(parts)
+    return text if len(text) <= DIFF_LIMIT else None
+
+
+def _marked(mark: str, line: str) -> str:
+    return f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+
+
+def _range(first: int, last: int) -> str:
+    """Lines as a hunk's head counts them: from 1; an empty range stands after the line before it."""
+    count = last - first
+    return f"{first + 1}" if count == 1 else f"{first + 1 if count else first},{count}"
+
+
+Span = tuple[int, int, int, int]
+
+
+def _hunks(changes: Sequence[Span]) -> Iterator[list[Span]]:
+    """Changes whose context would meet are told together."""
+    hunk: list[Span] = []
+    for change in changes:
+        if hunk and change[0] - hunk[-1][1] > 2 * _CONTEXT:
+            yield hunk
+            hunk = []
+        hunk.append(change)
+    if hunk:
+        yield hunk
+
+
+def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Span]:
+    """The stretches that differ, in order: (from, to) in the old lines and (from, to) in the new ones."""
+    position = new_position = 0
+    for start, new_start, size in (*_matches(old, new), (len(old), len(new), 0)):
+        if start > position or new_start > new_position:
+            yield position, start, new_position, new_start
+        position, new_position = start + size, new_start + size
+
+
+def _matches(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Runs of equal lines, in order."""
+    found: list[tuple[int, int, int]] = []
+    stack = [(0, len(old), 0, len(new), 0)]
+    while stack:
+        first, last, new_first, new_last, depth = stack.pop()
+        start, new_start = first, new_first
+        while first < last and new_first < new_last and old[first] == new[new_first]:
+            first, new_first = first + 1, new_first + 1
+        if first > start:
+            found.append((start, new_start, first - start))
+        end = last
+        while last > first and new_last > new_first and old[last - 1] == new[new_last - 1]:
+            last, new_last = last - 1, new_last - 1
+        if end > last:
+            found.append((last, new_last, end - last))
+        if first == last or new_first == new_last:
+            continue
+        if max(last - first, new_last - new_first) <= _SHORT:
+            found += _compared(old, new, first, last, new_first, new_last)
+        elif depth < _DEEPEST:
+            stack += _split(old, new, first, last, new_first, new_last, depth + 1)
+    return sorted(found)
+
+
+def _compared(
+    old: Sequence[str], new: Sequence[str], first: int, last: int, new_first: int, new_last: int
+) -> list[tuple[int, int, int]]:
+    from difflib import SequenceMatcher  # only when there is something to compare
+
+    # Its own rule against frequent lines is left on: without it, a thousand equal lines take minutes.
+    blocks = SequenceMatcher(None, old[first:last], new[new_first:new_last]).get_matching_blocks()
+    return [(first + a, new_first + b, size) for a, b, size in blocks if size]
+
+
+def _split(
+    old: Sequence[str], new: Sequence[str], first: int, last: int, new_first: int, new_last: int, depth: int
+) -> Iterable[tuple[int, int, int, int, int]]:
+    """The stretches between lines that occur once on either side; none when there are no such lines."""
+    once = {line for line, count in Counter(old[first:last]).items() if count == 1}
+    once &= {line for line, count in Counter(new[new_first:new_last]).items() if count == 1}
+    place = {line: index for index, line in enumerate(new[new_first:new_last], new_first) if line in once}
+    pairs = [(index, place[line]) for index, line in enumerate(old[first:last], first) if line in once]
+    if not pairs:
+        return
+    # A stretch begins with the lines that mark it, so those are matched by the pass over equal ends.
+    following = None
+    for index, new_index in _rising(pairs):
+        if (index, new_index) != following:
+            yield first, index, new_first, new_index, depth
+            first, new_first = index, new_index
+        following = index + 1, new_index + 1
+    yield first, last, new_first, new_last, depth
+
+
+def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs in which both numbers rise; the first number of each rises already."""
+    tops: list[int] = []
+    ends: list[int] = []
+    previous: list[int] = []
+    for index, (_, value) in enumerate(pairs):
+        pile = bisect_left(tops, value)
+        if pile == len(tops):
+            tops.append(value)
+            ends.append(index)
+        else:
+            tops[pile], ends[pile] = value, index
+        previous.append(ends[pile - 1] if pile else -1)
+    run: list[tuple[int, int]] = []
+    index = ends[-1]
+    while index >= 0:
+        run.append(pairs[index])
+        index = previous[index]
+    return run[::-1]

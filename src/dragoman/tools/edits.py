@@ -1,0 +1,342 @@
+"""Edits applied to a file's text, and the reasons why one could not be.
+
+Rule: an edit does exactly what it says or fails and says why: what it looked for is not there (and
+what is, nearby), is there too often (and where), or would change nothing. Text is looked for as it
+is written; only runs of whole lines, the language of patches, may differ in white space and in the
+shape of quotes and dashes, and then the closest reading wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import NoReturn
+
+from dragoman.errors import ToolError
+from dragoman.model.operations import Edit
+
+from .diff import opcodes
+from .text import Document, encoded, printable
+
+# Typographic characters a model writes for plain ones, and the other way round.
+_PLAIN = str.maketrans(
+    dict.fromkeys("‘’‚‛′", "'")
+    | dict.fromkeys("“”„‟″", '"')
+    | dict.fromkeys("‐‑‒–—―−", "-")
+    | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
+)
+
+Fold = Callable[[str], str]
+# From exact to forgiving: the first that finds a run of lines is the one that counts.
+_FOLDS: tuple[Fold, ...] = (str, str.rstrip, str.strip, lambda line: line.translate(_PLAIN).strip())
+
+# Why a text was not found although it nearly is there: how lines must be folded for it to be found.
+_DIFFERENCES: tuple[tuple[str, Fold], ...] = (
+    ("in tabs, spaces or indentation", lambda line: " ".join(line.split())),
+    ("in the shape of quotes, dashes or spaces", lambda line: " ".join(line.translate(_PLAIN).split())),
+    ("in upper and lower case", lambda line: " ".join(line.casefold().split())),
+)
+_LOOKED_AT = 20_000
+_LINE_NUMBER = re.compile(r"^[ \t]*\d+[\t→|:]", re.MULTILINE)
+
+
+def edited(data: bytes, edits: Sequence[Edit], path: str) -> tuple[bytes, int]:
+    """The file after all edits, and how many places they changed."""
+    if not edits:
+        raise ToolError(f'no edits were given for "{path}"', kind="invalid_arguments")
+    document = Document.of(data, path)
+    total = 0
+    line = 0
+    for number, edit in enumerate(edits, 1):
+        task = _Task(document, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "")
+        if edit.whole_lines:
+            with _last_line_ended(document):
+                count, line = task.replace_lines(line)
+        else:
+            count, line = task.replace_text(), 0
+        total += count
+    after = document.encode()
+    if after == data:
+        task.fail("the old and the new text are the same, so nothing would change", "no_change")
+    return after, total
+
+
+def inserted(data: bytes, line: int, text: str, path: str) -> bytes:
+    """The file with `text` as new lines after line `line`."""
+    document = Document.of(data, path)
+    count = len(_Lines(document.text).lines)
+    if not 0 <= line <= count:
+        raise ToolError(
+            f'there is no line {line} in "{path}", which has {count} lines; use 0 to {count}',
+            kind="invalid_arguments",
+            details={"reason": "no_line", "path": path, "total_lines": count},
+        )
+    encoded(text)
+    new = _run(text)
+    if not new:
+        raise ToolError('there is nothing to insert; "\\n" inserts an empty line', kind="invalid_arguments")
+    with _last_line_ended(document):
+        document.splice([_Lines(document.text).span(line, line, new)])
+    return document.encode()
+
+
+class _Lines:
+    """A text as its lines, without their ends."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        if self.lines[-1] == "":
+            self.lines.pop()
+        self._starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+
+    def span(self, first: int, last: int, new: Sequence[str]) -> tuple[int, int, str]:
+        """Putting `new` in place of the lines `first` to `last` (from 0, exclusive), as a change of the text."""
+        return self._starts[first], self._starts[last], "".join(f"{line}\n" for line in new)
+
+
+@contextmanager
+def _last_line_ended(document: Document) -> Iterator[None]:
+    """Work on whole lines in a file whose last line has no end: it has one meanwhile, and lacks it again afterwards."""
+    open_end = document.text != "" and not document.text.endswith("\n")
+    if open_end:
+        document.splice([(len(document.text), len(document.text), "\n")])
+    yield
+    if open_end and document.text:
+        document.splice([(len(document.text) - 1, len(document.text), "")])
+
+
+def _run(text: str) -> list[str]:
+    """A run of whole lines: each ends with "\\n", which the last may lack; "" is no line at all."""
+    text = text.replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+class _Task:
+    """One edit of one file."""
+
+    def __init__(self, document: Document, edit: Edit, path: str, where: str) -> None:
+        self.document, self.edit, self.path, self.where = document, edit, path, where
+        encoded(edit.new)
+        self.old = None if edit.old is None else edit.old.replace("\r\n", "\n")
+        self.new = edit.new.replace("\r\n", "\n")
+        if self.old == "":
+            self.fail(
+                "the text to replace is empty; give the text that stands there, or write the whole file",
+                "empty",
+                kind="invalid_arguments",
+            )
+        # Lines that a patch only shows, to say where it is, may be the same.
+        if self.old == self.new and not edit.whole_lines:
+            self.fail("the old and the new text are the same, so nothing would change", "no_change")
+
+    # -- text anywhere
+
+    def replace_text(self) -> int:
+        text, old = self.document.text, self.old
+        if old is None:
+            self.fail("the text to replace is missing", "empty", kind="invalid_arguments")
+        places = list(_places(text, old))
+        if not places:
+            self._not_found(old)
+        expected = self.edit.expected
+        if expected is not None and len(places) != expected:
+            self._found_at(list(_line_numbers(text, places)), f"not {expected} times as expected", "wrong_count")
+        if expected is None and not self.edit.everywhere and _more_than_once(text, old, places):
+            self._too_often(old, places)
+        self.document.splice((place, place + len(old), self.new) for place in places)
+        return len(places)
+
+    # -- whole lines
+
+    def replace_lines(self, line: int) -> tuple[int, int]:
+        """Replace runs of lines from line `line` (from 0) on; how many, and where the next edit goes on."""
+        text = _Lines(self.document.text)
+        lines = text.lines
+        for anchor in self.edit.anchors:
+            found = next(_runs(lines, [anchor.rstrip("\r\n")], line), None)
+            if found is None:
+                self._no_lines(lines, [anchor], line, "the line it is looked for after")
+            line = found[0] + 1
+        new = _run(self.new)
+        if self.old is None:
+            at = line if self.edit.anchors else len(lines)
+            self.document.splice([text.span(at, at, new)])
+            return 1, at + len(new)
+        old = _run(self.old)
+        starts = self._starts(lines, old, line)
+        if not starts and old[-1] == "" and len(old) > 1:
+            # A patch may show the end of the last line as an empty line.
+            old, new = old[:-1], new[:-1] if new and new[-1] == "" else new
+            starts = self._starts(lines, old, line)
+        if not starts:
+            self._no_lines(lines, old, line, "the lines to replace")
+        expected = self.edit.expected
+        if expected is not None and len(starts) != expected:
+            self._found_at([start + 1 for start in starts], f"not {expected} times as expected", "wrong_count")
+        if not self.edit.everywhere and expected is None:
+            starts = starts[:1]
+        return len(starts), self._replace_runs(text, starts, old, new)
+
+    def _starts(self, lines: Sequence[str], old: Sequence[str], line: int) -> list[int]:
+        if self.edit.at_end:
+            last = len(lines) - len(old)
+            return [last] if last >= line and any(True for _ in _runs(lines, old, last)) else []
+        return next(_runs(lines, old, line), [])
+
+    def _replace_runs(self, text: _Lines, starts: Sequence[int], old: Sequence[str], new: Sequence[str]) -> int:
+        spans = []
+        for start in starts:
+            end = start + len(old)
+            spans.append(text.span(start, end, _with_own_lines(text.lines[start:end], old, new)))
+        self.document.splice(spans)
+        return starts[-1] + len(new) + (len(starts) - 1) * (len(new) - len(old))
+
+    # -- saying why not
+
+    def fail(self, message: str, reason: str, *, kind: str = "failed", **details: object) -> NoReturn:
+        raise ToolError(
+            f'{self.where}{message} ("{self.path}" is unchanged)',
+            kind=kind,
+            details={"reason": reason, "path": self.path, **details},
+        )
+
+    def _too_often(self, old: str, places: Sequence[int]) -> NoReturn:
+        text = self.document.text
+        if len(places) == 1:
+            places = [places[0], text.find(old, places[0] + 1)]
+        problem = "and it must be unique: add lines around it, or replace it everywhere"
+        self._found_at(list(_line_numbers(text, places)), problem, "many_matches")
+
+    def _found_at(self, numbers: Sequence[int], problem: str, reason: str) -> NoReturn:
+        told = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")
+        where = f"once (line {told})" if len(numbers) == 1 else f"{len(numbers)} times (lines {told})"
+        self.fail(
+            f"the text to replace is found {where}, {problem}", reason, count=len(numbers), lines=list(numbers[:100])
+        )
+
+    def _not_found(self, old: str) -> NoReturn:
+        hint = self._why_text(old)
+        lines = self.document.text.split("\n")
+        self.fail(f"the text to replace is not found{hint}{_near(lines, old)}", "no_match")
+
+    def _why_text(self, old: str) -> str:
+        text = self.document.text
+        if old.strip() and (place := text.find(old.strip())) >= 0:
+            return f"; line {next(_line_numbers(text, [place]))} has it without the white space around it"
+        numbered = _LINE_NUMBER.sub("", old)
+        if numbered != old and numbered.strip() and numbered in text:
+            return "; it is there without the line numbers: give the text alone"
+        unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').replace("\\'", "'")
+        if unescaped != old and unescaped in text:
+            return "; it is there with real line breaks, tabs or quotes in place of the backslash sequences"
+        if "\ufffd" in old:
+            return "; it holds U+FFFD, which stands for bytes that are no text and cannot be looked for: leave them out"
+        return self._why_lines(text.split("\n"), old.split("\n"))
+
+    def _why_lines(self, lines: Sequence[str], old: Sequence[str]) -> str:
+        """What must be overlooked for the lines to be found."""
+        for difference, fold in _DIFFERENCES:
+            folded = "\n".join(fold(line) for line in lines[:_LOOKED_AT])
+            wanted = "\n".join(fold(line) for line in old)
+            place = folded.find(wanted) if wanted.strip() else -1
+            if place >= 0:
+                return f"; line {folded.count(chr(10), 0, place) + 1} differs from it only {difference}"
+        return ""
+
+    def _no_lines(self, lines: list[str], old: list[str], line: int, what: str) -> NoReturn:
+        shown = printable("\n".join(old[:5]) + ("\n…" if len(old) > 5 else ""))
+        hint = self._why_lines(lines, old)
+        if line and (earlier := next(_runs(lines, old, 0), None)):
+            hint = f"; line {earlier[0] + 1} has it, but this edit is looked for from line {line + 1} on"
+        elif self.edit.at_end and next(_runs(lines, old, 0), None):
+            hint = "; they are there, but not at the end of the file"
+        self.fail(f"{what} cannot be found{hint}:\n{shown}\n{_near(lines, shown)}".rstrip(), "no_match")
+
+
+def _places(text: str, old: str) -> Iterator[int]:
+    place = text.find(old)
+    while place >= 0:
+        yield place
+        place = text.find(old, place + len(old))
+
+
+def _more_than_once(text: str, old: str, places: Sequence[int]) -> bool:
+    """Also where it overlaps itself, "aa" in "aaa": nobody can say which is meant."""
+    return len(places) > 1 or text.find(old, places[0] + 1) >= 0
+
+
+def _line_numbers(text: str, places: Sequence[int]) -> Iterator[int]:
+    line, position = 1, 0
+    for place in places:
+        line += text.count("\n", position, place)
+        position = place
+        yield line
+
+
+def _runs(lines: Sequence[str], old: Sequence[str], line: int) -> Iterator[list[int]]:
+    """Where a run of lines stands, from line `line` on: one list for each way of reading that finds it."""
+    for fold in _FOLDS:
+        wanted = [fold(text) for text in old]
+        folded = [fold(text) for text in lines[line:]] if fold is not str else list(lines[line:])
+        starts = _starts_of(folded, wanted)
+        if starts:
+            yield [start + line for start in starts]
+
+
+def _starts_of(lines: list[str], wanted: list[str]) -> list[int]:
+    starts: list[int] = []
+    at = 0
+    while True:
+        try:
+            at = lines.index(wanted[0], at)
+        except ValueError:
+            return starts
+        if lines[at : at + len(wanted)] == wanted:
+            starts.append(at)
+            at += len(wanted)
+        else:
+            at += 1
+
+
+def _with_own_lines(own: Sequence[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """`new`, with the file's own spelling of every line that it keeps from `old`."""
+    kept = list(new)
+    position = new_position = 0
+    for first, last, new_first, new_last in (*opcodes(old, new), (len(old), len(old), len(new), len(new))):
+        kept[new_position:new_first] = own[position:first]
+        position, new_position = last, new_last
+    return kept
+
+
+def _near(lines: Sequence[str], old: str) -> str:
+    """The lines of a file that look most like the first telling line of a text, as the end of a message."""
+    from difflib import SequenceMatcher  # only when something already went wrong
+
+    wanted = max((line.strip()[:200] for line in old.split("\n")), key=lambda line: len(set(line)))
+    if len(wanted) < 3:
+        return ""
+    words = set(re.findall(r"\w{3,}", wanted.lower()))
+    matcher = SequenceMatcher(None, "", wanted, autojunk=False)
+    scored: list[tuple[float, int]] = []
+    compared = 0
+    for number, line in enumerate(lines[:_LOOKED_AT], 1):
+        candidate = line.strip()[:200]
+        # A line that shares no word with it is not what was meant, and comparing is slow.
+        if not candidate or (words and not any(word in candidate.lower() for word in words)):
+            continue
+        compared += 1
+        if compared > 2000:
+            break
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() > 0.5 and matcher.quick_ratio() > 0.5 and (ratio := matcher.ratio()) > 0.5:
+            scored.append((-ratio, number))
+    if not scored:
+        return "; no line looks like it: read the file again"
+    best = sorted(scored)[:3]
+    shown = "\n".join(
+        f"  {number}: {printable(lines[number - 1][:200])}" for _, number in sorted(best, key=lambda pair: pair[1])
+    )
+    return f"; the lines most like it are:\n{shown}\n"

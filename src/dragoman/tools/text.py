@@ -1,0 +1,209 @@
+"""Files as text: which encoding their bytes are in, and text that keeps its line ends while it is edited.
+
+Rule: bytes that nobody touched are written back as they were, whatever they mean. A line ends
+with "\\n" or "\\r\\n"; a lone "\\r" is a character like any other.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from dragoman.errors import ToolError
+
+# Longest first: the mark of UTF-32 begins with the mark of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16-be"),
+)
+_SNIFFED = 8192
+_TEXT_BYTES = bytes([*b"\b\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
+_STRAY = re.compile("[\ud800-\udfff]")
+
+
+class Encoding(NamedTuple):
+    """How text became bytes: a codec, and the mark that stands before it."""
+
+    name: str
+    codec: str
+    mark: bytes = b""
+
+    @property
+    def errors(self) -> str:
+        """Bytes that are not UTF-8 travel through the text as lone surrogates and come out unchanged."""
+        return "surrogateescape" if self.codec == "utf-8" else "strict"
+
+
+UTF_8 = Encoding("utf-8", "utf-8")
+
+
+def sniff(data: bytes, *, whole: bool = True) -> Encoding | None:
+    """The encoding of a file by its bytes, or by its beginning (`whole=False`); `None` when it is not text.
+
+    A byte order mark decides; a NUL without one means binary. Otherwise it is UTF-8 if it decodes,
+    or if more of its characters do than do not (a log with stray bytes); else Windows-1252, or
+    Latin-1 for bytes that has no characters for.
+    """
+    for mark, name, codec in _MARKS:
+        if data.startswith(mark):
+            encoding = Encoding(name, codec, mark)
+            return encoding if codec == "utf-8" or _decodes(data[len(mark) :], codec, whole=whole) else None
+    if b"\0" in data[:_SNIFFED]:
+        return None
+    if _decodes(data, "utf-8", whole=whole):
+        return UTF_8
+    if data.translate(None, _TEXT_BYTES):
+        return None
+    text = data.decode("utf-8", "surrogateescape")
+    strays = len(_STRAY.findall(text))
+    if len(text) - strays - len(data.translate(None, bytes(range(0x80, 0x100)))) >= strays:
+        return UTF_8
+    return Encoding("cp1252", "cp1252") if _decodes(data, "cp1252", whole=True) else Encoding("latin-1", "latin-1")
+
+
+def _decodes(data: bytes, codec: str, *, whole: bool) -> bool:
+    try:
+        codecs.getincrementaldecoder(codec)().decode(data, whole)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def decode(data: bytes) -> tuple[str, Encoding] | None:
+    """The text of a file as it stands, line ends and all, and its encoding; `None` when it is binary.
+
+    Bytes that are not UTF-8 are lone surrogates in it: show it to nobody but through `printable`.
+    """
+    encoding = sniff(data)
+    return encoding and (data[len(encoding.mark) :].decode(encoding.codec, encoding.errors), encoding)
+
+
+def encode(text: str, encoding: Encoding) -> bytes:
+    """The inverse of `decode`."""
+    try:
+        return encoding.mark + text.encode(encoding.codec, encoding.errors)
+    except UnicodeEncodeError as error:
+        character = text[error.start]
+        raise ToolError(
+            f"the file is in {encoding.name}, which has no {character!r} (U+{ord(character):04X}); "
+            "use other characters, or write the whole file to change it to UTF-8",
+            details={"reason": "encoding", "encoding": encoding.name},
+        ) from None
+
+
+def encoded(text: str) -> bytes:
+    """Text from a model as UTF-8; half a surrogate pair is no text."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(
+            f"the text cannot be written: character {error.start} is half of a surrogate pair", kind="invalid_arguments"
+        ) from None
+
+
+def printable(text: str) -> str:
+    """Text that can be shown and stored: what was no text in the file is U+FFFD."""
+    return text if text.isascii() else _STRAY.sub("\ufffd", text)
+
+
+def binary(path: str, data: bytes, size: int | None = None) -> ToolError:
+    """The file is not text: say what it is."""
+    from .media import describe
+
+    return ToolError(
+        f'"{path}" is a binary file ({describe(data)}, {len(data) if size is None else size:,} bytes), not text',
+        details={"reason": "binary", "path": path, "size": len(data) if size is None else size},
+    )
+
+
+def rewritten(before: bytes | None, content: str) -> bytes:
+    """`content` as the whole of a file: in the file's encoding and line ends where it had any.
+
+    Line ends are the file's when it had "\\r\\n" throughout and `content` has none; text its encoding
+    cannot say makes it UTF-8.
+    """
+    plain = encoded(content)
+    decoded = decode(before) if before else None
+    if decoded is None:
+        return plain
+    text, encoding = decoded
+    if encoding.mark:
+        # The mark is the file's own already.
+        content = content.removeprefix("\ufeff")
+    if "\r\n" not in content and 0 < text.count("\n") == text.count("\r\n"):
+        content = content.replace("\n", "\r\n")
+    try:
+        return encode(content, encoding)
+    except ToolError:
+        return encoded(content)
+
+
+class Document:
+    """Text being edited: `text` has "\\n" alone, and every line gets its own end back in `encode`."""
+
+    def __init__(self, text: str, encoding: Encoding) -> None:
+        self.encoding = encoding
+        self.text = text.replace("\r\n", "\n")
+        returns = len(text) - len(self.text)
+        ends = self.text.count("\n")
+        self.newline = "\r\n" if returns * 2 > ends else "\n"
+        # One byte for each line end, 1 for "\r\n"; only a file that mixes them has it.
+        self._ends: bytearray | None = None
+        if 0 < returns < ends:
+            self._ends = bytearray(line.endswith("\r") for line in text.split("\n")[:-1])
+
+    @classmethod
+    def of(cls, data: bytes, path: str) -> Document:
+        """The text of a file, or the failure that it has none."""
+        decoded = decode(data)
+        if decoded is None:
+            raise binary(path, data)
+        return cls(*decoded)
+
+    def splice(self, changes: Iterable[tuple[int, int, str]]) -> None:
+        """Replace spans of `text` (start, end, new), given in order and apart from each other."""
+        kept: list[str] = []
+        ends = bytearray()
+        position = line = 0
+        for start, end, new in changes:
+            if self._ends is not None:
+                start, end, new = _core(self.text, start, end, new)
+                same = self.text.count("\n", position, start)
+                gone = self.text.count("\n", start, end)
+                ends += self._ends[line : line + same]
+                ends += bytes([self.newline == "\r\n"]) * new.count("\n")
+                line += same + gone
+            kept += (self.text[position:start], new)
+            position = end
+        self.text = "".join((*kept, self.text[position:]))
+        if self._ends is not None:
+            self._ends = ends + self._ends[line:]
+
+    def encode(self) -> bytes:
+        text = self.text
+        if self._ends is not None:
+            lines = self.text.split("\n")
+            text = "\n".join([line + "\r" * crlf for line, crlf in zip(lines, self._ends, strict=False)] + lines[-1:])
+        elif self.newline == "\r\n":
+            text = self.text.replace("\n", "\r\n")
+        return encode(text, self.encoding)
+
+
+def _core(text: str, start: int, end: int, new: str) -> tuple[int, int, str]:
+    """The same change without the lines at its two ends that it leaves alone."""
+    old = text[start:end]
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    return start + head, end - tail, new[head : len(new) - tail]
+
+
+def _common(one: str, other: str) -> int:
+    limit = min(len(one), len(other))
+    if one[:limit] == other[:limit]:
+        return limit
+    return next(index for index in range(limit) if one[index] != other[index])
