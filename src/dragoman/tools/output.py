@@ -1,0 +1,192 @@
+"""What commands write: kept within bounds, decoded as it comes, cut in the middle, chosen by line."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections import deque
+from io import StringIO
+from typing import TYPE_CHECKING, Literal
+
+from dragoman.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+StreamName = Literal["stdout", "stderr", "output"]
+"""Which stream of a command; "output" is a terminal, where both are one."""
+
+READ_SIZE = 1 << 16
+_PIECE = 1 << 12
+
+
+def cut_middle(text: str, limit: int) -> tuple[str, int]:
+    """A text of at most `limit` characters and a mark where more were cut out of its middle, and how many."""
+    cut = len(text) - limit
+    return (text, 0) if cut <= 0 else (_joined(text, limit, cut), cut)
+
+
+def _joined(text: str, limit: int, cut: int) -> str:
+    front = limit // 2
+    return f"{text[:front]}{_mark(cut)}{text[len(text) - (limit - front) :]}"
+
+
+def _mark(cut: int) -> str:
+    return f"\n… {cut:,} characters cut …\n"
+
+
+class Kept:
+    """A text that is added to without end, of which the beginning and the end are kept: `most` characters."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.total = 0
+        self._head = StringIO()
+        self._tail: deque[str] = deque()
+        self._tail_size = 0
+
+    def add(self, text: str) -> None:
+        room = max(0, self.most // 2 - self.total)
+        self.total += len(text)
+        self._head.write(text[:room])
+        text = text[room:]
+        if not text:
+            return
+        if self._tail and len(self._tail[-1]) < _PIECE:
+            self._tail[-1] += text
+        else:
+            self._tail.append(text)
+        self._tail_size += len(text)
+        while self._tail and self._tail_size - len(self._tail[0]) >= self.most - self.most // 2:
+            self._tail_size -= len(self._tail.popleft())
+
+    def text(self, limit: int) -> tuple[str, int]:
+        """What is kept, cut to `limit` characters, and how many of all were cut."""
+        limit = min(limit, self.most)
+        kept = self._head.getvalue() + "".join(self._tail)
+        cut = self.total - limit
+        return (kept, 0) if cut <= 0 else (_joined(kept, limit, cut), cut)
+
+
+class Stream:
+    """One stream of a command: where it is read, and what came."""
+
+    def __init__(self, name: StreamName, descriptor: int, most: int) -> None:
+        self.name: StreamName = name
+        self.most = most
+        self.descriptor: int | None = descriptor
+        self.at_end = False
+        self.kept = Kept(most)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def read(self) -> str | None:
+        """What can be read now, nothing at the end; `None` when there is nothing at the moment."""
+        if self.descriptor is None:
+            return None
+        try:
+            data = os.read(self.descriptor, READ_SIZE)
+        except BlockingIOError:
+            return None
+        except OSError:
+            data = b""  # how a terminal says that its last user is gone
+        text = self._decoder.decode(data, final=not data)
+        self.kept.add(text)
+        self.at_end = not data
+        return text
+
+    def close(self) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+    def take(self) -> Kept:
+        """What has come since this was last asked."""
+        kept, self.kept = self.kept, Kept(self.most)
+        return kept
+
+
+def taken(
+    streams: Sequence[Stream], limit: int, *, lines: int | None, pattern: str | None, running: bool
+) -> tuple[dict[StreamName, str], int]:
+    """What is new in each stream, together no longer than `limit`, and how many characters were cut."""
+    if lines is None and pattern is None:
+        kept = {stream.name: stream.take() for stream in streams}
+        shares = _shares(limit, [text.total for text in kept.values()])
+        pieces = [text.text(share) for text, share in zip(kept.values(), shares, strict=True)]
+    else:
+        chosen = [_chosen(stream, lines, pattern, running=running) for stream in streams]
+        shares = _shares(limit, [len(text) for text, _ in chosen])
+        cuts = [cut_middle(text, share) for (text, _), share in zip(chosen, shares, strict=True)]
+        pieces = [(text, cut + before) for (text, cut), (_, before) in zip(cuts, chosen, strict=True)]
+    texts = {stream.name: text for stream, (text, _) in zip(streams, pieces, strict=True)}
+    return texts, sum(cut for _, cut in pieces)
+
+
+def _chosen(stream: Stream, lines: int | None, pattern: str | None, *, running: bool) -> tuple[str, int]:
+    """The new lines that match, the last `lines` of them; a line that is not whole yet waits for its rest."""
+    text, cut = stream.kept.text(stream.most)
+    part = ""
+    if pattern is not None:
+        if running:
+            whole, newline, part = text.rpartition("\n")
+            text = whole + newline
+        text = _matching(text, pattern)
+    stream.take()
+    stream.kept.add(part)
+    if lines is not None:
+        text = _last_lines(text, lines)
+        if pattern is None and _mark(cut) not in text:
+            cut = 0
+    return text, cut
+
+
+def _last_lines(text: str, count: int) -> str:
+    start = len(text) - text.endswith("\n") + 1
+    while count > 0 and start > 0:
+        start = text.rfind("\n", 0, start - 1) + 1
+        count -= 1
+    return text[start:]
+
+
+def _matching(text: str, pattern: str) -> str:
+    """The lines of a text that match; by ripgrep, since no pattern takes it more than linear time."""
+    import subprocess
+
+    from .ripgrep import executable
+
+    check_text("pattern", pattern, nul=False)
+    options = [
+        "--no-config",
+        "--color=never",
+        "--text",
+        "--encoding=none",
+        "--no-line-number",
+        "--no-filename",
+        "--regexp",
+        pattern,
+    ]
+    done = subprocess.run([executable(), *options, "-"], input=text.encode(), capture_output=True, check=False)
+    if done.returncode > 1:
+        raise ToolError(done.stderr.decode(errors="replace").strip(), kind="invalid_arguments")
+    return done.stdout.decode()
+
+
+def _shares(limit: int, sizes: list[int]) -> list[int]:
+    """How much each of one or two texts may have: the shorter one as much as it needs, up to half."""
+    if len(sizes) == 1:
+        return [limit]
+    first, second = sizes
+    half = limit // 2
+    if second <= half:
+        return [limit - second, second]
+    return [first, limit - first] if first <= half else [half, limit - half]
+
+
+def check_text(name: str, text: str, *, nul: bool = True) -> None:
+    """Refuse what no program could be given: half a character, or a NUL in an argument."""
+    if not nul and "\0" in text:
+        raise ToolError(f"{name} holds a NUL character, which no program can be given.", kind="invalid_arguments")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(f"{name} is not text: {error}.", kind="invalid_arguments") from None

@@ -1,0 +1,591 @@
+"""Commands: run, left running as jobs, read, typed into, stopped, listed and watched.
+
+Rules: a command sees only the environment it is allowed, and starts inside the workspace. Nothing it
+started outlives the call, or, for a job, its `stop_command` or the `Shell`. A command that ran is an
+outcome whatever its exit code, also when its time was up; only what could not be run at all fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from dragoman.errors import ConfigError, ToolError, nearest
+from dragoman.model.operations import (
+    ListCommands,
+    ReadOutput,
+    RunCommand,
+    StopCommand,
+    TypeInto,
+    WatchCommand,
+)
+from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
+
+from .context import Context
+from .output import StreamName, check_text, taken
+from .process import Process, start
+from .supervisor import MARKER
+from .tool import Tool
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .sandbox import Mode, Sandbox
+    from .supervisor import Order
+
+ALLOWED_ENVIRONMENT = (
+    "COLORTERM",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "VIRTUAL_ENV",
+)
+"""The variables every command is given, where they are set; a `*` stands for anything."""
+
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|PRIVATE", re.IGNORECASE)
+_LONGEST_COMMAND = 128 * 1024 - 1  # what Linux takes as one argument
+_LONGEST_LINE = 4096
+_FOR_EVER_MS = 10**12
+_PATIENCE = 0.05  # seconds until it is asked again whether the call is still wanted
+_TYPING_SECONDS = 5.0
+_AFTER_TYPING_MS = 250
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one command may use. `processes` counts the whole tree; the others hold for each process in it."""
+
+    processes: int | None = None
+    cpu_seconds: int | None = None
+    memory_bytes: int | None = None
+    file_bytes: int | None = None
+
+    def kept_by_system(self) -> list[tuple[int, int, int]]:
+        """The limits the system keeps itself: its number for each, the soft value and the hard one."""
+        import resource
+
+        # A second between being told and being killed: a program may want to say why it ends.
+        cpu_killed = None if self.cpu_seconds is None else self.cpu_seconds + 1
+        wanted = (
+            (resource.RLIMIT_CPU, self.cpu_seconds, cpu_killed),
+            (resource.RLIMIT_AS, self.memory_bytes, self.memory_bytes),
+            (resource.RLIMIT_FSIZE, self.file_bytes, self.file_bytes),
+        )
+        return [(limit, soft, hard) for limit, soft, hard in wanted if soft is not None and hard is not None]
+
+
+class Wrote(msgspec.Struct, frozen=True):
+    """A piece of a command's output, as it comes."""
+
+    job: str
+    stream: StreamName
+    text: str
+
+
+class Command:
+    """A command that was started, and what it is called; `may_stay` says whether the call may leave it running."""
+
+    process: Process
+
+    def __init__(self, name: str, text: str, *, may_stay: bool, sandbox: str | None) -> None:
+        self.name, self.text, self.may_stay, self.sandbox = name, text, may_stay, sandbox
+        self.observer: Callable[[Wrote], None] | None = None
+        self.listener: Callable[[StreamName, str], None] | None = None
+
+    def told(self, stream: StreamName, text: str) -> None:
+        """Hear a piece of output; an empty one is the stream's end."""
+        if self.observer is not None and text:
+            self.observer(Wrote(self.name, stream, text))
+        if self.listener is not None:
+            self.listener(stream, text)
+
+
+class Shell:
+    """Runs the commands of one run and keeps its jobs. Use it with `async with`, or `close` it.
+
+    `default_timeout_ms` is for commands that are waited for, not for jobs. `environment` is set for every command;
+    `allow` names more variables to pass on (a name with a `*` never passes on what looks like a secret).
+    `output_limit` is how many characters of output a call returns when it does not say, `most_output` how many are
+    kept of each stream. With a sandbox, `writable` are folders that may be written to besides the workspace,
+    `network` opens the network, `allow_unsandboxed` lets a call ask to run outside of it. `observer` hears all
+    output as it comes.
+    """
+
+    def __init__(
+        self,
+        *,
+        default_timeout_ms: int | None = None,
+        output_limit: int = 30_000,
+        most_output: int = 1_000_000,
+        environment: Mapping[str, str] | None = None,
+        allow: Sequence[str] = (),
+        sandbox: Mode = "off",
+        network: bool = False,
+        writable: Sequence[str] = (),
+        allow_unsandboxed: bool = False,
+        limits: Limits | None = None,
+        most_jobs: int = 16,
+        grace_ms: int = 500,
+        observer: Callable[[Wrote], None] | None = None,
+    ) -> None:
+        from .sandbox import check_mode
+
+        check_mode(sandbox)
+        for folder in writable:
+            if not os.path.isdir(folder):
+                raise ConfigError(f"what commands may write to must be a folder, and {folder} is none")
+        self._default_timeout_ms = default_timeout_ms
+        self._output_limit, self._most_output = output_limit, most_output
+        self._environment, self._allow = dict(environment or {}), tuple(allow)
+        self._mode, self._network, self._writable = sandbox, network, tuple(writable)
+        self._allow_unsandboxed = allow_unsandboxed
+        self._limits = limits or Limits()
+        self._most_jobs, self._grace_ms = most_jobs, grace_ms
+        self._observer = observer
+        self._sandbox: Sandbox | None = None
+        self._commands: dict[str, Command] = {}
+        self._jobs: dict[str, Command] = {}
+        self._count = 0
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End every command and all they started. A process that ends without it takes them along too."""
+        import asyncio
+
+        self._closed = True
+        await asyncio.gather(*(command.process.end() for command in self._commands.values()))
+        self._commands.clear()
+        self._jobs.clear()
+
+    # -- the operations
+
+    async def run(self, operation: RunCommand, context: Context) -> CommandOutcome:
+        """Run a command to its end, or leave it running as a job."""
+        limit = self._limit(operation.output_limit)
+        may_stay = operation.background or operation.wait_ms is not None
+        seconds = _seconds("wait_ms", operation.wait_ms, least=0) or 0.0 if may_stay else None
+        command = self._start(operation, context, may_stay=may_stay)
+        command.listener = lambda _, text: context.progress(text) if text else None
+        stays = False
+        try:
+            await self._began(command)
+            ended = await self._ended(command, seconds, context)
+            stays = operation.background or not ended
+        finally:
+            if not stays:
+                await self._end(command)
+        command.listener = None
+        if stays:
+            self._jobs[command.name] = command
+        if operation.background and operation.wait_ms is None:
+            # Nobody waited, so nothing is told yet: all of it is still there to be read.
+            return CommandOutcome(running=True, job=command.name, sandbox=command.sandbox)
+        named = operation.job is not None or stays
+        return self._outcome(command, limit, job=command.name if named else None)
+
+    async def read(self, operation: ReadOutput, context: Context) -> CommandOutcome:
+        """What a job has written since it was last read; waits for its end as long as it may."""
+        limit = self._limit(operation.output_limit)
+        command = self._job(operation.job)
+        seconds = _seconds("wait_ms", operation.wait_ms, least=0)
+        if operation.block is False or (operation.block is None and seconds is None):
+            seconds = 0.0
+        await self._ended(command, seconds, context)
+        return self._outcome(command, limit, job=command.name, lines=operation.lines, pattern=operation.pattern)
+
+    async def type(self, operation: TypeInto, context: Context) -> CommandOutcome:
+        """Type into a job, and say what it wrote until it ended or the time to wait was over."""
+        limit = self._limit(operation.output_limit)
+        command = self._job(operation.job)
+        seconds = _seconds("wait_ms", operation.wait_ms, least=0)
+        check_text("text", operation.text)
+        process = command.process
+        process.catch_up()
+        if operation.text and not process.running:
+            raise ToolError(f'Job "{command.name}" has ended ({_how_it_ended(process)}): nothing was typed.')
+        if operation.text == "\x03" and not process.order["terminal"]:
+            process.say("interrupt")
+        elif problem := await process.type(operation.text, _TYPING_SECONDS if seconds is None else seconds):
+            raise ToolError(
+                f'Job "{command.name}" {problem}. '
+                "Commands that are started in the background or with a terminal have an input."
+            )
+        await self._ended(command, _AFTER_TYPING_MS / 1000 if seconds is None else seconds, context)
+        return self._outcome(command, limit, job=command.name)
+
+    async def stop(self, operation: StopCommand) -> CommandOutcome:
+        """End a job and everything it started; its last output."""
+        command = self._job(operation.job)
+        await self._end(command)
+        return self._outcome(command, self._output_limit, job=command.name)
+
+    async def list(self) -> JobsOutcome:
+        """The jobs, oldest first."""
+        for command in self._jobs.values():
+            command.process.catch_up()
+        return JobsOutcome(
+            tuple(
+                Job(name, command.text, running=command.process.running, exit_code=command.process.exit_code)
+                for name, command in self._jobs.items()
+            )
+        )
+
+    async def watch(self, operation: WatchCommand, context: Context) -> CommandOutcome:
+        """Start a job whose lines are reported as they come, until it ends or a limit is reached."""
+        if operation.url is not None:
+            raise ToolError("Following a socket is not available: watch a command instead.")
+        if operation.command is None:
+            raise ToolError("There is nothing to watch: give a command.", kind="invalid_arguments")
+        if operation.limit is not None and operation.limit < 1:
+            raise ToolError(f"limit is {operation.limit}; it must be 1 or more.", kind="invalid_arguments")
+        idle = _seconds("idle_timeout_ms", operation.idle_timeout_ms)
+        run = RunCommand(operation.command, cwd=operation.cwd, timeout_ms=operation.timeout_ms)
+        command = self._start(run, context, may_stay=True)
+        lines = Lines(command.process, context.progress, operation.limit, idle)
+        command.listener = lines.add
+        stays = False
+        try:
+            await self._began(command)
+            stays = True
+        finally:
+            if not stays:
+                await self._end(command)
+        lines.rest()
+        self._jobs[command.name] = command
+        return CommandOutcome(running=True, job=command.name, sandbox=command.sandbox)
+
+    # -- starting and ending
+
+    def _start(self, operation: RunCommand, context: Context, *, may_stay: bool) -> Command:
+        from .sandbox import bubblewrap
+
+        if self._closed:
+            raise ToolError("Commands cannot be run any more: the shell was closed.")
+        self._attach()
+        check_text("command", operation.command, nul=False)
+        if len(operation.command.encode()) > _LONGEST_COMMAND:
+            raise ToolError(
+                f"The command is longer than {_LONGEST_COMMAND:,} bytes, the most the system takes: "
+                "write it to a file and run that.",
+                kind="invalid_arguments",
+            )
+        root, cwd = _folders(operation.cwd, context)
+        environment = self._child_environment(terminal=operation.terminal)
+        arguments = [_program(operation.shell, environment), *(["-l"] if operation.login else [])]
+        arguments += ["-c", operation.command]
+        sandbox = self._choose_sandbox(unsandboxed=operation.unsandboxed)
+        if sandbox.program is not None:
+            around = bubblewrap(sandbox.program, root=root, cwd=cwd, writable=self._writable, network=self._network)
+            arguments = [*around, *arguments]
+            environment["TMPDIR"] = "/tmp"
+        default_ms = None if may_stay else self._default_timeout_ms
+        order: Order = {
+            "arguments": arguments,
+            "environment": environment,
+            "cwd": cwd,
+            "terminal": operation.terminal,
+            "marker": environment[MARKER],
+            "timeout": _seconds("timeout_ms", default_ms if operation.timeout_ms is None else operation.timeout_ms),
+            "grace": self._grace_ms / 1000,
+            "processes": self._limits.processes,
+            "limits": self._limits.kept_by_system(),
+            "writable": None,
+            "network": self._network,
+        }
+        name = self._name(operation.job, may_stay=may_stay)
+        command = Command(name, operation.command, may_stay=may_stay, sandbox=sandbox.name)
+        command.observer = self._observer
+        command.process = self._launch(command, order, root, landlock=sandbox.landlock, keyboard=operation.background)
+        self._commands[name] = command
+        return command
+
+    def _launch(self, command: Command, order: Order, root: str, *, landlock: bool, keyboard: bool) -> Process:
+        import tempfile
+
+        temporary = None
+        if landlock:
+            # Landlock cannot give a command a /tmp of its own, so it gets a folder of its own and is told.
+            temporary = tempfile.mkdtemp(prefix="dragoman-")
+            order["environment"]["TMPDIR"] = temporary
+            order["writable"] = [root, temporary, *self._writable]
+        try:
+            return start(order, keyboard=keyboard, most=self._most_output, told=command.told, temporary=temporary)
+        except BaseException:
+            if temporary is not None:
+                os.rmdir(temporary)
+            raise
+
+    def _attach(self) -> None:
+        """Take all jobs along into this event loop: what nobody reads would block them."""
+        for command in self._commands.values():
+            command.process.attach()
+
+    async def _began(self, command: Command) -> None:
+        process = command.process
+        while not await process.wait(lambda: process.started or process.failed is not None or process.gone, _PATIENCE):
+            process.rouse()
+        if process.failed is not None or process.number is None:
+            await process.end()
+            said = "".join(stream.take().text(1000)[0] for stream in process.streams).strip()
+            raise ToolError(f"The command could not be started: {process.failed or said}")
+
+    async def _ended(self, command: Command, seconds: float | None, context: Context) -> bool:
+        """Wait until it has ended, at most so long and no longer than somebody wants to know."""
+        from time import monotonic
+
+        until = None if seconds is None else monotonic() + seconds
+        while True:
+            context.cancellation.raise_if_cancelled()
+            left = _PATIENCE if until is None else max(0.0, min(_PATIENCE, until - monotonic()))
+            if await command.process.wait_for_end(left):
+                return True
+            if until is not None and monotonic() >= until:
+                return False
+            command.process.rouse()
+
+    async def _end(self, command: Command) -> None:
+        await command.process.end()
+        self._commands.pop(command.name, None)
+
+    # -- jobs
+
+    def _name(self, wanted: str | None, *, may_stay: bool) -> str:
+        """What a new command is called; those that are over make room for it."""
+        over = [name for name, command in self._commands.items() if command.process.gone]
+        for name in over:
+            del self._commands[name]
+        if wanted is not None and wanted in self._commands:
+            raise ToolError(f'Job "{wanted}" is still there: stop it, or choose another name.')
+        if may_stay and sum(command.may_stay for command in self._commands.values()) >= self._most_jobs:
+            raise ToolError(f"There are {self._most_jobs} jobs already, the most there can be: stop one of them first.")
+        ended = [name for name in self._jobs if name not in self._commands]
+        for name in ended[: max(0, len(ended) - self._most_jobs)]:
+            del self._jobs[name]
+        if wanted is not None:
+            self._jobs.pop(wanted, None)
+            return wanted
+        self._count += 1
+        while str(self._count) in self._commands or str(self._count) in self._jobs:
+            self._count += 1
+        return str(self._count)
+
+    def _job(self, name: str) -> Command:
+        self._attach()
+        if name in self._jobs:
+            return self._jobs[name]
+        known = ", ".join(f'"{known}"' for known in self._jobs)
+        raise ToolError(
+            f'There is no job "{name}". '
+            + (f"The jobs are {known}." if known else "No job was left running.")
+            + nearest(name, self._jobs),
+            details={"jobs": list(self._jobs)},
+        )
+
+    # -- what a command is given
+
+    def _child_environment(self, *, terminal: bool) -> dict[str, str]:
+        import secrets
+
+        passed = {name: value for name, value in os.environ.items() if _passes(name, self._allow)}
+        if terminal:
+            passed.setdefault("TERM", "xterm")
+        return {**passed, **self._environment, MARKER: secrets.token_hex(8)}
+
+    def _choose_sandbox(self, *, unsandboxed: bool) -> Sandbox:
+        from .sandbox import Sandbox, choose
+
+        if unsandboxed and self._mode != "off":
+            if not self._allow_unsandboxed:
+                raise ToolError("Running outside the sandbox is not allowed here: run it inside.", kind="denied")
+            return Sandbox("none: it was asked to run outside")
+        if self._sandbox is None:
+            self._sandbox = choose(self._mode)
+        return self._sandbox
+
+    # -- what it gave
+
+    def _limit(self, wanted: int | None) -> int:
+        if wanted is not None and wanted < 0:
+            raise ToolError(f"output_limit is {wanted}; it must be 0 or more.", kind="invalid_arguments")
+        return min(self._output_limit if wanted is None else wanted, self._most_output)
+
+    def _outcome(
+        self, command: Command, limit: int, *, job: str | None, lines: int | None = None, pattern: str | None = None
+    ) -> CommandOutcome:
+        process = command.process
+        process.catch_up()
+        texts, cut = taken(process.streams, limit, lines=lines, pattern=pattern, running=process.running)
+        note = self._note(process)
+        if note:
+            last = process.streams[-1].name
+            gap = "\n" if texts[last] and not texts[last].endswith("\n") else ""
+            texts[last] += f"{gap}dragoman: {note}\n"
+        return CommandOutcome(
+            exit_code=process.exit_code,
+            **texts,
+            signal=process.signal,
+            running=process.running,
+            timed_out=process.timed_out,
+            job=job,
+            truncated=cut,
+            duration_ms=process.duration_ms,
+            sandbox=command.sandbox,
+        )
+
+    def _note(self, process: Process) -> str | None:
+        """What happened to a command that its exit code does not say."""
+        if process.too_many is not None:
+            return f"killed, since it ran {process.too_many} processes at once; {self._limits.processes} are allowed"
+        return "the process that watches it was killed, so how it ended is not known" if process.lost else None
+
+
+class Lines:
+    """Reports each line of a command, and stops it after so many lines or so long without one."""
+
+    def __init__(
+        self, process: Process, report: Callable[[str], None], limit: int | None, idle_seconds: float | None
+    ) -> None:
+        self._process, self._report = process, report
+        self._left, self._idle_seconds = limit, idle_seconds
+        self._parts: dict[StreamName, str] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, stream: StreamName, text: str) -> None:
+        *whole, part = (self._parts.get(stream, "") + text).split("\n")
+        if part and (not text or len(part) > _LONGEST_LINE):
+            whole.append(part)
+            part = ""
+        self._parts[stream] = part
+        for line in whole[: self._left]:
+            self._report(line)
+        if self._left is not None:
+            self._left = max(0, self._left - len(whole))
+            if not self._left:
+                self._process.say("stop")
+        if whole:
+            self.rest()
+
+    def rest(self) -> None:
+        """Begin to count the time without a line anew."""
+        import asyncio
+
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._idle_seconds is not None and self._process.running:
+            self._timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._idle)
+
+    def _idle(self) -> None:
+        if self._process.running:
+            self._process.timed_out = True
+            self._process.say("stop")
+
+
+def _passes(name: str, allow: Sequence[str]) -> bool:
+    """Whether a variable goes to commands. A pattern never lets through what looks like a secret; its name does."""
+    from fnmatch import fnmatchcase
+
+    if name in ALLOWED_ENVIRONMENT or name in allow:
+        return True
+    return not _SECRET.search(name) and any(fnmatchcase(name, pattern) for pattern in (*ALLOWED_ENVIRONMENT, *allow))
+
+
+def _folders(cwd: str | None, context: Context) -> tuple[str, str]:
+    """The workspace's root on this machine, and the folder in it to start in."""
+    from .disk import DiskWorkspace
+    from .workspace import missing
+
+    workspace = context.workspace
+    if not isinstance(workspace, DiskWorkspace):
+        raise ToolError(
+            f"There are no processes in a virtual workspace, and {workspace.name} is one: "
+            "its files are in memory alone. Use the tools for files, or a workspace on disk."
+        )
+    asked = "." if cwd is None else cwd
+    path = workspace.resolve(asked)
+    entry = workspace.entry(path)
+    if entry is None:
+        raise missing(workspace, asked)
+    if entry.kind != "directory":
+        raise ToolError(f'"{asked}" is not a folder: a command must start in one.', kind="invalid_arguments")
+    return str(workspace.root), str(workspace.root / path)
+
+
+def _program(wanted: str | None, environment: Mapping[str, str]) -> str:
+    """The shell that reads the command line."""
+    import shutil
+
+    if wanted is None:
+        return "/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh"
+    path = environment.get("PATH")
+    check_text("shell", wanted, nul=False)
+    found = shutil.which(wanted, path=path) if os.path.isabs(wanted) or "/" not in wanted else None
+    if found is not None:
+        return os.path.abspath(found)
+    known = [name for name in ("bash", "dash", "fish", "ksh", "sh", "zsh") if shutil.which(name, path=path)]
+    raise ToolError(
+        f'There is no shell "{wanted}" here; there is {", ".join(known)}.{nearest(wanted, known)}',
+        kind="invalid_arguments",
+    )
+
+
+def _seconds(name: str, milliseconds: int | None, *, least: int = 1) -> float | None:
+    if milliseconds is not None and milliseconds < least:
+        raise ToolError(f"{name} is {milliseconds}; it must be {least} or more.", kind="invalid_arguments")
+    return None if milliseconds is None else min(milliseconds, _FOR_EVER_MS) / 1000
+
+
+def _how_it_ended(process: Process) -> str:
+    if process.lost:
+        return "nobody knows how"
+    return f"signal {process.signal}" if process.signal is not None else f"exit code {process.exit_code}"
+
+
+async def _run(operation: RunCommand, context: Context) -> CommandOutcome:
+    return await context.get(Shell).run(operation, context)
+
+
+async def _read(operation: ReadOutput, context: Context) -> CommandOutcome:
+    return await context.get(Shell).read(operation, context)
+
+
+async def _type(operation: TypeInto, context: Context) -> CommandOutcome:
+    return await context.get(Shell).type(operation, context)
+
+
+async def _stop(operation: StopCommand, context: Context) -> CommandOutcome:
+    return await context.get(Shell).stop(operation)
+
+
+async def _list(operation: ListCommands, context: Context) -> JobsOutcome:
+    return await context.get(Shell).list()
+
+
+async def _watch(operation: WatchCommand, context: Context) -> CommandOutcome:
+    return await context.get(Shell).watch(operation, context)
+
+
+run_command = Tool.from_operation(RunCommand, _run, name="run_command")
+read_output = Tool.from_operation(ReadOutput, _read, name="read_output")
+type_into = Tool.from_operation(TypeInto, _type, name="type_into")
+stop_command = Tool.from_operation(StopCommand, _stop, name="stop_command", repeatable=True)
+list_commands = Tool.from_operation(ListCommands, _list, name="list_commands", repeatable=True)
+watch_command = Tool.from_operation(WatchCommand, _watch, name="watch_command")
