@@ -1,0 +1,651 @@
+"""A vocabulary: its spellings, what it does not speak, and the one way in and out of it.
+
+`read_call` and `read_result` are called for live replies and for logs alike: there is no second
+reader. Rule: reading never raises and never guesses; what cannot be read is a `Call` with a
+`failure`, what is not known is `Unrecognised`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol, get_args, get_type_hints
+
+import msgspec
+
+from dragoman.errors import DefinitionError, ToolError, Unspeakable
+from dragoman.model import operations as op
+from dragoman.model.calls import Call, Coercion, ExecutedBy, NativeCall, NativeResult, Result
+from dragoman.model.outcomes import Failure, FailureKind, Outcome
+from dragoman.model.request import Definition
+from dragoman.schema import Reader
+
+from .fidelity import Fidelity, field_rows
+from .mcp_names import McpNames, Servers
+from .offering import (
+    AnySpelling,
+    define,
+    for_family,
+    ignored_fields,
+    last_before,
+    overlap,
+    qualified,
+    run_by,
+    version_number,
+    within,
+)
+from .spelling import Content, Spelling
+
+
+class Steer(msgspec.Struct, frozen=True):
+    """A known tool of a client without shared meaning, and why it has none.
+
+    `otherwise`: a spelling of the same name gives some of its calls a meaning; this is for the others.
+    `opens`: it carries the call of another tool; these parameters hold that tool's name and its arguments,
+    and the other call is what is meant.
+    """
+
+    name: str
+    reason: str
+    parameters: tuple[str, ...] = ()
+    action: str | None = None
+    namespace: str | None = None
+    formerly: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    otherwise: bool = False
+    opens: tuple[str, str] | None = None
+
+    def opened(self, native: NativeCall) -> NativeCall | None:
+        """The call it carries, or `None` when there is none in it."""
+        if self.opens is None or not isinstance(native.arguments, dict):
+            return None
+        name, arguments = (native.arguments.get(parameter) for parameter in self.opens)
+        if not isinstance(name, str) or not isinstance(arguments, dict | str):
+            return None
+        return NativeCall(native.id, name, arguments, executed_by=native.executed_by)
+
+
+class Failures(Protocol):
+    """How a vocabulary words what went wrong, whichever tool it was."""
+
+    def tell(self, call: Call, failure: Failure) -> tuple[Content, bool | None]:
+        """The failure in the vocabulary's words, and the error flag that goes with it."""
+        ...
+
+    def understand(self, call: Call, native: NativeResult) -> Failure | None:
+        """The failure a result tells of, or `None` when it tells of none."""
+        ...
+
+
+class Unspelled(Protocol):
+    """How a vocabulary words the results of calls that are no spelling's: of MCP servers, functions, the client."""
+
+    def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[Outcome]) -> Content:
+        """The outcomes in the vocabulary's words."""
+        ...
+
+    def understand(self, operation: op.Operation, native: NativeResult) -> Outcome:
+        """What a result in these words says."""
+        ...
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """A field of an operation that does not survive being said, and why."""
+
+    field: str
+    reason: str
+
+
+class Dialect:
+    """A vocabulary. Immutable: `at`, `but` and `knowing` give another one."""
+
+    def __init__(
+        self,
+        name: str,
+        spellings: Sequence[AnySpelling],
+        *,
+        unspoken: Mapping[type[op.Operation], str] | None = None,
+        steering: Sequence[Steer] = (),
+        mcp: Sequence[McpNames] = (),
+        failures: Failures | None = None,
+        unspelled: Unspelled | None = None,
+        unparsed: Callable[[Mapping[str, Any]], str | None] | None = None,
+        default_family: str | None = None,
+        captured: Sequence[str] = (),
+        beside: Dialect | None = None,
+        version: str | None = None,
+        family: str | None = None,
+        servers: Servers | None = None,
+        functions: Collection[str] = (),
+    ) -> None:
+        self.name = name
+        self.spellings = tuple(spellings)
+        self.unspoken = dict(unspoken or {})
+        self.steering = tuple(steering)
+        self.mcp = tuple(mcp)
+        self.default_family = default_family
+        self.beside = beside
+        self.captured = tuple(sorted(captured, key=version_number))
+        """The versions whose tools are known; one in between is offered what the last of them before it was."""
+        self.version, self.family = version, family
+        self._at = last_before(self.captured, version)
+        self.servers, self.functions = dict(servers or {}), frozenset(functions)
+        if failures is None:
+            from .wording import PLAIN_FAILURES
+
+            failures = PLAIN_FAILURES
+        self.failures: Failures = failures
+        self.unspelled = unspelled
+        self.unparsed = unparsed
+        """Finds the text of arguments that were no JSON, where a client wraps it up as if they were."""
+        self._by_name: dict[str, tuple[AnySpelling, ...]] = {}
+        self._by_operation: dict[type[op.Operation], tuple[AnySpelling, ...]] = {}
+        self._steer_by_name: dict[str, Steer] = {}
+        self._index()
+
+    def __repr__(self) -> str:
+        narrowed = " ".join(filter(None, (self.version, self.family)))
+        return f"<Dialect {self.name}{f' at {narrowed}' if narrowed else ''}>"
+
+    # ── made from one another ──────────────────────────────────────────────
+
+    def at(self, version: str | None = None, family: str | None = None) -> Dialect:
+        """What this version, or this family of models, is offered. Reading stays as wide as ever."""
+        return self._derived(version=version or self.version, family=family or self.family)
+
+    def but(self, *spellings: AnySpelling, without: Collection[str] = ()) -> Dialect:
+        """The same with these spellings in place of those of the same name, and `without` some names."""
+        replaced = {spelling.native_name for spelling in spellings} | set(without)
+        kept = [spelling for spelling in self.spellings if spelling.native_name not in replaced]
+        spoken = {operation for spelling in spellings for operation in spelling.operation_types}
+        unspoken = {operation: reason for operation, reason in self.unspoken.items() if operation not in spoken}
+        return self._derived(spellings=(*kept, *spellings), unspoken=unspoken)
+
+    def knowing(self, *, servers: Servers | Collection[str] = (), functions: Collection[str] = ()) -> Dialect:
+        """The same in a run that has these MCP servers (with their tools, where known) and these functions."""
+        more = servers if isinstance(servers, Mapping) else dict.fromkeys(servers, ())
+        return self._derived(servers={**self.servers, **more}, functions={*self.functions, *functions})
+
+    def _derived(self, **changes: Any) -> Dialect:
+        same = {
+            "spellings": self.spellings,
+            "unspoken": self.unspoken,
+            "steering": self.steering,
+            "mcp": self.mcp,
+            "failures": self.failures,
+            "unspelled": self.unspelled,
+            "unparsed": self.unparsed,
+            "default_family": self.default_family,
+            "captured": self.captured,
+            "beside": self.beside,
+            "version": self.version,
+            "family": self.family,
+            "servers": self.servers,
+            "functions": self.functions,
+        }
+        return Dialect(self.name, **{**same, **changes})
+
+    # ── offering ───────────────────────────────────────────────────────────
+
+    def offers(self, spelling: AnySpelling) -> bool:
+        """Whether this version and model family is offered the tool."""
+        if not within(spelling.since, spelling.until, self._at):
+            return False
+        return for_family(spelling.families, self.family or self.default_family)
+
+    def on_request(self, spelling: AnySpelling) -> bool:
+        """Whether this version offers the tool only when it is asked for."""
+        return spelling.on_request is not None and within(spelling.on_request_since, None, self._at)
+
+    def speaks(self, operation: type[op.Operation], *, executed_by: ExecutedBy | None = None) -> bool:
+        """Whether an offered tool can say this operation; with `executed_by`, one that is run there."""
+        spellings = self._by_operation.get(operation, ())
+        return any(self.offers(one) and one.read_only is None and run_by(one, executed_by) for one in spellings)
+
+    def definitions(
+        self,
+        operation_types: Iterable[type[op.Operation]] | None = None,
+        *,
+        names: Collection[str] = (),
+        executed_by: ExecutedBy | None = None,
+        ignoring: Mapping[type[op.Operation], Collection[str]] | None = None,
+    ) -> list[Definition]:
+        """The tools offered for these operations (all of them when not given), in the order of the vocabulary.
+
+        A tool that is offered on request only is given when `names` has it, or when nothing else says
+        an operation that was asked for. `ignoring` are fields that whoever runs the operation does not
+        honour: what means only them is not offered.
+        """
+        wanted = None if operation_types is None else set(operation_types)
+        chosen = self.chosen(wanted, names, executed_by=executed_by)
+        return [define(spelling, self._at, ignored_fields(spelling, ignoring or {})) for spelling in chosen]
+
+    def chosen(
+        self,
+        wanted: set[type[op.Operation]] | None,
+        names: Collection[str] = (),
+        *,
+        executed_by: ExecutedBy | None = None,
+    ) -> list[AnySpelling]:
+        """The spellings `definitions` are made of."""
+        offered = [one for one in self.spellings if self.offers(one) and one.read_only is None]
+        offered = [one for one in offered if run_by(one, executed_by)]
+        asked = [spelling for spelling in offered if wanted is None or wanted.intersection(spelling.operation_types)]
+        usual = [spelling for spelling in asked if spelling.native_name in names or not self.on_request(spelling)]
+        if wanted is None:
+            return usual
+        said = {operation for spelling in usual for operation in spelling.operation_types}
+        for spelling in asked:
+            if spelling not in usual and wanted.intersection(spelling.operation_types) - said:
+                usual.append(spelling)
+                said.update(spelling.operation_types)
+        return [spelling for spelling in asked if spelling in usual]
+
+    # ── calls ──────────────────────────────────────────────────────────────
+
+    def read_call(self, native: NativeCall) -> Call:
+        """What a native call means."""
+        name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
+        spellings = self._by_name.get(name)
+        call: Call | None = None
+        if spellings is not None:
+            call = _read_as(spellings[0], native) if len(spellings) == 1 else _read(spellings, native)
+            if call.failure is None and not call.unmapped:
+                return call
+        # What a client wraps a text in is no parameter of any tool, so a call that was read whole has none.
+        if self.unparsed is not None and isinstance(native.arguments, dict):
+            text = self.unparsed(native.arguments)
+            if text is not None:
+                return _unread(native, f"the arguments are no JSON: {text}")
+        if call is None or (call.failure is not None and name in self._steer_by_name):
+            return self._read_otherwise(name, native)
+        return call
+
+    def _read_otherwise(self, name: str, native: NativeCall) -> Call:
+        arguments = native.arguments
+        if native.name in self.functions and isinstance(arguments, dict):
+            return Call(native.id, (op.CallFunction(native.name, arguments),), native)
+        steer = self._steer_by_name.get(name)
+        if steer is not None and steer.opens is not None:
+            return self._read_opened(steer, native)
+        if steer is not None and isinstance(arguments, dict):
+            unknown = {key: value for key, value in arguments.items() if key not in steer.parameters}
+            return Call(native.id, (op.SteerClient(steer.action or steer.name, arguments),), native, unknown)
+        if self.beside is not None and self.beside.knows(name):
+            return self.beside.read_call(native)
+        for names in self.mcp:
+            found = names.read(native.name, native.namespace, self.servers)
+            if found is not None and isinstance(arguments, dict):
+                return Call(native.id, (op.CallMcpTool(found[0], found[1], arguments),), native)
+        if native.namespace is not None and native.name in self._by_name:
+            return _read(self._by_name[native.name], native)
+        return Call(native.id, (op.Unrecognised(name, arguments),), native)
+
+    def _read_opened(self, steer: Steer, native: NativeCall) -> Call:
+        inner = steer.opened(native)
+        if inner is None:
+            return _unread(native, f"expected a tool's name and its arguments in {' and '.join(steer.opens or ())}")
+        call = self.read_call(inner)
+        assert isinstance(native.arguments, dict)  # only a mapping carries a call
+        beside = {key: value for key, value in native.arguments.items() if key not in (steer.opens or ())}
+        return msgspec.structs.replace(call, native=native, unmapped={**call.unmapped, **beside})
+
+    def knows(self, name: str) -> bool:
+        """Whether a native name is this vocabulary's own, or stands beside it."""
+        return (
+            name in self._by_name
+            or name in self._steer_by_name
+            or (self.beside is not None and self.beside.knows(name))
+        )
+
+    def spelling_of(self, native: NativeCall) -> Spelling[Any] | None:
+        """The native call as an instance of its spelling, or `None` when it has none or does not fit."""
+        name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
+        spellings = self._by_name.get(name) or self._by_name.get(native.name, ())
+        steer = None if spellings else self._steer_by_name.get(name)
+        inner = None if steer is None else steer.opened(native)
+        if inner is not None:
+            return self.spelling_of(inner)
+        for spelling in spellings:
+            arguments = _mapping(spelling, native.arguments)
+            if arguments is not None:
+                try:
+                    return _converted(spelling, arguments, native.name)[0]
+                except ToolError:
+                    continue
+        if not spellings and self.beside is not None:
+            return self.beside.spelling_of(native)
+        return None
+
+    def write_call(self, id: str, operation: op.Operation) -> tuple[NativeCall, ...]:
+        """The operation said in this vocabulary, in as many calls as it takes.
+
+        Of several tools that can say it, the first that says this value without loss does. A tool
+        that is no longer offered says only what no other can.
+        """
+        said = self._say(operation)
+        if said is None:
+            return (self._write_otherwise(id, operation),)
+        return tuple(
+            _native(id if index == 0 else f"{id}_{index + 1}", spelling) for index, spelling in enumerate(said[0])
+        )
+
+    def loss(self, operation: op.Operation) -> tuple[Loss, ...]:
+        """What of this value would not survive `write_call`, with the reasons."""
+        said = self._say(operation)
+        if said is None:
+            heard = self.read_call(self._write_otherwise("", operation)).operations
+            spellings: tuple[Spelling[Any], ...] = ()
+            if isinstance(operation, op.CallFunction | op.Unrecognised):
+                return ()  # written as it is; whose it is, the run knows
+        else:
+            spellings, heard = said
+        reasons = {**type(spellings[0]).approximated, **type(spellings[0]).unsaid} if spellings else {}
+        if len(heard) == 1 and type(heard[0]) is type(operation):
+            return tuple(
+                Loss(field, _reason(reasons, operation, field))
+                for field in operation.__struct_fields__
+                if getattr(heard[0], field) != getattr(operation, field)
+            )
+        return () if heard == (operation,) else (Loss("*", "it is said as another operation"),)
+
+    def _say(self, operation: op.Operation) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
+        spellings = [one for one in self._by_operation.get(type(operation), ()) if one.read_only is None]
+        offered = [one for one in spellings if self.offers(one)]
+        said = _nearest(offered, operation) or _nearest([one for one in spellings if one not in offered], operation)
+        if said is None and spellings:
+            raise Unspeakable(self.name, _tag(operation), "its tools for this cannot say this value")
+        return said
+
+    def _write_otherwise(self, id: str, operation: op.Operation) -> NativeCall:
+        if isinstance(operation, op.CallMcpTool):
+            for names in self.mcp:
+                written = names.write(operation.server, operation.tool)
+                if written is not None:
+                    return NativeCall(id, written[1], operation.arguments, namespace=written[0])
+        if isinstance(operation, op.CallFunction | op.Unrecognised):
+            return NativeCall(id, operation.name, operation.arguments)
+        if isinstance(operation, op.SteerClient):
+            for steer in self.steering:
+                if operation.action == (steer.action or steer.name):
+                    return NativeCall(id, steer.name, operation.arguments, namespace=steer.namespace)
+        reason = self.unspoken.get(type(operation), "no native tool says it")
+        raise Unspeakable(self.name, _tag(operation), reason)
+
+    # ── results ────────────────────────────────────────────────────────────
+
+    def read_result(self, call: Call, native: NativeResult) -> Result:
+        """What a native result says: one outcome per operation of its call."""
+        failure = self.failures.understand(call, native)
+        if failure is not None:
+            return Result(native.call_id, (failure,) * max(1, len(call.operations)), native=native)
+        spelling = self._spelling_for(call)
+        operations = call.operations or (op.Unrecognised(call.native.name, call.native.arguments),)
+        if spelling is None:
+            from .wording import understand
+
+            reader = understand if self.unspelled is None else self.unspelled.understand
+            understood = tuple(reader(operation, native) for operation in operations)
+            return Result(native.call_id, understood, native=native)
+        return Result(native.call_id, spelling.to_outcomes(operations, native), native=native)
+
+    def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
+        """The outcomes of a call in this vocabulary's words."""
+        content: Content
+        is_error: bool | None = None
+        spelling = self._spelling_for(call)
+        failure = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)
+        if failure is not None and len(outcomes) == 1:
+            content, is_error = self.failures.tell(call, failure)
+        elif spelling is not None:
+            content, is_error = spelling.from_outcomes(call.operations, tuple(outcomes))
+        else:
+            from .wording import tell_all
+
+            teller = tell_all if self.unspelled is None else self.unspelled.tell
+            content = teller(call.operations, tuple(outcomes))
+        return NativeResult(
+            call.native.id, content, is_error, call.native.name, call.native.namespace, call.native.executed_by
+        )
+
+    def _spelling_for(self, call: Call) -> Spelling[Any] | None:
+        """A function of the run is told in no tool's words, whatever it is called."""
+        own = any(isinstance(operation, op.CallFunction) for operation in call.operations)
+        return None if own else self.spelling_of(call.native)
+
+    # ── what is lost ───────────────────────────────────────────────────────
+
+    def fidelity(self) -> list[Fidelity]:
+        """Per operation, tool and field: how well this vocabulary says it."""
+        rows: list[Fidelity] = []
+        for tag, operation in op.OPERATIONS.items():
+            spellings = [one for one in self._by_operation.get(operation, ()) if self.offers(one) and not one.read_only]
+            if not spellings:
+                rows.extend(self._unspoken_rows(tag, operation))
+            for spelling in spellings:
+                rows.extend(field_rows(tag, operation, spelling))
+        return rows
+
+    def _unspoken_rows(self, tag: str, operation: type[op.Operation]) -> list[Fidelity]:
+        if operation in (op.CallFunction, op.Unrecognised):
+            return [Fidelity(tag, None, None, None, "exact", "written as it is")]
+        if operation is op.CallMcpTool and self.mcp:
+            return [Fidelity(tag, self.mcp[0].template, None, None, "exact")]
+        if operation is op.SteerClient and self.steering:
+            return [Fidelity(tag, steer.name, None, None, "exact", steer.reason) for steer in self.steering]
+        return [Fidelity(tag, None, None, None, "unspoken", self.unspoken.get(operation, "not stated"))]
+
+    # ── tables ─────────────────────────────────────────────────────────────
+
+    def _offered_now(self, spelling: AnySpelling) -> bool:
+        usual = for_family(spelling.families, self.default_family)
+        return usual and spelling.read_only is None and spelling.until is None
+
+    def _strange(self, spelling: AnySpelling) -> bool:
+        return not within(spelling.since, spelling.until, self._at)
+
+    def _index(self) -> None:
+        by_name: dict[str, list[AnySpelling]] = {}
+        by_operation: dict[type[op.Operation], list[AnySpelling]] = {}
+        for spelling in self.spellings:
+            for name in (spelling.native_name, *spelling.formerly):
+                by_name.setdefault(qualified(spelling.namespace, name), []).append(spelling)
+            for operation in spelling.operation_types:
+                by_operation.setdefault(operation, []).append(spelling)
+        problems = [
+            f"{name!r} is said twice at the same time by {one.__name__} and {other.__name__}"
+            for name, spellings in by_name.items()
+            for index, one in enumerate(spellings)
+            for other in spellings[index + 1 :]
+            if one.native_name == other.native_name and overlap(one, other) and not (one.read_only or other.read_only)
+        ]
+        problems += [
+            f"{operation.__name__} is unspoken and spoken by {by_operation[operation][0].__name__}"
+            for operation in self.unspoken
+            if any(self._offered_now(spelling) for spelling in by_operation.get(operation, ()))
+        ]
+        for steer in self.steering:
+            for name in (steer.name, *steer.formerly):
+                key = qualified(steer.namespace, name)
+                if key in by_name and not steer.otherwise:
+                    problems.append(f"{key!r} is a spelling and steers the client")
+                self._steer_by_name[key] = steer
+        if problems:
+            raise DefinitionError(f"dialect {self.name!r}", problems)
+        if self.version is not None:  # a shape that two versions mean differently is read as this one means it
+            by_name = {name: sorted(spellings, key=self._strange) for name, spellings in by_name.items()}
+        self._by_name = {name: tuple(spellings) for name, spellings in by_name.items()}
+        self._by_operation = {operation: tuple(spellings) for operation, spellings in by_operation.items()}
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call:
+    """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
+    best: Call | None = None
+    for spelling in spellings:
+        call = _read_as(spelling, native)
+        if call.failure is None and not call.unmapped and not call.coercions:
+            return call
+        if best is None or (_misfit(call) < _misfit(best)):
+            best = call
+    assert best is not None
+    return best
+
+
+def _misfit(call: Call) -> tuple[bool, int, int]:
+    return (call.failure is not None, len(call.coercions), len(call.unmapped))
+
+
+def _read_as(spelling: AnySpelling, native: NativeCall) -> Call:
+    arguments = _mapping(spelling, native.arguments)
+    if arguments is None:
+        return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
+    meaningful = spelling.meaningful
+    unmapped = {key: value for key, value in arguments.items() if key not in meaningful}
+    for wire, struct in _structs(spelling):
+        if wire in arguments and wire not in unmapped:
+            unmapped.update(_left_over(struct, arguments[wire], wire))
+    coercions: tuple[Coercion, ...] = ()
+    try:
+        said: Spelling[Any] = msgspec.convert(arguments, spelling)
+    except msgspec.ValidationError:
+        try:
+            said, coercions = _leniently(spelling, arguments, native.name)
+        except ToolError as error:
+            return Call(
+                native.id, (), native, unmapped, failure=Failure("invalid_arguments", str(error), error.details)
+            )
+    try:
+        operations = said.to_operations()
+    except ValueError as error:
+        return _unread(native, str(error), unmapped)
+    except ToolError as error:  # the call itself says that, and how, it went wrong
+        kind = msgspec.convert(error.kind, FailureKind)
+        return Call(native.id, (), native, unmapped, failure=Failure(kind, error.message, error.details))
+    return Call(native.id, operations, native, unmapped, coercions)
+
+
+def _mapping(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any] | None:
+    if isinstance(arguments, dict):
+        return arguments
+    return {spelling.freeform.field: arguments} if spelling.freeform is not None else None
+
+
+def _converted(
+    spelling: AnySpelling, arguments: dict[str, Any], name: str
+) -> tuple[Spelling[Any], tuple[Coercion, ...]]:
+    try:
+        return msgspec.convert(arguments, spelling), ()
+    except msgspec.ValidationError:
+        return _leniently(spelling, arguments, name)
+
+
+def _leniently(
+    spelling: AnySpelling, arguments: dict[str, Any], name: str
+) -> tuple[Spelling[Any], tuple[Coercion, ...]]:
+    """Reads sloppy arguments as a tool would, each liberty taken reported; raises `ToolError` when that fails too."""
+    known = {name: arguments[name] for name in spelling.__struct_encode_fields__ if name in arguments}
+    said, coerced = _reader(spelling, name).read(known)
+    return said, tuple(Coercion(*each) for each in coerced)
+
+
+@cache
+def _reader(spelling: AnySpelling, name: str) -> Reader[Spelling[Any]]:
+    """A reader that speaks of the tool by the name it was called."""
+    return Reader.of_type(spelling, name)
+
+
+@cache
+def _structs(holder: type[msgspec.Struct]) -> tuple[tuple[str, type[msgspec.Struct]], ...]:
+    """The fields that hold structs, or lists of them, by their native names."""
+    hints = get_type_hints(holder)
+    named = zip(holder.__struct_encode_fields__, holder.__struct_fields__, strict=True)
+    found = [(wire, _struct_in(hints[field])) for wire, field in named]
+    return tuple((wire, struct) for wire, struct in found if struct is not None)
+
+
+def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return hint
+    return next((found for inner in get_args(hint) if (found := _struct_in(inner)) is not None), None)
+
+
+def _left_over(struct: type[msgspec.Struct], value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """What stands inside an argument and is not known there: `todos[0].id`."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _left_over(struct, item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        known = struct.__struct_encode_fields__
+        yield from ((f"{path}.{key}", inner) for key, inner in value.items() if key not in known)
+        for wire, nested in _structs(struct):
+            if wire in value:
+                yield from _left_over(nested, value[wire], f"{path}.{wire}")
+
+
+def _unread(native: NativeCall, message: str, unmapped: dict[str, Any] | None = None) -> Call:
+    details = {"tool": native.name, "problems": [{"path": "", "message": message}]}
+    failure = Failure("invalid_arguments", f"{native.name}: {message}", details)
+    return Call(native.id, (), native, unmapped or {}, failure=failure)
+
+
+# ── writing ──────────────────────────────────────────────────────────────────
+
+
+def _native(id: str, said: Spelling[Any]) -> NativeCall:
+    arguments: dict[str, Any] | str = said.said()
+    if said.freeform is not None and isinstance(arguments, dict):
+        arguments = str(arguments.get(said.freeform.field, ""))
+    return NativeCall(id, said.native_name, arguments, said.namespace, said.executed_by)
+
+
+def joined(operations: Sequence[op.Operation]) -> tuple[op.Operation, ...]:
+    """Edits of one file that follow one another are one: what one vocabulary says in two calls, another says in one."""
+    result: list[op.Operation] = []
+    for operation in operations:
+        last = result[-1] if result else None
+        if isinstance(operation, op.EditFile) and isinstance(last, op.EditFile) and _same_file(last, operation):
+            result[-1] = op.EditFile(last.path, last.edits + operation.edits, last.purpose)
+        else:
+            result.append(operation)
+    return tuple(result)
+
+
+def _same_file(one: op.EditFile, other: op.EditFile) -> bool:
+    return one.path == other.path and one.purpose == other.purpose
+
+
+def _nearest(
+    spellings: Sequence[AnySpelling], operation: op.Operation
+) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
+    """The calls of the spelling that loses least of the operation, and what they mean; `None` when none can say it."""
+    best: tuple[int, tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None = None
+    for spelling in spellings:
+        said = spelling.from_operation(operation)
+        if said is None:
+            continue
+        calls = said if isinstance(said, tuple) else (said,)
+        heard = joined([meant for call in calls for meant in call.to_operations()])
+        if heard == (operation,):
+            return calls, heard
+        lost = _distance(operation, heard)
+        if best is None or lost < best[0]:
+            best = (lost, calls, heard)
+    return None if best is None else best[1:]
+
+
+def _distance(operation: op.Operation, heard: tuple[op.Operation, ...]) -> int:
+    if len(heard) != 1 or type(heard[0]) is not type(operation):
+        return 1000 + len(heard)
+    return sum(getattr(heard[0], field) != getattr(operation, field) for field in operation.__struct_fields__)
+
+
+def _reason(reasons: Mapping[str, str], operation: op.Operation, field: str) -> str:
+    return reasons.get(field) or reasons.get(f"{type(operation).__name__}.{field}") or "this value cannot be said"
+
+
+def _tag(operation: op.Operation) -> str:
+    return str(operation.__struct_config__.tag)

@@ -1,0 +1,51 @@
+"""How well a vocabulary says each operation, field by field, with the declared reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from dragoman.model import operations as op
+
+from .spelling import Spelling
+
+Status = Literal["exact", "renamed", "reshaped", "approximated", "unsaid", "unspoken"]
+
+
+class Fidelity(msgspec.Struct, frozen=True):
+    """How well one field of one operation is said by one native tool (`field=None`: the operation as a whole)."""
+
+    operation: str
+    native: str | None
+    field: str | None
+    parameter: str | None
+    status: Status
+    reason: str | None = None
+
+
+def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[Any]]) -> list[Fidelity]:
+    wire = dict(zip(spelling.__struct_fields__, spelling.__struct_encode_fields__, strict=True))
+    saying = {declared.means: (field, declared) for field, declared in spelling.parameters.items() if declared.means}
+    rows: list[Fidelity] = []
+    for field in operation.__struct_fields__:
+        said = saying.get(field)
+        parameter = wire[said[0]] if said else None
+        reason = _declared(spelling.unsaid, operation, field)
+        nearly = _declared(spelling.approximated, operation, field)
+        status: Status
+        if reason is not None:
+            status = "unsaid"
+        elif nearly is not None:
+            status, reason = "approximated", nearly
+        elif spelling.reshaped or said is None or said[1].convert is not None:
+            status = "exact" if field in spelling.always else "reshaped"
+        else:
+            status = "exact" if parameter == field else "renamed"
+        rows.append(Fidelity(tag, spelling.native_name, field, parameter, status, reason))
+    return rows or [Fidelity(tag, spelling.native_name, None, None, "exact")]
+
+
+def _declared(reasons: Mapping[str, str], operation: type[op.Operation], field: str) -> str | None:
+    return reasons.get(f"{operation.__name__}.{field}") or reasons.get(field)

@@ -1,0 +1,367 @@
+"""The `apply_patch` language, read and written: one patch means several operations on files.
+
+Rule: a patch is read as forgivingly as the client reads it and written only in the form its grammar
+accepts; `read_patch(write_patch(operations)) == operations` for everything that can be written.
+Nothing is made up: an insertion has no old text, a place is named by its anchors alone.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from dragoman.model import operations as op
+
+GRAMMAR = """\
+start: "*** Begin Patch" LF change+ "*** End Patch" LF?
+change: added | deleted | updated
+added: "*** Add File: " path LF ("+" text LF)+
+deleted: "*** Delete File: " path LF
+updated: "*** Update File: " path LF moved? (edits last?)?
+moved: "*** Move to: " path LF
+edits: (anchor | line)+
+anchor: ("@@" | "@@ " /(.+)/) LF
+line: ("+" | "-" | " ") text LF
+last: "*** End of File" LF
+path: /(.+)/
+text: /(.*)/
+
+%import common.LF
+"""
+"""The language for models that are held to a grammar (Lark)."""
+
+_BEGIN, _END = "*** Begin Patch", "*** End Patch"
+_ADD, _DELETE, _UPDATE = "*** Add File: ", "*** Delete File: ", "*** Update File: "
+_MOVE, _LAST, _ANCHOR = "*** Move to: ", "*** End of File", "@@"
+_ENVIRONMENT = "*** Environment ID:"
+_HEADERS = (_ADD, _DELETE, _UPDATE)
+
+
+class PatchError(ValueError):
+    """A text that is no patch. `line` counts from 1 at "*** Begin Patch"."""
+
+    def __init__(self, line: int, problem: str, expected: str) -> None:
+        self.line, self.problem, self.expected = line, problem, expected
+        super().__init__(f"line {line} of the patch {problem}; expected {expected}")
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+def read_patch(text: str, directory: str | None = None) -> tuple[op.Operation, ...]:
+    """What a patch does, its paths taken from `directory`; raises `PatchError`.
+
+    A file that is updated and moved is edited first.
+    """
+    return tuple(_placed(operation, directory) for operation in _Reader(_framed(text)).operations())
+
+
+def _framed(text: str) -> list[str]:
+    """The lines of a patch from its first mark to its last, a heredoc around them taken off."""
+    lines = [line.removesuffix("\r") for line in text.strip().split("\n")]
+    if len(lines) >= 4 and re.fullmatch(r"<<(['\"]?)EOF\1", lines[0]) and lines[-1].endswith("EOF"):
+        lines = lines[1:-1]
+    if lines[0].strip() != _BEGIN:
+        raise PatchError(1, f"is {_shown(lines[0])}", f'"{_BEGIN}"')
+    if len(lines) == 1 or lines[-1].strip() != _END:
+        raise PatchError(len(lines), f"is {_shown(lines[-1])} and the last one", f'"{_END}"')
+    return lines
+
+
+class _Hunk:
+    """One run of changed lines, as it is being read."""
+
+    def __init__(self) -> None:
+        self.anchors: list[str] = []
+        self.old: list[str] = []
+        self.new: list[str] = []
+        self.at_end = False
+
+    @property
+    def empty(self) -> bool:
+        return not self.old and not self.new
+
+    def edit(self) -> op.Edit:
+        old = _text(self.old) if self.old else None
+        return op.Edit(old, _text(self.new), whole_lines=True, anchors=tuple(self.anchors), at_end=self.at_end)
+
+
+class _Reader:
+    """Walks over the lines of one patch."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.at = 1
+        self.last = len(lines) - 1
+
+    def operations(self) -> list[op.Operation]:
+        found: list[op.Operation] = []
+        if self.lines[self.at].strip().startswith(_ENVIRONMENT):
+            self.at += 1  # which machine is meant stays in the call as it was made
+        while self.at < self.last:
+            found += self._change()
+        if not found:
+            raise PatchError(2, "ends the patch and nothing is changed", "a file to add, delete or update")
+        return found
+
+    def _change(self) -> list[op.Operation]:
+        header = self.lines[self.at].strip()
+        self.at += 1
+        if header.startswith(_ADD):
+            return [op.WriteFile(header[len(_ADD) :], self._added())]
+        if header.startswith(_DELETE):
+            return [op.DeleteFile(header[len(_DELETE) :])]
+        if header.startswith(_UPDATE):
+            return self._updated(header[len(_UPDATE) :])
+        self.at -= 1
+        if header == _END:
+            raise self._wrong("ends the patch before its last line", "nothing after it")
+        raise self._wrong(f"is {_shown(header)}", " or ".join(f'"{known}…"' for known in _HEADERS))
+
+    def _added(self) -> str:
+        lines: list[str] = []
+        while self.at < self.last and self.lines[self.at].startswith("+"):
+            lines.append(self.lines[self.at][1:])
+            self.at += 1
+        if self.at < self.last and not self.lines[self.at].strip().startswith((*_HEADERS, _END)):
+            raise self._wrong(f"is {_shown(self.lines[self.at])}", 'a line of the new file, with "+" before it')
+        return _text(lines)
+
+    def _updated(self, path: str) -> list[op.Operation]:
+        header = self.at
+        moved: str | None = None
+        if self.at < self.last and self.lines[self.at].rstrip().startswith(_MOVE):
+            moved = self.lines[self.at].rstrip()[len(_MOVE) :]
+            self.at += 1
+        hunks = self._hunks()
+        if not hunks and not moved:
+            raise PatchError(header, f"updates {path!r} and nothing is changed", 'lines with " ", "+" or "-" before')
+        edited: list[op.Operation] = [op.EditFile(path, tuple(hunk.edit() for hunk in hunks))] if hunks else []
+        return [*edited, op.MoveFile(path, moved)] if moved else edited
+
+    def _hunks(self) -> list[_Hunk]:
+        hunks: list[_Hunk] = []
+        while self.at < self.last and not self.lines[self.at].rstrip().startswith((*_HEADERS, _END)):
+            self._line(hunks)
+            self.at += 1
+        if hunks and hunks[-1].empty:
+            raise self._wrong("ends an edit that has no lines", 'lines with " ", "+" or "-" before')
+        return hunks
+
+    def _line(self, hunks: list[_Hunk]) -> None:
+        line = self.lines[self.at]
+        bare = line.rstrip()
+        if bare == _ANCHOR or bare.startswith(f"{_ANCHOR} "):
+            if not hunks or not hunks[-1].empty:
+                hunks.append(_Hunk())
+            if bare != _ANCHOR:
+                hunks[-1].anchors.append(bare[len(_ANCHOR) + 1 :])
+        elif hunks and hunks[-1].at_end:
+            if bare:
+                raise self._wrong(f"is {_shown(line)} after the end of the file", f'"{_ANCHOR}" or the next file')
+        elif bare == _LAST:
+            if not hunks or hunks[-1].empty:
+                raise self._wrong("ends an edit that has no lines", 'lines with " ", "+" or "-" before')
+            hunks[-1].at_end = True
+        elif line and line[0] not in " +-":
+            raise self._wrong(f"is {_shown(line)}", 'a line with " " (kept), "+" (added) or "-" (removed) before it')
+        else:
+            if not hunks:
+                hunks.append(_Hunk())
+            # A line without anything is an empty one that is kept: models leave its space out.
+            if line[:1] != "+":
+                hunks[-1].old.append(line[1:])
+            if line[:1] != "-":
+                hunks[-1].new.append(line[1:])
+
+    def _wrong(self, problem: str, expected: str) -> PatchError:
+        return PatchError(self.at + 1, problem, expected)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _shown(line: str) -> str:
+    return f'"{line[:60]}…"' if len(line) > 60 else f'"{line}"'
+
+
+def _placed(operation: op.Operation, directory: str | None) -> op.Operation:
+    if directory in (None, "", "."):
+        return operation
+    assert directory is not None
+    match operation:
+        case op.MoveFile(path, to):
+            return op.MoveFile(posixpath.join(directory, path), posixpath.join(directory, to))
+        case op.WriteFile(path) | op.EditFile(path) | op.DeleteFile(path):
+            return replace(operation, path=posixpath.join(directory, path))
+    return operation
+
+
+# ── as a command ─────────────────────────────────────────────────────────────
+
+
+class Invocation(NamedTuple):
+    """A patch given to a command, and the folder the command first went to."""
+
+    patch: str
+    directory: str | None = None
+
+
+_COMMANDS = ("apply_patch", "applypatch")
+_SHELLS = ("bash", "zsh", "sh")
+_HEREDOC = re.compile(
+    r"""\s*(?:cd\s+(?:"(?P<quoted>[^"$`\\]+)"|'(?P<raw>[^']+)'|(?P<word>[^\s;&|<>"'$`\\*?\[{~()\#-][^\s;&|<>"'$`\\*?\[{()]*))
+    \s*&&\s*)?(?:apply_patch|applypatch)\s*<<\s*(?P<quote>['"]?)(?P<end>\w+)(?P=quote)[ \t]*\n
+    (?P<patch>.*?)\n(?P=end)\s*""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def patch_in_arguments(arguments: Sequence[str]) -> Invocation | None:
+    """The patch a program's arguments give to `apply_patch`, directly or through a shell; `None` when they do not."""
+    if len(arguments) == 2 and arguments[0] in _COMMANDS:
+        return Invocation(arguments[1])
+    script = script_in(arguments)
+    return None if script is None else patch_in_command(script)
+
+
+def patch_in_command(command: str) -> Invocation | None:
+    """The patch a command line gives to `apply_patch` in a heredoc; `None` when it does anything else or more.
+
+    The one other thing it may do is to go to a folder first.
+    """
+    if "apply_patch" not in command and "applypatch" not in command:
+        return None
+    found = _HEREDOC.fullmatch(command)
+    if found is None:
+        return patch_in_arguments(_words(command)) if command.lstrip().startswith(_SHELLS) else None
+    if found["end"] in found["patch"].split("\n"):
+        return None  # the heredoc ends there, and more commands follow it
+    return Invocation(found["patch"], found["quoted"] or found["raw"] or found["word"])
+
+
+def script_in(arguments: Sequence[str]) -> str | None:
+    """The command line in `["bash", "-lc", "…"]`, or `None` when the arguments are no such thing."""
+    if len(arguments) == 3 and arguments[0].rpartition("/")[2] in _SHELLS and arguments[1] in ("-lc", "-c"):
+        return arguments[2]
+    return None
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote that does not end: no command at all
+        return []
+
+
+# ── writing ──────────────────────────────────────────────────────────────────
+
+
+def write_patch(operations: Iterable[op.Operation]) -> str | None:
+    """The patch that says exactly these operations, or `None` when no patch does."""
+    lines: list[str] = []
+    rest = list(operations)
+    while rest:
+        operation = rest.pop(0)
+        moved: str | None = None
+        if isinstance(operation, op.EditFile) and rest:
+            following = rest[0]
+            if isinstance(following, op.MoveFile) and following.path == operation.path:
+                moved, rest = following.to, rest[1:]
+        said = _said(operation, moved)
+        if said is None:
+            return None
+        lines += said
+    return "\n".join((_BEGIN, *lines, _END)) if lines else None
+
+
+def _said(operation: op.Operation, moved: str | None) -> list[str] | None:
+    match operation:
+        case op.WriteFile(path, content, overwrite=True):
+            lines = _sayable(content)
+            return [_ADD + path, *(f"+{line}" for line in lines)] if lines and _named(path) else None
+        case op.DeleteFile(path):
+            return [_DELETE + path] if _named(path) else None
+        case op.MoveFile(path, to):
+            return [_UPDATE + path, _MOVE + to] if _named(path) and _named(to) else None
+        case op.EditFile(path, edits, purpose=None) if edits and _named(path):
+            if any(edit.at_end for edit in edits[:-1]) or (moved is not None and not _named(moved)):
+                return None  # the end of the file is said once, after the last edit
+            lines = [_UPDATE + path] if moved is None else [_UPDATE + path, _MOVE + moved]
+            for edit in edits:
+                said = _said_edit(edit)
+                if said is None:
+                    return None
+                lines += said
+            return lines
+    return None
+
+
+def _said_edit(edit: op.Edit) -> list[str] | None:
+    old, new = _sayable(edit.old), _sayable(edit.new)
+    if old is None or new is None or not (old or new) or edit.old == "" or not all(map(_named, edit.anchors)):
+        return None
+    if not edit.whole_lines or edit.everywhere or edit.expected is not None:
+        return None
+    same_before = _common(old, new)
+    same_after = _common(old[same_before:][::-1], new[same_before:][::-1])
+    anchors = [f"{_ANCHOR} {anchor}" for anchor in edit.anchors] or [_ANCHOR]
+    return [
+        *anchors,
+        *(f" {line}" for line in old[:same_before]),
+        *(f"-{line}" for line in old[same_before : len(old) - same_after]),
+        *(f"+{line}" for line in new[same_before : len(new) - same_after]),
+        *(f" {line}" for line in old[len(old) - same_after :]),
+        *([_LAST] if edit.at_end else []),
+    ]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    return next(
+        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _sayable(text: str | None) -> list[str] | None:
+    """The lines of a text, or `None` when a patch would change them: it ends every line, with a newline alone."""
+    if not text:
+        return []
+    lines = text.split("\n")
+    return None if lines.pop() or any(line.endswith("\r") for line in lines) else lines
+
+
+def _named(name: str) -> bool:
+    """Whether a path or an anchor stands on its line as it is."""
+    return name != "" and "\n" not in name and name == name.rstrip()
+
+
+def in_whole_lines(operation: op.Operation) -> op.Operation:
+    """The nearest operation a patch can say: texts taken as whole lines, the last one ended.
+
+    What cannot be said so either (a text replaced everywhere, half a line joined to the next) stays as it is.
+    """
+    match operation:
+        case op.WriteFile(path, content):
+            return op.WriteFile(path, content if content.endswith("\n") or not content else f"{content}\n")
+        case op.EditFile(path, edits):
+            return op.EditFile(path, tuple(_in_lines(edit) for edit in edits))
+    return operation
+
+
+def _in_lines(edit: op.Edit) -> op.Edit:
+    if edit.whole_lines:
+        old = edit.old if not edit.old or edit.old.endswith("\n") else f"{edit.old}\n"
+        new = edit.new if not edit.new or edit.new.endswith("\n") else f"{edit.new}\n"
+        return replace(edit, old=old, new=new)
+    if not edit.old or edit.everywhere or edit.expected not in (None, 1) or edit.anchors or edit.at_end:
+        return edit
+    if edit.old.endswith("\n"):
+        # Lines with their ends: what stands in their place must be such lines too.
+        return op.Edit(edit.old, edit.new, whole_lines=True) if not edit.new or edit.new.endswith("\n") else edit
+    return op.Edit(f"{edit.old}\n", f"{edit.new}\n", whole_lines=True)

@@ -1,0 +1,399 @@
+"""How one vocabulary says one tool: a class whose fields are the native parameters.
+
+From the one class come the schema offered to a model, reading a call (live or logged), writing
+one, telling a result and reading one back, older names and shapes, and the declared loss.
+
+Rules, checked when the class is created: every native parameter means something or is
+`native_only` with a reason; every field of the operation is said or `unsaid` with a reason;
+overriding one direction obliges the other, or a `read_only` reason.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform
+
+import msgspec
+
+from dragoman.errors import DefinitionError
+from dragoman.model import operations as op
+from dragoman.model.calls import ExecutedBy, NativeResult
+from dragoman.model.outcomes import Media, Outcome
+
+Spoken = TypeVar("Spoken", bound=op.Operation)
+Content = str | tuple[str | Media, ...]
+Tells = Mapping[type[Outcome], tuple[str, ...]]
+
+
+class _Required:
+    """Marks a parameter without a default."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
+
+
+class Conversion(msgspec.Struct, frozen=True):
+    """Two exact inverses between a native value and the operation's: units, an empty text for "not said"."""
+
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    if seconds is not None and not abs(seconds) < 1e15:
+        raise ValueError(f"{seconds} seconds are no time to wait")
+    return None if seconds is None else round(seconds * 1000)
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    if milliseconds is None or milliseconds % 1000 == 0:
+        return None if milliseconds is None else milliseconds // 1000
+    seconds = milliseconds / 1000
+    if _milliseconds(seconds) != milliseconds:
+        raise ValueError(f"{milliseconds} milliseconds are more than seconds can say exactly")
+    return seconds
+
+
+SECONDS = Conversion(to=_milliseconds, back=_seconds)
+"""Native seconds, our milliseconds."""
+
+EMPTY_IS_UNSAID = Conversion(to=lambda text: text or None, back=lambda text: text or "")
+"""A native text that is required though nothing may be meant by it."""
+
+
+def _number(text: str | None) -> int | None:
+    if text is not None and str(int(text)) != text:
+        raise ValueError(f"{text!r} is not a plain number")
+    return None if text is None else int(text)
+
+
+TEXT_OF_NUMBER = Conversion(to=lambda number: None if number is None else str(number), back=_number)
+"""A native number where we hold a name; a name that is no number cannot be said."""
+
+TUPLE = Conversion(to=lambda items: tuple(items or ()), back=lambda items: list(items) or None)
+"""A native optional list where we hold a tuple."""
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """What is declared of one native parameter. Exactly one of `means` and `reason` is given in the end."""
+
+    means: str | None = None
+    reason: str | None = None
+    description: str = ""
+    default: Any = REQUIRED
+    name: str | None = None
+    convert: Conversion | None = None
+    since: str | None = None
+    until: str | None = None
+    schema: Mapping[str, Any] | None = None
+    without: Mapping[str, str] = {}
+
+
+def means(
+    canonical: str | None = None,
+    description: str = "",
+    *,
+    default: Any = REQUIRED,
+    name: str | None = None,
+    convert: Conversion | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    without: Mapping[str, str] = {},
+) -> Any:
+    """A native parameter that means the operation's field `canonical` (its own name when not given).
+
+    `name` is the native name where it is no identifier; `since` and `until` are the first and last
+    versions that had it; `schema` adds to what is offered (a bound, an enum); `without` names what
+    stands inside it and has no meaning, with the reasons: kept, never offered.
+    """
+    return Parameter(canonical, None, description, default, name, convert, since, until, schema, without)
+
+
+def native_only(
+    reason: str,
+    *,
+    default: Any = None,
+    name: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> Any:
+    """A native parameter without shared meaning: read and kept, never offered, because of `reason`."""
+    return Parameter(None, reason, "", default, name, None, since, until)
+
+
+class Freeform(msgspec.Struct, frozen=True):
+    """A tool whose input is text: the field that holds it, and the grammar it is offered with."""
+
+    field: str
+    syntax: Literal["lark", "regex"] | None = None
+    grammar: str | None = None
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(means, native_only))
+class SpellingMeta(msgspec.StructMeta):
+    """Turns declared parameters into the fields of a struct, and checks the declaration."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+        parameters: dict[str, Parameter] = {}
+        for field, annotation in namespace.get("__annotations__", {}).items():
+            if str(annotation).startswith("ClassVar"):
+                continue
+            declared = namespace.get(field, REQUIRED)
+            if not isinstance(declared, Parameter):
+                declared = Parameter(default=declared)
+            parameters[field] = declared
+            if declared.default is REQUIRED:
+                namespace.pop(field, None)
+            else:
+                namespace[field] = declared.default
+        renamed = {field: parameter.name for field, parameter in parameters.items() if parameter.name}
+        if renamed:
+            config["rename"] = renamed
+        cls: Any = super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **config)
+        inherited = getattr(cls.__base__, "parameters", {})
+        cls.parameters = {**inherited, **parameters}
+        if cls.native_name:
+            _declare(cls)
+        return cls
+
+
+class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta):
+    """The root of all spellings; see the module."""
+
+    native_name: ClassVar[str] = ""
+    namespace: ClassVar[str | None] = None
+    formerly: ClassVar[tuple[str, ...]] = ()
+    """Older names: read, never offered."""
+    unsaid: ClassVar[Mapping[str, str]] = {}
+    """Fields of the operation this tool cannot say, with the reason."""
+    approximated: ClassVar[Mapping[str, str]] = {}
+    """Fields it says only nearly, with the reason."""
+    always: ClassVar[Mapping[str, Any]] = {}
+    """Fields of the operation that this tool implies."""
+    read_only: ClassVar[str | None] = None
+    """Why it is read and never written."""
+    since: ClassVar[str | None] = None
+    until: ClassVar[str | None] = None
+    """First and last version that offered it; no last one: the newest does."""
+    families: ClassVar[tuple[str, ...] | None] = None
+    """Model families (globs; those with "!" before them are left out) that are offered it; `None`: all."""
+    on_request: ClassVar[str | None] = None
+    """Why it is not offered unless asked for by name."""
+    on_request_since: ClassVar[str | None] = None
+    """First version of which that is true; `None`: it always was."""
+    freeform: ClassVar[Freeform | None] = None
+    wire_type: ClassVar[str | None] = None
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """What goes out beside the type of a tool the provider defines."""
+    provider_id: ClassVar[str | None] = None
+    executed_by: ClassVar[ExecutedBy] = ExecutedBy.CLIENT
+
+    operation_types: ClassVar[tuple[type[op.Operation], ...]] = ()
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    meaningful: ClassVar[frozenset[str]] = frozenset()
+    """The native names of the parameters that mean something."""
+    reshaped: ClassVar[bool] = False
+    _build: ClassVar[Callable[[Any], op.Operation]]
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        """What this call means."""
+        return (type(self)._build(self),)
+
+    @classmethod
+    def from_operation(cls, operation: Spoken) -> Any:
+        """This operation as a call of this tool, several calls, or `None` when it cannot say this value."""
+        said: dict[str, Any] = {}
+        for field, parameter in cls.parameters.items():
+            if parameter.means is None:
+                continue
+            value = getattr(operation, parameter.means)
+            if parameter.convert is not None:
+                try:
+                    value = parameter.convert.back(value)
+                except ValueError:
+                    return None  # a value this tool has no form for
+            if value is None and parameter.default is REQUIRED:
+                return None  # the tool wants a value that was not said, and none is invented
+            said[field] = value
+        for canonical, implied in cls.always.items():
+            if getattr(operation, canonical) != implied:
+                return None
+        return cls(**said)
+
+    def from_outcome(self, operation: op.Operation, outcome: Outcome) -> Content:
+        """The outcome in this tool's own words. Failures are the dialect's to word."""
+        from .wording import tell
+
+        return tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> Outcome:
+        """What a result in this tool's words says. Failures the dialect recognises do not get here."""
+        from .wording import understand
+
+        return understand(operation, native)
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        """All outcomes of one call as its one result, and the error flag where the vocabulary sets one."""
+        if len(outcomes) == 1 and operations:
+            return self.from_outcome(operations[0], outcomes[0]), None
+        from .wording import tell_all
+
+        return tell_all(operations, outcomes), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
+        """One outcome per operation. A result that does not tell them apart says the same of each."""
+        if len(operations) == 1:
+            return (self.to_outcome(operations[0], native),)
+        from .wording import understand
+
+        whole = understand(op.Unrecognised(self.native_name), native)
+        return (whole,) * len(operations)
+
+    tells: ClassVar[Tells] = {}
+    """Which fields of which outcomes this tool's words carry."""
+
+    def said(self) -> dict[str, Any]:
+        """The native arguments: every parameter that is not at its default."""
+        arguments: dict[str, Any] = {}
+        for field, wire in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):
+            value = getattr(self, field)
+            default = self.parameters[field].default
+            if default is REQUIRED or value != default:
+                arguments[wire] = _as_json(msgspec.to_builtins(value))
+        return arguments
+
+
+class ProviderExecuted(Spelling[Spoken]):
+    """A tool the provider runs itself: offered by its id, read from its replies, never run here."""
+
+    executed_by = ExecutedBy.PROVIDER
+
+
+def _as_json(value: Any) -> Any:
+    """A value as JSON would give it back: a tuple is a list."""
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    return {key: _as_json(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+_ROOTS = (Spelling, *Spelling.__mro__)
+
+
+def _declare(cls: Any) -> None:
+    """Fills in what follows from a declaration and refuses one that hides a loss."""
+    problems: list[str] = []
+    cls.operation_types = _operation_types(cls)
+    if not cls.operation_types:
+        problems.append("it names no operation: write `class X(Spelling[op.ReadFile])`")
+    if not (cls.__doc__ or "").strip():
+        problems.append("it has no docstring, which is the description offered to the model")
+    reads = cls.to_operations is not Spelling.to_operations
+    writes = "from_operation" in {name for base in cls.__mro__ if base not in _ROOTS for name in vars(base)}
+    cls.reshaped = reads
+    canonical = {field: operation for operation in cls.operation_types for field in operation.__struct_fields__}
+    cls.parameters = {
+        field: _resolved(field, parameter, canonical, problems, by_method=reads)
+        for field, parameter in cls.parameters.items()
+    }
+    cls.meaningful = frozenset(
+        wire
+        for field, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+        if cls.parameters[field].reason is None
+    )
+    if reads and not writes and cls.read_only is None:
+        problems.append("`to_operations` is overridden, so `from_operation` must be too (or `read_only` says why not)")
+    if writes and not reads:
+        problems.append("`from_operation` is overridden, so `to_operations` must be too")
+    if not reads and cls.operation_types:
+        problems.extend(_unsaid_problems(cls, canonical))
+        if not problems:
+            cls._build = _builder(cls)
+    for declared in (cls.unsaid, cls.approximated):
+        problems.extend(
+            f"{field!r} is declared lost or approximated, but no such field exists"
+            for field in declared
+            if field.rpartition(".")[2] not in canonical
+        )
+    if problems:
+        raise DefinitionError(f"spelling {cls.__name__!r} of {cls.native_name!r}", problems, _where(cls))
+
+
+def _operation_types(cls: Any) -> tuple[type[op.Operation], ...]:
+    for base in getattr(cls, "__orig_bases__", ()):
+        for argument in typing.get_args(base):
+            members = typing.get_args(argument) if isinstance(argument, types.UnionType) else (argument,)
+            if all(isinstance(member, type) and issubclass(member, op.Operation) for member in members):
+                return tuple(members)
+    return ()
+
+
+def _resolved(
+    field: str, parameter: Parameter, canonical: Mapping[str, Any], problems: list[str], *, by_method: bool
+) -> Parameter:
+    """A bare field means the operation's field of the same name; by a method it may mean anything."""
+    if parameter.reason is not None:
+        if not parameter.reason.strip():
+            problems.append(f"{field!r} is `native_only` without a reason")
+        return parameter
+    meaning = parameter.means or field
+    if meaning in canonical:
+        return msgspec.structs.replace(parameter, means=meaning)
+    if parameter.means is not None or not by_method:
+        problems.append(f"{field!r} means {meaning!r}, which the operation does not have; name its meaning or a reason")
+    return parameter
+
+
+def _unsaid_problems(cls: Any, canonical: Mapping[str, Any]) -> list[str]:
+    if len(cls.operation_types) > 1:
+        return ["it speaks several operations, so `to_operations` and `from_operation` must say which"]
+    meanings = [parameter.means for parameter in cls.parameters.values() if parameter.means]
+    said = set(meanings)
+    operation = cls.operation_types[0]
+    required = {field.name for field in msgspec.structs.fields(operation) if field.required}
+    problems = [
+        f"the operation's {field!r} is neither said nor `unsaid`"
+        for field in canonical
+        if field not in said and field not in cls.unsaid and field not in cls.always
+    ]
+    problems += [
+        f"two parameters mean {field!r}, so a method must say which" for field in said if meanings.count(field) > 1
+    ]
+    problems += [f"{field!r} is said and `unsaid`" for field in said if field in cls.unsaid]
+    problems += [
+        f"the operation's {field!r} is required, so it cannot be unsaid" for field in cls.unsaid if field in required
+    ]
+    return problems
+
+
+def _builder(cls: Any) -> Callable[[Any], op.Operation]:
+    """How to make the operation from a call. It runs for every call read, so it is written out once, as by hand."""
+    known: dict[str, Any] = {"operation": cls.operation_types[0]}
+    said: list[str] = []
+    for field, declared in cls.parameters.items():
+        if declared.means is None:
+            continue
+        value = f"call.{field}"
+        if declared.convert is not None:
+            known[f"to_{field}"] = declared.convert.to
+            value = f"to_{field}({value})"
+        said.append(f"{declared.means}={value}")
+    for canonical, implied in cls.always.items():
+        known[f"always_{canonical}"] = implied
+        said.append(f"{canonical}=always_{canonical}")
+    build: Callable[[Any], op.Operation] = eval(f"lambda call: operation({', '.join(said)})", known)
+    return build
+
+
+def _where(cls: Any) -> str | None:
+    import sys
+
+    module = sys.modules.get(cls.__module__)
+    return getattr(module, "__file__", None)

@@ -1,0 +1,381 @@
+"""How results are told and understood where a vocabulary has no words of its own.
+
+Rule: what is told can be understood again. Files, listings, matches and commands are told as a
+person would want to read them; everything else is told as the JSON of the outcome itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import Call, NativeResult
+
+from .spelling import Content
+
+TELLS: Mapping[type[out.Outcome], tuple[str, ...]] = {
+    out.TextOutcome: ("text",),
+    out.FileOutcome: ("text", "first_line", "truncated"),
+    out.DirectoryOutcome: ("truncated",),
+    out.PathsOutcome: ("paths", "truncated"),
+    out.MatchesOutcome: ("mode", "truncated"),
+    out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "job"),
+    out.ContentOutcome: ("content",),
+    out.ImageOutcome: ("image",),
+}
+"""Fields the words below carry; of outcomes not named here, all."""
+
+_OUTCOMES: msgspec.json.Decoder[Any] = msgspec.json.Decoder(out.AnyOutcome)
+
+
+def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
+    """An outcome in words."""
+    match outcome:
+        case out.TextOutcome(text=text):
+            return text
+        case out.FileOutcome():
+            return numbered(outcome) + (_cut(outcome.total_lines, "lines") if outcome.truncated else "")
+        case out.CommandOutcome():
+            return _tell_command(outcome)
+        case out.PathsOutcome():
+            listed = "\n".join(outcome.paths) if outcome.paths else "[no files found]"
+            return listed + (_cut(outcome.total, "files") if outcome.truncated else "")
+        case out.DirectoryOutcome():
+            return _tell_directory(outcome)
+        case out.MatchesOutcome():
+            return _tell_matches(outcome)
+        case out.ContentOutcome():
+            return outcome.content
+        case out.ImageOutcome(image=image):
+            return (image,)
+        case out.JsonOutcome(value=value):
+            return msgspec.json.encode(value).decode()
+        case out.DoneOutcome(note=note):
+            return note or "Done."
+        case out.Failure():
+            return PLAIN_FAILURES.words(outcome)
+    return msgspec.json.encode(outcome).decode()
+
+
+def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
+    """The outcome told by words like those above; any other text is what it is."""
+    if not isinstance(native.content, str):
+        return _understand_content(native.content)
+    text = native.content
+    if text.startswith('{"type":'):
+        try:
+            told: out.Outcome = _OUTCOMES.decode(text)
+            return told
+        except msgspec.DecodeError:
+            pass
+    match operation:
+        case op.CallFunction() if text[:1] in ("{", "["):
+            return _understand_json(text)
+        case op.ReadFile():
+            return _understand_file(operation, text)
+        case op.RunCommand() | op.ReadOutput() | op.TypeInto() | op.StopCommand() | op.WatchCommand():
+            return _understand_command(text)
+        case op.FindFiles():
+            body, cut, total = _uncut(text, "files")
+            return out.PathsOutcome(() if body == "[no files found]" else tuple(body.split("\n")), total, cut)
+        case op.ListDirectory():
+            return _understand_directory(operation, text)
+        case op.SearchText() | op.SearchCode():
+            return _understand_matches(operation, text)
+    return out.TextOutcome(text)
+
+
+def _understand_json(text: str) -> out.Outcome:
+    try:
+        return out.JsonOutcome(msgspec.json.decode(text))
+    except msgspec.DecodeError:
+        return out.TextOutcome(text)
+
+
+def tell_all(operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
+    """Several outcomes of one call, each under the number of its operation."""
+    if len(outcomes) == 1:
+        return tell(operations[0] if operations else op.Unrecognised(""), outcomes[0])
+    pieces: list[str | out.Media] = []
+    for number, outcome in enumerate(outcomes, 1):
+        operation = operations[number - 1] if number <= len(operations) else op.Unrecognised("")
+        told = tell(operation, outcome)
+        pieces.append(f"[{number} of {len(outcomes)}: {operation.__struct_config__.tag}]")
+        pieces.extend((told,) if isinstance(told, str) else told)
+    return "\n".join(pieces) if all(isinstance(piece, str) for piece in pieces) else tuple(pieces)  # type: ignore[arg-type]
+
+
+# ── files ────────────────────────────────────────────────────────────────────
+
+
+def numbered(outcome: out.FileOutcome) -> str:
+    """Lines with their numbers and a tab; a text that ends in a newline has an empty last line."""
+    lines = outcome.text.split("\n")
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, outcome.first_line))
+
+
+def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
+    """The first line's number and the text of numbered lines, or `None` when they are not."""
+    found: list[str] = []
+    first: int | None = None
+    pattern = re.compile(rf" *(\d+){mark}(.*)", re.DOTALL)
+    for index, line in enumerate(text.split("\n")):
+        match = pattern.fullmatch(line)
+        if match is None or (first is not None and int(match[1]) != first + index):
+            return None
+        first = int(match[1]) if first is None else first
+        found.append(match[2])
+    return (first, "\n".join(found)) if first is not None else None
+
+
+def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
+    body, cut, total = _uncut(text, "lines")
+    lines = unnumbered(body)
+    if lines is None:
+        return out.TextOutcome(text)
+    return out.FileOutcome(operation.path, lines[1], lines[0], total, truncated=cut)
+
+
+def _cut(total: int | None, unit: str) -> str:
+    return f"\n[cut here; {total} {unit} in all]" if total is not None else f"\n[cut here; more {unit} follow]"
+
+
+def _uncut(text: str, unit: str) -> tuple[str, bool, int | None]:
+    found = re.fullmatch(rf"(.*)\n\[cut here; (?:(\d+) {unit} in all|more {unit} follow)\]", text, re.DOTALL)
+    return (found[1], True, int(found[2]) if found[2] else None) if found else (text, False, None)
+
+
+def _tell_directory(outcome: out.DirectoryOutcome) -> str:
+    marks = {"directory": "/", "link": "@", "other": "?", "file": ""}
+    lines = [
+        f"{entry.path}{marks[entry.kind]}" + (f" ({entry.size} bytes)" if entry.size is not None else "")
+        for entry in outcome.entries
+    ]
+    body = "\n".join(lines) if lines else "[empty]"
+    return body + (_cut(None, "entries") if outcome.truncated else "")
+
+
+def _understand_directory(operation: op.ListDirectory, text: str) -> out.DirectoryOutcome:
+    body, cut, _ = _uncut(text, "entries")
+    kinds = {"/": "directory", "@": "link", "?": "other"}
+    entries = []
+    for line in [] if body == "[empty]" else body.split("\n"):
+        found = re.fullmatch(r"(.*?)([/@?]?)(?: \((\d+) bytes\))?", line, re.DOTALL)
+        assert found is not None  # the pattern matches any line
+        size = int(found[3]) if found[3] else None
+        entries.append(out.Entry(found[1], kinds.get(found[2], "file"), size))  # type: ignore[arg-type]
+    return out.DirectoryOutcome(operation.path, tuple(entries), cut)
+
+
+# ── matches ──────────────────────────────────────────────────────────────────
+
+
+def _tell_matches(outcome: out.MatchesOutcome) -> str:
+    if not outcome.matches:
+        return "[no matches]"
+    if outcome.mode == "files":
+        lines = [match.path for match in outcome.matches]
+    elif outcome.mode == "count":
+        lines = [f"{match.path}: {match.count}" for match in outcome.matches]
+    else:
+        lines = _matching_lines(outcome.matches)
+    return "\n".join(lines) + (_cut(outcome.total, "matches") if outcome.truncated else "")
+
+
+def _matching_lines(matches: Sequence[out.Match]) -> list[str]:
+    lines: list[str] = []
+    path: str | None = None
+    for match in matches:
+        if match.path != path:
+            path = match.path
+            lines.append(f"== {path}")
+        elif match.before or match.after:
+            lines.append("--")
+        number = match.line or 0
+        lines += [f"{number - len(match.before) + index}- {text}" for index, text in enumerate(match.before)]
+        lines += [f"{number + index}: {text}" for index, text in enumerate((match.text or "").split("\n"))]
+        last = number + (match.text or "").count("\n")
+        lines += [f"{last + index}- {text}" for index, text in enumerate(match.after, 1)]
+    return lines
+
+
+def _understand_matches(operation: op.SearchText | op.SearchCode, text: str) -> out.Outcome:
+    mode = operation.mode if isinstance(operation, op.SearchText) else "content"
+    if text == "[no matches]":
+        return out.MatchesOutcome((), mode)
+    body, cut, total = _uncut(text, "matches")
+    lines = body.split("\n")
+    if mode == "files":
+        return out.MatchesOutcome(tuple(out.Match(line) for line in lines), mode, total, truncated=cut)
+    if mode == "count":
+        counts = [line.rpartition(": ") for line in lines]
+        if not all(count.isdigit() for _, _, count in counts):
+            return out.TextOutcome(text)
+        counted = tuple(out.Match(path, count=int(count)) for path, _, count in counts)
+        return out.MatchesOutcome(counted, mode, total, truncated=cut)
+    matches = _matches_in(lines)
+    return out.TextOutcome(text) if matches is None else out.MatchesOutcome(tuple(matches), mode, total, truncated=cut)
+
+
+def _matches_in(lines: Sequence[str]) -> list[out.Match] | None:
+    """Consecutive matched lines are matches of one line each; what stands before and after belongs to the nearest."""
+    matches: list[out.Match] = []
+    path: str | None = None
+    before: list[str] = []
+    open_group = False
+    for line in lines:
+        if line.startswith("== "):
+            path, before, open_group = line[3:], [], False
+        elif line == "--":
+            before, open_group = [], False
+        else:
+            found = re.fullmatch(r"(\d+)([:-]) (.*)", line, re.DOTALL)
+            if found is None or path is None:
+                return None
+            if found[2] == ":":
+                matches.append(out.Match(path, int(found[1]), found[3], tuple(before)))
+                before, open_group = [], True
+            elif open_group:
+                last = matches[-1]
+                matches[-1] = msgspec.structs.replace(last, after=(*last.after, found[3]))
+            else:
+                before.append(found[3])
+    return matches
+
+
+# ── commands ─────────────────────────────────────────────────────────────────
+
+_STDERR = "[stderr]"
+
+
+def _tell_command(outcome: out.CommandOutcome) -> str:
+    pieces = []
+    if outcome.output is not None:
+        pieces.append(_ended(outcome.output))
+    if outcome.stdout:
+        pieces.append(_ended(outcome.stdout))
+    if outcome.stderr:
+        pieces.append(f"{_STDERR}\n{_ended(outcome.stderr)}")
+    return "".join(pieces) + "\n".join(_states(outcome))
+
+
+def _states(outcome: out.CommandOutcome) -> list[str]:
+    """How it stands with a command, always said, so that no output can be taken for it."""
+    states = []
+    if outcome.timed_out:
+        states.append("[timed out]")
+    if outcome.running:
+        states.append(f"[running as job {outcome.job}]" if outcome.job else "[running]")
+    elif outcome.job:
+        states.append(f"[job {outcome.job}]")
+    if outcome.exit_code is not None:
+        states.append(f"[exit code {outcome.exit_code}]")
+    if outcome.signal is not None:
+        states.append(f"[ended by signal {outcome.signal}]")
+    return states or ["[exit code not known]"]
+
+
+_STATE = re.compile(
+    r"\[(?:(?P<timed>timed out)|running as job (?P<running>.+)|(?P<alive>running)|job (?P<job>.+)"
+    r"|exit code (?P<code>-?\d+)|ended by signal (?P<signal>-?\d+)|(?P<unknown>exit code not known))\]"
+)
+
+
+def _understand_command(text: str) -> out.Outcome:
+    lines = text.split("\n")
+    facts: dict[str, Any] = {}
+    known = False
+    while lines and (found := _STATE.fullmatch(lines[-1])) is not None:
+        known = True
+        lines.pop()
+        if found["timed"]:
+            facts["timed_out"] = True
+        if found["running"] or found["alive"]:
+            facts["running"] = True
+        if found["running"] or found["job"]:
+            facts["job"] = found["running"] or found["job"]
+        if found["code"]:
+            facts["exit_code"] = int(found["code"])
+        if found["signal"]:
+            facts["signal"] = int(found["signal"])
+    if not known:
+        return out.TextOutcome(text)
+    printed = "".join(f"{line}\n" for line in lines)
+    stdout, mark, stderr = printed.rpartition(f"{_STDERR}\n")
+    if mark and (not stdout or stdout.endswith("\n")):
+        return out.CommandOutcome(stdout=stdout, stderr=stderr, **facts)
+    return out.CommandOutcome(output=printed, **facts)
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+# ── media and failures ───────────────────────────────────────────────────────
+
+
+def _understand_content(content: tuple[str | out.Media, ...]) -> out.Outcome:
+    if len(content) == 1:
+        only = content[0]
+        return out.TextOutcome(only) if isinstance(only, str) else out.ImageOutcome(only)
+    return out.ContentOutcome(content)
+
+
+class PlainFailures:
+    """Failures in our own words: `Error (timed_out): …`."""
+
+    def words(self, failure: out.Failure) -> str:
+        """The text alone."""
+        return f"Error ({failure.kind}): {failure.message}"
+
+    def tell(self, call: Call, failure: out.Failure) -> tuple[Content, bool | None]:
+        """The text, flagged as an error."""
+        return self.words(failure), True
+
+    def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
+        """A failure by its words, or by the flag."""
+        text = text_of(native.content)
+        found = re.match(rf"Error \(({'|'.join(get_args(out.FailureKind))})\): ", text)
+        if found is not None:
+            return out.Failure(found[1], text[found.end() :])  # type: ignore[arg-type]
+        return out.Failure("failed", text) if native.is_error else None
+
+
+PLAIN_FAILURES = PlainFailures()
+
+
+class FailuresInWords:
+    """Failures of a vocabulary that flags them as errors and tells their kinds by words alone.
+
+    `understood` are patterns a message of a kind begins with, the first that fits counts; `told` is
+    how a message is introduced whose own words do not show its kind (`{tool}` and `{message}` stand for both).
+    """
+
+    def __init__(self, understood: Sequence[tuple[str, out.FailureKind]], told: Mapping[out.FailureKind, str]) -> None:
+        self._understood = [(re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in understood]
+        self._told = told
+
+    def tell(self, call: Call, failure: out.Failure) -> tuple[Content, bool | None]:
+        """The message, so worded that its kind is understood again."""
+        if self.kind(failure.message) == failure.kind:
+            return failure.message, True
+        words = self._told.get(failure.kind, "{message}")
+        return words.replace("{tool}", call.native.name).replace("{message}", failure.message), True
+
+    def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
+        """A result that is flagged as an error, its kind by its words."""
+        text = text_of(native.content)
+        return out.Failure(self.kind(text), text) if native.is_error else None
+
+    def kind(self, message: str) -> out.FailureKind:
+        """What kind of failure these words tell of."""
+        return next((kind for pattern, kind in self._understood if pattern.match(message)), "failed")
+
+
+def text_of(content: Content) -> str:
+    """The text of a result, media left out."""
+    return content if isinstance(content, str) else "\n".join(piece for piece in content if isinstance(piece, str))
