@@ -1,0 +1,177 @@
+"""Claude Code's vocabulary (1.0.59 … 2.1.325): one class per native tool, in the words its models know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dragoman.dialects.dialect import Dialect, Steer
+from dragoman.dialects.mcp_names import McpNames
+from dragoman.model import operations as op
+
+from .agents import (
+    Agent,
+    AgentInWorktree,
+    ListAgents,
+    SendMessage,
+    SendTeamMessage,
+    Task,
+    TaskOfOneKind,
+    TaskOfType,
+)
+from .commands import (
+    Bash,
+    BashOutput,
+    KillBash,
+    KillShell,
+    Monitor,
+    PowerShell,
+    TaskOutput,
+    TaskOutputAtOnce,
+    TaskStop,
+    Workflow,
+)
+from .extensions import ListMcpResourcesTool, ReadMcpResourceDirTool, ReadMcpResourceTool, Skill, ToolSearch
+from .failures import ClaudeFailures
+from .files import LS, Edit, MultiEdit, NotebookEdit, NotebookRead, Read, ReadByNumber, Write
+from .people import AskUserQuestion, AskUserQuestionWithMarkdown, PlainAskUserQuestion
+from .plans import (
+    TaskCreate,
+    TaskGet,
+    TaskList,
+    TaskUpdate,
+    TodoWrite,
+    TodoWriteMixed,
+    TodoWriteRanked,
+    TodoWriteShort,
+)
+from .search import Glob, Grep
+from .web import ProviderSearch, WebFetch, WebSearch
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+PLAN_MODE = "a mode of the client"
+WORKTREE = "where the client works"
+SCHEDULE = "the client's own clock"
+TEAM = "teams are an experiment of the client"
+
+
+def unparsed(arguments: Mapping[str, Any]) -> str | None:
+    """The text of arguments that were no JSON, which the client logs wrapped up."""
+    wrapped = arguments.get("__unparsedToolInput")
+    if wrapped is None:
+        return None
+    raw = wrapped.get("raw") if isinstance(wrapped, dict) else wrapped
+    return raw if isinstance(raw, str) else str(wrapped)
+
+
+DIALECT = Dialect(
+    "claude_code",
+    (
+        Agent,
+        AgentInWorktree,
+        Task,
+        TaskOfType,
+        TaskOfOneKind,
+        TaskOutput,
+        TaskOutputAtOnce,
+        Bash,
+        PowerShell,
+        BashOutput,
+        TaskStop,
+        KillShell,
+        KillBash,
+        Glob,
+        Grep,
+        LS,
+        Read,
+        ReadByNumber,
+        Edit,
+        MultiEdit,
+        Write,
+        NotebookRead,
+        NotebookEdit,
+        WebFetch,
+        WebSearch,
+        ProviderSearch,
+        TodoWrite,
+        TodoWriteShort,
+        TodoWriteRanked,
+        TodoWriteMixed,
+        TaskCreate,
+        TaskUpdate,
+        TaskList,
+        TaskGet,
+        SendMessage,
+        SendTeamMessage,
+        ListAgents,
+        AskUserQuestion,
+        AskUserQuestionWithMarkdown,
+        PlainAskUserQuestion,
+        Skill,
+        ToolSearch,
+        Monitor,
+        Workflow,
+        ListMcpResourcesTool,
+        ReadMcpResourceTool,
+        ReadMcpResourceDirTool,
+    ),
+    steering=(
+        Steer("EnterPlanMode", PLAN_MODE, since="2.0.76"),
+        Steer("ExitPlanMode", PLAN_MODE, ("plan", "allowedPrompts")),
+        Steer("EnterWorktree", WORKTREE, ("name", "path"), since="2.1.54"),
+        Steer("ExitWorktree", WORKTREE, ("action", "discard_changes"), since="2.1.123"),
+        Steer("CronCreate", SCHEDULE, ("cron", "prompt", "recurring", "durable"), since="2.1.123"),
+        Steer("CronDelete", SCHEDULE, ("id",), since="2.1.123"),
+        Steer("CronList", SCHEDULE, since="2.1.123"),
+        Steer("ScheduleWakeup", SCHEDULE, ("delaySeconds", "reason", "prompt", "stop", "noop"), since="2.1.123"),
+        Steer("ReportFindings", "a list in the client's display", ("level", "findings"), since="2.1.197"),
+        Steer("DeferredToolPlaceholder", "stands for tools that were held back", since="2.1.325"),
+        Steer(
+            "LSP",
+            "what language servers know has no shared form",
+            ("operation", "filePath", "line", "character"),
+            since="2.0.76",
+            until="2.0.76",
+        ),
+        Steer(
+            "Workflow",
+            "a script kept under a name or in a file is the client's to find",
+            ("name", "scriptPath", "args", "description", "title", "resumeFromRunId"),
+            since="2.1.197",
+            otherwise=True,
+        ),
+        Steer("TeamCreate", TEAM, ("team_name", "description", "agent_type")),
+        Steer("TeamDelete", TEAM),
+    ),
+    mcp=(McpNames("mcp__{server}__{tool}"),),
+    failures=ClaudeFailures(),
+    unparsed=unparsed,
+    captured=("1.0.59", "1.0.88", "2.0.76", "2.1.54", "2.1.123", "2.1.197", "2.1.252", "2.1.325"),
+    unspoken={
+        op.ReadFiles: "files are read one by one",
+        op.ReadNotebook: "a notebook is read with Read",
+        op.ViewImage: "an image is read with Read",
+        op.ListDirectory: SHELL,
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.ReadOutput: "what a background task writes is a file that is read",
+        op.TypeInto: NO_TOOL,
+        op.ListCommands: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchDocuments: NO_TOOL,
+        op.FindInPage: NO_TOOL,
+        op.TakeScreenshot: NO_TOOL,
+        op.WaitForAgent: "an agent that is done reports by itself",
+        op.StopAgent: "an agent is stopped as a task is",
+        op.ResumeAgent: "an agent goes on when a message is sent to it",
+        op.SignalParent: "an agent says it in its answer",
+        op.ReturnToParent: "an agent says it in its answer",
+        op.SaveMemory: "memories are files",
+        op.RecallMemory: "memories are files",
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+    },
+)

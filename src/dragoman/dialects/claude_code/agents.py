@@ -1,0 +1,294 @@
+"""Claude Code's tools for other agents."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, cast, get_args
+
+import msgspec
+
+from dragoman.dialects.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
+from dragoman.dialects.wording import tell, text_of, understand
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .results import fields, text_in, told
+
+
+def among(*values: str) -> Conversion:
+    """A native choice where we hold any name: what is not among them is not said."""
+    return Conversion(to=lambda value: value, back=lambda value: value if value in values else None)
+
+
+class SpawningAgents:
+    """How an agent is told: that it was started, or what it answered, and its id."""
+
+    _STARTED = re.compile(r"Async agent launched successfully\..*?\nagentId: (?P<id>\S+)", re.DOTALL)
+    _ENDED = re.compile(
+        r"\n?agentId: (?P<id>\S+)(?: \([^\n]*\))?(?:\nstatus: (?P<status>\w+))?(?:\n(?:worktree|<usage>).*)?\Z",
+        re.DOTALL,
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1:
+            return tell(operation, outcome)
+        agent = outcome.agents[0]
+        if agent.status == "running" and agent.id is not None and not agent.text:
+            return (
+                f"Async agent launched successfully.\nagentId: {agent.id}\n"
+                "The agent is working in the background. You will be notified when it completes."
+            )
+        if agent.status == "completed" and agent.id is None:
+            return agent.text or ""
+        status = "" if agent.status == "completed" else f"\nstatus: {agent.status}"
+        return f"{agent.text or ''}\nagentId: {agent.id or 'unknown'}{status}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = told(native)
+        known = fields(native)
+        agent = text_in(known, "agentType")
+        started = self._STARTED.match(text)
+        if started is not None:
+            return out.AgentsOutcome((out.AgentReport(started["id"], "running", agent=agent),))
+        if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
+            return understand(operation, native)
+        ended = self._ENDED.search(text)
+        if ended is None:
+            return out.AgentsOutcome((out.AgentReport(None, "completed", text, agent=agent),))
+        id = None if ended["id"] == "unknown" else ended["id"]
+        status = _status(ended["status"]) or "completed"
+        return out.AgentsOutcome((out.AgentReport(id, status, text[: ended.start()], agent=agent),))
+
+
+def _status(word: str | None) -> out.AgentStatus | None:
+    return cast(out.AgentStatus, word) if word in get_args(out.AgentStatus) else None
+
+
+MODELS = ("sonnet", "opus", "haiku")
+TEAM = "teams are an experiment of the client"
+SPAWN_UNSAID = {
+    "system_prompt": "an agent's type has its own",
+    "cwd": "an agent works where this one does",
+    "history": "an agent starts with its prompt alone",
+    "tools": "an agent's type has its own",
+    "command": "there is no such parameter",
+}
+SPAWN_NEARLY = {
+    "description": "it is required, so an empty one says nothing",
+    "model": "only the client's own names of models can be said",
+    "isolation": "only the client's own kinds can be said",
+}
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+
+
+class Agent(SpawningAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent, which works on it by itself."""
+
+    native_name, formerly = "Agent", ("Task",)
+    since = "2.1.197"
+    approximated = {**SPAWN_NEARLY, "effort": "only the client's own levels can be said"}
+    unsaid = {
+        **SPAWN_UNSAID,
+        "name": "the client names agents",
+        "max_turns": "an agent's type has its own",
+        "continues": "an agent goes on when a message is sent to it",
+    }
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str | None = means("agent", "The agent's type.", default=None)
+    model: Literal["sonnet", "opus", "haiku", "fable"] | None = means(
+        "model", "Which model it runs on.", default=None, convert=among(*MODELS, "fable")
+    )
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = means(
+        "effort", "How hard it thinks.", default=None, since="2.1.325", convert=among(*EFFORTS)
+    )
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    isolation: Literal["worktree", "remote"] | None = means(
+        "isolation", "Give it a copy of the files to itself.", default=None, convert=among("worktree", "remote")
+    )
+
+
+class AgentInWorktree(SpawningAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and have its answer, or let it work in the background."""
+
+    native_name, formerly = "Agent", ("Task",)
+    since, until = "2.1.123", "2.1.123"
+    approximated = SPAWN_NEARLY
+    unsaid = {**Agent.unsaid, "effort": "there is no parameter for it"}
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str | None = means("agent", "The agent's type.", default=None)
+    model: Literal["sonnet", "opus", "haiku"] | None = means(
+        "model", "Which model it runs on.", default=None, convert=among(*MODELS)
+    )
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    isolation: Literal["worktree"] | None = means(
+        "isolation", "Give it a copy of the files to itself.", default=None, convert=among("worktree")
+    )
+
+
+class Task(SpawningAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and have its answer, or let it work in the background."""
+
+    native_name = "Task"
+    since, until = "2.0.76", "2.1.54"
+    approximated = SPAWN_NEARLY
+    unsaid = {**SPAWN_UNSAID, "effort": "there is no parameter for it"}
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str = means("agent", "The agent's type.")
+    model: Literal["sonnet", "opus", "haiku"] | None = means(
+        "model", "Which model it runs on.", default=None, convert=among(*MODELS)
+    )
+    resume: str | None = means("continues", "An earlier agent to go on with.", default=None)
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    isolation: Literal["worktree"] | None = means(
+        "isolation",
+        "Give it a copy of the files to itself.",
+        default=None,
+        since="2.1.54",
+        convert=among("worktree"),
+    )
+    max_turns: int | None = means(
+        "max_turns",
+        "How many turns it may take.",
+        default=None,
+        since="2.1.54",
+        schema={"exclusiveMinimum": 0, "maximum": 2**53 - 1},
+    )
+    # Seen in sessions of 2.1.34 that had teams switched on.
+    name: str | None = means("name", "What to call it.", default=None, since="2.1.34", until="2.1.34")
+    team_name: str | None = native_only(TEAM)
+
+
+class TaskOfType(SpawningAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and have its answer."""
+
+    native_name = "Task"
+    since, until = "1.0.88", "1.0.88"
+    approximated = {"description": SPAWN_NEARLY["description"]}
+    unsaid = {
+        **{field: reason for field, reason in Agent.unsaid.items() if field != "continues"},
+        "model": "an agent's type has its own",
+        "effort": "there is no parameter for it",
+        "background": "the answer is always waited for",
+        "isolation": "agents share the workspace",
+        "continues": "an agent that ended stays ended",
+    }
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str = means("agent", "The agent's type.")
+
+
+class TaskOfOneKind(SpawningAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and have its answer."""
+
+    native_name = "Task"
+    until = "1.0.59"
+    approximated = TaskOfType.approximated
+    unsaid = {**TaskOfType.unsaid, "agent": "there is one kind of agent"}
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+
+
+ADDED = "the client adds it to the logged call; it repeats the others"
+
+
+class SendingMessages:
+    """How a message is told: as JSON that says whether it was sent."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.DoneOutcome):
+            return tell(operation, outcome)
+        return msgspec.json.encode({"success": True, "message": outcome.note or "Message sent"}).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        said = answer(native)
+        message = text_in(said, "message")
+        if said.get("success") is not True or message is None:
+            return understand(operation, native)
+        return out.DoneOutcome(message)
+
+
+def answer(native: NativeResult) -> dict[str, Any]:
+    """The JSON object a message is answered with; empty when it is none."""
+    try:
+        said = msgspec.json.decode(text_of(native.content))
+    except msgspec.DecodeError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+class SendMessage(SendingMessages, Spelling[op.MessageAgent]):
+    """Send a message to another agent, which goes on with it."""
+
+    native_name = "SendMessage"
+    since = "2.1.197"
+    unsaid = {
+        "interrupt": "an agent reads its messages when it gets to them",
+        "starts_turn": "a message always starts a turn",
+    }
+
+    to: str = means("to", "The agent: its id or name.", schema={"maxLength": 300})
+    summary: str | None = means("summary", "The message in a few words.", default=None, schema={"maxLength": 200})
+    message: str = means("message", "The message.")
+    notify_when_idle: bool = means(
+        "notify_when_idle", "Say when the agent has nothing left to do.", default=False, since="2.1.252"
+    )
+    type: str | None = native_only(ADDED)
+    recipient: str | None = native_only(ADDED)
+    recipient_kind: str | None = native_only(ADDED)
+    content: str | None = native_only(ADDED)
+
+
+class SendTeamMessage(SendingMessages, Spelling[op.MessageAgent]):
+    """Send a message to a member of a team."""
+
+    native_name = "SendMessage"
+    until = "2.1.123"
+    read_only = TEAM
+    unsaid = {**SendMessage.unsaid, "notify_when_idle": "there is no such parameter"}
+
+    recipient: str = means("to", "The member.")
+    content: str = means("message", "The message.")
+    summary: str | None = means("summary", "The message in a few words.", default=None)
+    type: str | None = native_only("what becomes of a message is the team's to know")
+
+
+class ListAgents(Spelling[op.ListAgents]):
+    """List the agents that can be sent messages."""
+
+    native_name = "ListAgents"
+    since = "2.1.252"
+
+    channel: str | None = means("scope", "Only those on this channel.", default=None, schema={"maxLength": 256})
+    q: str | None = means("query", "Only those that match this.", default=None, schema={"maxLength": 256})
+
+    _LINE = re.compile(r"- (?P<name>.*) \[(?P<id>[^\]]*)\] (?P<status>\w+)")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.AgentsOutcome):
+            return tell(operation, outcome)
+        lines = [f"- {agent.name or ''} [{agent.id or ''}] {agent.status}" for agent in outcome.agents]
+        return "\n".join(lines) or "No reachable agents"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = told(native)
+        if re.search(r"^No reachable agents\b", text, re.MULTILINE):
+            return out.AgentsOutcome(())
+        reports = [_listed(self._LINE.fullmatch(line)) for line in text.split("\n")]
+        if None in reports:
+            return understand(operation, native)
+        return out.AgentsOutcome(tuple(report for report in reports if report is not None))
+
+
+def _listed(found: re.Match[str] | None) -> out.AgentReport | None:
+    status = None if found is None else _status(found["status"])
+    if found is None or status is None:
+        return None
+    return out.AgentReport(found["id"] or None, status, name=found["name"] or None)

@@ -1,0 +1,456 @@
+"""Claude Code's tools for commands, background tasks and scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import msgspec
+
+from dragoman.dialects.spelling import Content, Conversion, Spelling, Tells, means, native_only
+from dragoman.dialects.wording import tell, understand
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .results import fields, keep, kept, number_in, text_in, told, whole
+
+EXIT_CODE = re.compile(r"Exit code (-?\d+)(?:\n|\Z)")
+TIMED_OUT = re.compile(r"Command timed out(?: after [^\n]*)?(?:\n|\Z)")
+"""How a command that ran and did not succeed is told, flagged as an error."""
+
+_NOTE = re.compile(r"(?:\A|\n)Shell cwd was reset to [^\n]*\s*\Z")
+
+WHOLE = Conversion(
+    to=lambda number: None if number is None else whole(number, "timeout"),
+    back=lambda number: number,
+)
+"""A native number of milliseconds."""
+
+
+class RunningCommands:
+    """How a command is told: what it printed, before that its exit code where it is not zero, after that its task."""
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("running", "timed_out", "job")}
+    _SILENT = ("(Bash completed with no output)", "Tool ran without output")
+    _BACKGROUND = re.compile(
+        r"(?:\A|\n)(?:Command running in background(?: with ID: (?P<started>[^\s.]+))?"
+        r"|Command did not complete within its (?P<limit>\S+) timeout and was moved to the background"
+        r"(?: \(ID: (?P<moved>[^)\s]+)\))?)"
+        r"\.?(?: Output is being written to: (?P<path>[^\n]+?)(?:\. You will be notified[^\n]*|\.)?)?\Z"
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome):
+            return tell(operation, outcome)
+        printed = _printed(outcome)
+        if outcome.running:
+            return "\n".join(filter(None, (printed, _background(operation, outcome))))
+        if outcome.timed_out:
+            limit = operation.timeout_ms if isinstance(operation, op.RunCommand) else None
+            head = "Command timed out" if limit is None else f"Command timed out after {limit / 1000:g}s"
+            return "\n".join(filter(None, (head, printed)))
+        code = outcome.exit_code if outcome.signal is None else 128 + outcome.signal
+        if code:
+            return "\n".join(filter(None, (f"Exit code {code}", printed)))
+        return printed or self._SILENT[0]
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        """A command that did not succeed is flagged as an error."""
+        outcome = outcomes[0]
+        failed = isinstance(outcome, out.CommandOutcome) and not outcome.running and _failed(outcome)
+        return self.from_outcome(operations[0], outcome), failed
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
+            return understand(operation, native)
+        text = told(native)
+        if native.is_error:
+            return _unsuccessful(text)
+        background = self._BACKGROUND.search(text)
+        if background is not None:
+            return _left_running(text[: background.start()], background, fields(native))
+        whole_output = kept(text)
+        known = fields(native)
+        facts = _streams(known, text if whole_output is None else whole_output.text)
+        if not known and text in self._SILENT:
+            facts["output"] = ""
+        if whole_output is not None:
+            facts.update(output_path=whole_output.path, truncated=_left(known, whole_output.left))
+        # `grep` without a match and the like count as success though their exit code, not told, is not 0.
+        unknown = known.get("interrupted") is True or text_in(known, "returnCodeInterpretation") is not None
+        return out.CommandOutcome(None if unknown else 0, **facts)
+
+
+def _left(known: dict[str, Any], left: int) -> int:
+    """How much of a long output is in the file alone: of what the record has of it, where there is one."""
+    stdout, size = text_in(known, "stdout"), number_in(known, "persistedOutputSize")
+    return left if stdout is None or size is None else max(0, size - len(stdout))
+
+
+def _failed(outcome: out.CommandOutcome) -> bool:
+    return outcome.timed_out or outcome.signal is not None or bool(outcome.exit_code)
+
+
+def _printed(outcome: out.CommandOutcome) -> str:
+    pieces = (outcome.stdout, outcome.stderr) if outcome.output is None else (outcome.output,)
+    printed = "\n".join(piece.rstrip("\n") for piece in pieces if piece).rstrip("\n")
+    if outcome.truncated and outcome.output_path is not None:
+        return keep(printed, outcome.output_path, outcome.truncated)
+    return printed
+
+
+def _background(operation: op.Operation, outcome: out.CommandOutcome) -> str:
+    limit = operation.timeout_ms if isinstance(operation, op.RunCommand) else None
+    if outcome.timed_out:
+        id = f" (ID: {outcome.job})" if outcome.job else ""
+        said = "its own" if limit is None else f"its {limit / 1000:g}s"
+        head = f"Command did not complete within {said} timeout and was moved to the background{id}."
+    else:
+        head = "Command running in background" + (f" with ID: {outcome.job}." if outcome.job else ".")
+    return head if outcome.output_path is None else f"{head} Output is being written to: {outcome.output_path}."
+
+
+def _left_running(printed: str, found: re.Match[str], known: dict[str, Any]) -> out.CommandOutcome:
+    job = text_in(known, "backgroundTaskId") or found["started"] or found["moved"]
+    output = text_in(known, "stdout") or printed
+    timed_out = found["limit"] is not None or number_in(known, "timedOutAfterMs") is not None
+    return out.CommandOutcome(
+        output=output or None, running=True, timed_out=timed_out, job=job, output_path=found["path"]
+    )
+
+
+def _unsuccessful(text: str) -> out.Outcome:
+    code = EXIT_CODE.match(text)
+    if code is not None:
+        return out.CommandOutcome(int(code[1]), output=text[code.end() :])
+    timed_out = TIMED_OUT.match(text)
+    if timed_out is not None:
+        return out.CommandOutcome(output=text[timed_out.end() :], timed_out=True)
+    # Up to 1.0.108 the exit code was not told: that it failed is all that is known.
+    return out.Failure("failed", text)
+
+
+def _streams(known: dict[str, Any], text: str) -> dict[str, Any]:
+    """Both streams where they were kept apart (up to 2.0); else the one text. A note of the client's is in neither."""
+    stdout, stderr = text_in(known, "stdout"), _NOTE.sub("", text_in(known, "stderr") or "")
+    if stderr:
+        return {"stdout": stdout or "", "stderr": stderr}
+    return {"output": _NOTE.sub("", text) if stdout is None else stdout}
+
+
+class Bash(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash."""
+
+    native_name = "Bash"
+    unsaid = {
+        "cwd": "a command goes to another folder by itself, with `cd`",
+        "wait_ms": "a background command is left at once",
+        "job": "the client names background commands",
+        "shell": "it is always bash",
+        "login": "the client decides about login shells",
+        "terminal": "there is never a terminal",
+        "output_limit": "the client has one limit for all output",
+    }
+
+    command: str = means("command", "The command line.")
+    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
+    description: str | None = means("purpose", "What it does, in a few words.", default=None)
+    run_in_background: bool = means("background", "Leave it running.", default=False, since="1.0.88")
+    dangerouslyDisableSandbox: bool = means(  # noqa: N815 - the native name
+        "unsandboxed", "Run it outside the sandbox.", default=False, since="2.0.76"
+    )
+
+
+class PowerShell(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with PowerShell."""
+
+    native_name = "PowerShell"
+    read_only = "it is offered on Windows alone"
+    always = {"shell": "powershell"}
+    unsaid = {field: reason for field, reason in Bash.unsaid.items() if field != "shell"}
+
+    command: str = means("command", "The command line.")
+    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
+    description: str | None = means("purpose", "What it does, in a few words.", default=None)
+    run_in_background: bool = means("background", "Leave it running.", default=False)
+    dangerouslyDisableSandbox: bool = means(  # noqa: N815 - the native name
+        "unsandboxed", "Run it outside the sandbox.", default=False
+    )
+
+
+# ── background tasks ─────────────────────────────────────────────────────────
+
+
+def _tagged(text: str, tag: str) -> str | None:
+    """What stands between two tags; an output is a text with a newline at either end."""
+    found = re.search(rf"<{tag}>(.*?)</{tag}>(?=\n\n<|\s*\Z)", text, re.DOTALL)
+    return None if found is None else found[1].removeprefix("\n")
+
+
+class ReadingOutput:
+    """How a background task is told: its state in tags, then its output."""
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("running",)}
+    _STATES: ClassVar[dict[str, out.AgentStatus]] = {
+        "running": "running",
+        "in_progress": "running",
+        "pending": "running",
+        "completed": "completed",
+        "failed": "failed",
+        "killed": "cancelled",
+    }
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome) or not isinstance(operation, op.ReadOutput):
+            return tell(operation, outcome)
+        state = "running" if outcome.running else "completed" if outcome.exit_code == 0 else "failed"
+        return "\n\n".join(
+            [
+                f"<retrieval_status>{'not_ready' if outcome.running else 'success'}</retrieval_status>",
+                f"<task_id>{outcome.job or operation.job}</task_id>",
+                "<task_type>local_bash</task_type>",
+                f"<status>{'killed' if outcome.signal is not None else state}</status>",
+                *([] if outcome.exit_code is None else [f"<exit_code>{outcome.exit_code}</exit_code>"]),
+                *_told_streams(outcome),
+            ]
+        )
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.ReadOutput)
+        text = told(native)
+        status = _tagged(text, "status")
+        if status is None:
+            return out.TextOutcome(text)
+        job = _tagged(text, "task_id") or operation.job
+        if _tagged(text, "task_type") == "local_agent":
+            report = out.AgentReport(job, self._STATES.get(status, "unknown"), _tagged(text, "output"))
+            return out.AgentsOutcome((report,))
+        known = fields(native)
+        code = number_in(known, "exitCode")
+        if code is None:
+            code = number_in(known.get("task"), "exitCode")
+        written = _tagged(text, "exit_code")
+        if code is None and written is not None and re.fullmatch(r"-?\d+", written):
+            code = int(written)
+        return out.CommandOutcome(
+            code,
+            stdout=_tagged(text, "stdout"),
+            stderr=_tagged(text, "stderr"),
+            output=_tagged(text, "output"),
+            running=self._STATES.get(status) == "running",
+            job=job,
+        )
+
+
+def _told_streams(outcome: out.CommandOutcome) -> list[str]:
+    streams = (("stdout", outcome.stdout), ("stderr", outcome.stderr), ("output", outcome.output))
+    return [f"<{tag}>\n{text.rstrip(chr(10))}\n</{tag}>" for tag, text in streams if text]
+
+
+READING_UNSAID = {"lines": "the output is given whole", "output_limit": "the client has one limit for all output"}
+
+
+class TaskOutput(ReadingOutput, Spelling[op.ReadOutput]):
+    """Read what a background task has written, waiting for its end if asked to."""
+
+    native_name, formerly = "TaskOutput", ("BashOutput",)
+    since, until = "2.1.54", "2.1.252"
+    unsaid = {**READING_UNSAID, "pattern": "the output is given whole"}
+
+    task_id: str = means("job", "The task.")
+    block: bool = means("block", "Wait for its end.", schema={"default": True})
+    timeout: float = means(
+        "wait_ms",
+        "Milliseconds to wait.",
+        convert=WHOLE,
+        schema={"default": 30000, "minimum": 0, "maximum": 600000},
+    )
+
+
+class TaskOutputAtOnce(ReadingOutput, Spelling[op.ReadOutput]):
+    """Read what a background task has written, waiting for its end unless told not to."""
+
+    native_name, formerly = "TaskOutput", ("BashOutput",)
+    since, until = "2.0.76", "2.0.76"
+    unsaid = TaskOutput.unsaid
+
+    task_id: str = means("job", "The task.")
+    block: bool | None = means("block", "Wait for its end.", default=None)
+    timeout: float | None = means(
+        "wait_ms", "Milliseconds to wait.", default=None, convert=WHOLE, schema={"minimum": 0, "maximum": 600000}
+    )
+
+
+class BashOutput(ReadingOutput, Spelling[op.ReadOutput]):
+    """Read what a background command has written since it was last read."""
+
+    native_name = "BashOutput"
+    since, until = "1.0.88", "1.0.88"
+    unsaid = {**READING_UNSAID, "wait_ms": "it never waits", "block": "it never waits"}
+
+    bash_id: str = means("job", "The background command.")
+    filter: str | None = means("pattern", "Only lines that match this regular expression.", default=None)
+
+
+class StoppingTasks:
+    """How a stopped task is told: a message, its id and command, as JSON."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome) or not isinstance(operation, op.StopCommand):
+            return tell(operation, outcome)
+        job = outcome.job or operation.job
+        told = {"message": f"Successfully stopped task: {job}", "task_id": job, "task_type": "local_bash"}
+        printed = _printed(outcome)
+        return msgspec.json.encode({**told, "output": printed} if printed else told).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.StopCommand)
+        text = told(native)
+        try:
+            said = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return out.TextOutcome(text)
+        if not re.match(r"Successfully (?:stopped|killed)", text_in(said, "message") or ""):
+            return out.TextOutcome(text)
+        job = text_in(said, "task_id") or text_in(said, "shell_id") or operation.job
+        return out.CommandOutcome(job=job, output=text_in(said, "output"))
+
+
+class TaskStop(StoppingTasks, Spelling[op.StopCommand]):
+    """Stop a background task."""
+
+    native_name, formerly = "TaskStop", ("KillShell", "KillBash")
+    since = "2.1.54"
+
+    task_id: str | None = means("job", "The task.", default=None)
+    shell_id: str | None = means(None, "The same under its older name.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        job = self.shell_id if self.task_id is None else self.task_id
+        if job is None:
+            raise ValueError("task_id is missing")
+        return (op.StopCommand(job),)
+
+    @classmethod
+    def from_operation(cls, operation: op.StopCommand) -> TaskStop:
+        return cls(task_id=operation.job)
+
+
+class KillShell(StoppingTasks, Spelling[op.StopCommand]):
+    """Stop a background command."""
+
+    native_name = "KillShell"
+    since, until = "2.0.76", "2.0.76"
+
+    shell_id: str = means("job", "The background command.")
+
+
+class KillBash(StoppingTasks, Spelling[op.StopCommand]):
+    """Stop a background command."""
+
+    native_name = "KillBash"
+    since, until = "1.0.88", "1.0.88"
+
+    shell_id: str = means("job", "The background command.")
+
+
+# ── watching, scripts ────────────────────────────────────────────────────────
+
+
+class Socket(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A web socket."""
+
+    url: str
+
+
+class Monitor(Spelling[op.WatchCommand]):
+    """Run a command in the background and be told of each line it writes."""
+
+    native_name = "Monitor"
+    since = "2.1.325"
+    approximated = {
+        "purpose": "a description is required, so an empty one says nothing",
+        "timeout_ms": "it is required: five minutes when nothing was said",
+    }
+    unsaid = {
+        "cwd": "a command goes to another folder by itself, with `cd`",
+        "idle_timeout_ms": "only the whole time is limited",
+        "limit": "the number of events is not limited",
+    }
+
+    description: str = means("purpose", "What is watched, in a few words.")
+    timeout_ms: float = means(
+        "timeout_ms",
+        "Milliseconds after which the watch ends.",
+        schema={"default": 300000, "minimum": 1000, "maximum": 3600000},
+    )
+    command: str | None = means("command", "The command whose lines are reported.", default=None)
+    ws: Socket | None = native_only("our own tools follow commands only, so a web socket is read and not offered")
+    persistent: bool | None = native_only("a watch that outlives the session is the client's to keep", until="2.1.252")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        url = None if self.ws is None else self.ws.url
+        if (url is None) == (self.command is None):
+            raise ValueError("either command or ws must be given")
+        timeout = whole(self.timeout_ms, "timeout_ms")
+        return (op.WatchCommand(self.command, url, self.description or None, timeout_ms=timeout),)
+
+    @classmethod
+    def from_operation(cls, operation: op.WatchCommand) -> Monitor | None:
+        if (operation.url is None) == (operation.command is None):
+            return None
+        return cls(
+            description=operation.purpose or "",
+            timeout_ms=300000 if operation.timeout_ms is None else operation.timeout_ms,
+            command=operation.command,
+            ws=None if operation.url is None else Socket(operation.url),
+        )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome) or not outcome.running or outcome.job is None:
+            return tell(operation, outcome)
+        return f"Monitor started (task {outcome.job}). You will be notified on each event."
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = re.match(r"Monitor started \(task ([^,)]+)", told(native))
+        return understand(operation, native) if found is None else out.CommandOutcome(running=True, job=found[1])
+
+
+STORED = "a script kept under a name or in a file is the client's to find"
+
+
+class Workflow(Spelling[op.RunCode]):
+    """Run a JavaScript program in the background."""
+
+    native_name = "Workflow"
+    since = "2.1.197"
+    always = {"language": "javascript"}
+    unsaid = {"reason": "it is said of a program that was read, not to one that is run"}
+
+    script: str | None = means("code", "The program.", default=None, schema={"maxLength": 524288})
+    name: str | None = native_only(STORED)
+    scriptPath: str | None = native_only(STORED)  # noqa: N815 - the native name
+    args: Any = native_only("a program has its values within")
+    description: str | None = native_only("shown in the client's display")
+    title: str | None = native_only("shown in the client's display")
+    resumeFromRunId: str | None = native_only("which runs there were is the client's to know")  # noqa: N815
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if self.script is None:
+            raise ValueError(STORED)
+        return (op.RunCode(self.script, "javascript"),)
+
+    @classmethod
+    def from_operation(cls, operation: op.RunCode) -> Workflow | None:
+        return cls(script=operation.code) if operation.language == "javascript" else None
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome) or not outcome.running or outcome.job is None:
+            return tell(operation, outcome)
+        return f"Workflow launched in background. Task ID: {outcome.job}\nYou will be notified when it completes."
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = re.match(r"Workflow launched in background\. Task ID: (\S+)", told(native))
+        return understand(operation, native) if found is None else out.CommandOutcome(running=True, job=found[1])

@@ -1,0 +1,165 @@
+"""Claude Code's tools for skills, held-back tools and the resources of MCP servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.dialects.spelling import Content, Spelling, means
+from dragoman.dialects.wording import tell, text_of, understand
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .results import fields, list_in, text_in, told, whole
+
+
+class Skill(Spelling[op.UseSkill]):
+    """Load a skill: instructions for a kind of work."""
+
+    native_name = "Skill"
+    since = "2.0.76"
+
+    skill: str = means("name", "The skill's name.")
+    args: str | None = means("arguments", "What to tell the skill.", default=None)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.DoneOutcome):
+            return tell(operation, outcome)
+        return f"Launching skill: {self.skill}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = told(native)
+        return out.DoneOutcome(text) if text == f"Launching skill: {self.skill}" else understand(operation, native)
+
+
+class Reference(msgspec.Struct, frozen=True, tag="tool_reference"):
+    """How a tool that was found is named: a block of its own on the wire, its JSON in a text."""
+
+    tool_name: str
+
+
+class ToolSearch(Spelling[op.SearchTools]):
+    """Find tools that were held back, by words or by name (`select:Name,Name`); they can be called afterwards."""
+
+    native_name = "ToolSearch"
+    since = "2.1.325"
+    on_request = "it is of use only where some tools were held back"
+    approximated = {"limit": "it is required: 5 when nothing was said"}
+
+    query: str = means("query", "What to look for.")
+    max_results: float = means("limit", "At most so many tools.", schema={"default": 5})
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SearchTools(self.query, whole(self.max_results, "max_results")),)
+
+    @classmethod
+    def from_operation(cls, operation: op.SearchTools) -> ToolSearch:
+        return cls(query=operation.query, max_results=5 if operation.limit is None else operation.limit)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ToolsOutcome):
+            return tell(operation, outcome)
+        found = [msgspec.json.encode(Reference(name)).decode() for name in outcome.names]
+        return "\n".join(found) or "No matching deferred tools found"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        matches = list_in(fields(native), "matches")
+        if matches is not None and all(isinstance(name, str) for name in matches):
+            return out.ToolsOutcome(tuple(matches))
+        text = text_of(native.content)
+        if text == "No matching deferred tools found":
+            return out.ToolsOutcome(())
+        try:
+            found = [msgspec.json.decode(line, type=Reference) for line in text.split("\n")]
+        except msgspec.DecodeError:
+            return understand(operation, native)
+        return out.ToolsOutcome(tuple(reference.tool_name for reference in found))
+
+
+# ── resources ────────────────────────────────────────────────────────────────
+
+_NAMES = (
+    ("uri", "uri"),
+    ("name", "name"),
+    ("description", "description"),
+    ("mimeType", "media_type"),
+    ("server", "server"),
+    ("text", "text"),
+    ("blob", "data"),
+)
+
+
+def _written(resource: out.Resource) -> dict[str, Any]:
+    said = {native: getattr(resource, ours) for native, ours in _NAMES}
+    return {native: value for native, value in said.items() if value is not None}
+
+
+def _resources(listed: Any) -> tuple[out.Resource, ...] | None:
+    if not isinstance(listed, list) or not all(text_in(one, "uri") is not None for one in listed):
+        return None
+    named = [{ours: text_in(one, native) for native, ours in _NAMES} for one in listed]
+    return tuple(msgspec.convert(one, out.Resource) for one in named)
+
+
+def _json(native: NativeResult) -> Any:
+    try:
+        return msgspec.json.decode(told(native))
+    except msgspec.DecodeError:
+        return None
+
+
+class ListingResources:
+    """How resources are told: a JSON list."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ResourcesOutcome):
+            return tell(operation, outcome)
+        return msgspec.json.encode([_written(resource) for resource in outcome.resources]).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        said = _json(native)
+        found = _resources(list_in(said, "resources") if isinstance(said, dict) else said)
+        return understand(operation, native) if found is None else out.ResourcesOutcome(found)
+
+
+class ListMcpResourcesTool(ListingResources, Spelling[op.ListMcpResources]):
+    """List the resources that MCP servers offer."""
+
+    native_name = "ListMcpResourcesTool"
+    unsaid = {
+        "uri": "another tool lists what stands below one",
+        "templates": "templates are not listed",
+        "cursor": "the list is given whole",
+    }
+
+    server: str | None = means("server", "Only this server's.", default=None)
+
+
+class ReadMcpResourceDirTool(ListingResources, Spelling[op.ListMcpResources]):
+    """List the resources below one of an MCP server's."""
+
+    native_name = "ReadMcpResourceDirTool"
+    since = "2.1.197"
+    unsaid = {"templates": "templates are not listed", "cursor": "the list is given whole"}
+
+    server: str = means("server", "The server.")
+    uri: str = means("uri", "The resource to look below.")
+
+
+class ReadMcpResourceTool(Spelling[op.ReadMcpResource]):
+    """Read a resource of an MCP server."""
+
+    native_name = "ReadMcpResourceTool"
+
+    server: str = means("server", "The server.")
+    uri: str = means("uri", "The resource.")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ResourcesOutcome):
+            return tell(operation, outcome)
+        return msgspec.json.encode({"contents": [_written(resource) for resource in outcome.resources]}).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = _resources(list_in(_json(native), "contents"))
+        return understand(operation, native) if found is None else out.ResourcesOutcome(found)

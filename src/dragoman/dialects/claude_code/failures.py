@@ -1,0 +1,92 @@
+"""How Claude Code words what went wrong: one channel for errors, refusals and interrupts, told apart by their texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from dragoman.dialects.spelling import Content
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import Call, NativeResult
+
+from .agents import answer
+from .commands import EXIT_CODE, TIMED_OUT
+from .results import fields, text_in, told
+
+_WRAPPED = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
+
+
+class ClaudeFailures:
+    """A result flagged as an error, mostly in a tag; some refusals of a task or a message without the flag."""
+
+    _KINDS: ClassVar[tuple[tuple[str, out.FailureKind], ...]] = (
+        (r"(?:Error: )?No such tool available", "unknown_tool"),
+        (r"InputValidationError", "invalid_arguments"),
+        # A rejection with a word about how to go on; one without stops the turn, as an interrupt does.
+        (r"The user doesn't want to proceed[^\n]*To tell you how to proceed, the user said", "denied"),
+        (r"The user doesn't want to proceed|\[Request interrupted by user|Sibling tool call errored", "cancelled"),
+        (r"Permission to use .* has been denied", "denied"),
+        (r"[^\n]*\b(?:requested permissions to|haven't granted|denied by your permission settings)\b", "denied"),
+        (r"PreToolUse:\S+ hook error", "denied"),
+        (r"Domain \S+ is not allowed to be fetched", "denied"),
+        # What the client would have asked the user, had there been one.
+        (r"(?:Answer questions\?|Exit plan mode\?)\Z", "denied"),
+        (r"[^\n]*\b(?:timed out|timeout of \d+ms exceeded)\b", "timed_out"),
+    )
+    _WORDS: ClassVar[dict[out.FailureKind, Callable[[str, str], str]]] = {
+        "unknown_tool": lambda name, message: f"Error: No such tool available: {name}. {message}",
+        "invalid_arguments": lambda name, message: f"InputValidationError: {message}",
+        "denied": lambda name, message: f"Permission to use {name} has been denied. {message}",
+        "cancelled": lambda name, message: f"[Request interrupted by user for tool use] {message}",
+        "timed_out": lambda name, message: f"{name} timed out. {message}",
+        "failed": lambda name, message: message,
+    }
+
+    def tell(self, call: Call, failure: out.Failure) -> tuple[Content, bool | None]:
+        """The message, so worded that its kind is understood again."""
+        message = failure.message
+        if self._kind(message) != failure.kind:
+            message = self._WORDS[failure.kind](call.native.name, message).rstrip()
+        plain = failure.kind in ("denied", "cancelled")
+        return message if plain else f"<tool_use_error>{message}</tool_use_error>", True
+
+    def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
+        """A failure by its flag, with its kind by its words or by what the log says of the decision."""
+        text = told(native)
+        if not native.is_error:
+            return _unflagged(call, native, text)
+        if _is_run(call) and (EXIT_CODE.match(text) or TIMED_OUT.match(text)):
+            return None  # the command ran: its own words tell how it ended
+        wrapped = _WRAPPED.fullmatch(text)
+        message = text if wrapped is None else wrapped[1]
+        kind = self._kind(message)
+        if kind == "failed" and _refused(native):
+            kind = "denied"
+        return out.Failure(kind, message)
+
+    def _kind(self, message: str) -> out.FailureKind:
+        return next((kind for pattern, kind in self._KINDS if re.match(pattern, message)), "failed")
+
+
+def _is_run(call: Call) -> bool:
+    return any(isinstance(operation, op.RunCommand) for operation in call.operations)
+
+
+def _refused(native: NativeResult) -> bool:
+    """What a user says to a refusal is the whole result; that it was one stands beside it in the log."""
+    beside: Any = native.item if isinstance(native.item, dict) else {}
+    decision = beside.get("permissionDecision")
+    return text_in(decision, "decision") == "reject" or text_in(beside, "toolDenialKind") is not None
+
+
+def _unflagged(call: Call, native: NativeResult, text: str) -> out.Failure | None:
+    operation = call.operations[0] if call.operations else None
+    match operation:
+        case op.ChangePlanItem() | op.ReadPlan() if text == "Task not found":
+            return out.Failure("failed", text)
+        case op.MessageAgent() if answer(native).get("success") is False:
+            return out.Failure("failed", text_in(answer(native), "message") or text)
+        case op.ListMcpResources() if text_in(fields(native), "error"):
+            return out.Failure("failed", text)
+    return None

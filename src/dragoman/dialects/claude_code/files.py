@@ -1,0 +1,470 @@
+"""Claude Code's tools for files, folders and notebooks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+
+from dragoman.dialects.spelling import TUPLE, Content, Spelling, Tells, means, native_only
+from dragoman.dialects.wording import numbered, tell, understand, unnumbered
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .results import fields, list_in, number_in, record, text_in, told, whole
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+class ReadingFiles:
+    """How a file is told: numbered lines; an image as it is; a notebook cell by cell."""
+
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
+    _CUT = re.compile(
+        r"<system-reminder>\nCut here: lines \d+ to \d+ of (\d+|more)\. [^\n]*\n</system-reminder>\s*\Z",
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if isinstance(outcome, out.NotebookOutcome):
+            return tell_cells(outcome.cells)
+        if not isinstance(outcome, out.FileOutcome):
+            return tell(operation, outcome)
+        if not outcome.truncated:
+            return numbered(outcome)
+        last = outcome.first_line + outcome.text.count("\n")
+        total = "more" if outcome.total_lines is None else outcome.total_lines
+        return (
+            f"{numbered(outcome)}\n\n<system-reminder>\nCut here: lines {outcome.first_line} to {last} of {total}. "
+            "Read on with offset and limit.\n</system-reminder>\n"
+        )
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.ReadFile | op.ReadNotebook)
+        cells = cells_of(native)
+        if cells is not None:
+            return out.NotebookOutcome(operation.path, cells)
+        if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
+            return _seen(operation, native)
+        known = fields(native).get("file")
+        content = text_in(known, "content")
+        if content is not None:
+            first = number_in(known, "startLine") or 1
+            total = number_in(known, "totalLines")
+            return out.FileOutcome(
+                operation.path, content, first, total, truncated=_ended_early(operation, content, first, total)
+            )
+        text = told(native)
+        # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
+        lines = unnumbered(text) or unnumbered(text, "→") or (None if text else (1, ""))
+        if lines is None:
+            return out.TextOutcome(text)
+        cut = self._CUT.search(native.content) if isinstance(native.content, str) else None
+        total = int(cut[1]) if cut is not None and cut[1] != "more" else None
+        first = max(1, lines[0])  # asked for line 0, some versions count from there
+        return out.FileOutcome(operation.path, lines[1], first, total, truncated=cut is not None)
+
+
+def _ended_early(operation: op.Operation, text: str, first: int, total: int | None) -> bool:
+    if total is None:
+        return False
+    asked = operation.last_line if isinstance(operation, op.ReadFile) else None
+    return first + text.count("\n") < min(total, total if asked is None else asked)
+
+
+def _seen(operation: op.Operation, native: NativeResult) -> out.Outcome:
+    outcome = understand(operation, native)
+    known = fields(native).get("file")
+    if not isinstance(outcome, out.ImageOutcome) or not isinstance(known, dict):
+        return outcome
+    dimensions = known.get("dimensions")
+    image = msgspec.structs.replace(
+        outcome.image,
+        width=number_in(dimensions, "originalWidth"),
+        height=number_in(dimensions, "originalHeight"),
+        size=number_in(known, "originalSize"),
+    )
+    return out.ImageOutcome(image)
+
+
+def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int | None]:
+    start, count = whole(offset, "offset"), whole(limit, "limit")
+    if (start is not None and start < 0) or (count is not None and count < 1):
+        raise ValueError("offset must be 0 or more and limit 1 or more")
+    first = None if start is None else max(1, start)  # 0 is the beginning as well
+    return first, None if count is None else (first or 1) + count - 1
+
+
+def _limit(operation: op.ReadFile) -> int | None:
+    """How many lines; `ValueError` for lines that cannot be said."""
+    first, last = operation.first_line, operation.last_line
+    if (first is not None and first < 1) or (last is not None and last < (first or 1)):
+        raise ValueError("lines count from 1, and the last is not before the first")
+    return None if last is None else last - (first or 1) + 1
+
+
+class Read(ReadingFiles, Spelling[op.ReadFile]):
+    """Read a file: numbered lines of a text, an image as it is, the cells of a notebook, pages of a PDF."""
+
+    native_name = "Read"
+    since = "2.1.123"
+
+    file_path: str = means("path", "Path of the file.")
+    offset: int | None = means(
+        "first_line", "First line to read, from 1.", default=None, schema={"minimum": 0, "maximum": 2**53 - 1}
+    )
+    limit: int | None = means(
+        "last_line", "How many lines to read.", default=None, schema={"exclusiveMinimum": 0, "maximum": 2**53 - 1}
+    )
+    pages: str | None = means("pages", "Pages of a PDF: `3`, `1-5`.", default=None)
+    allow_large: bool | None = native_only("how much is read at once is the workspace's to decide", since="2.1.325")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile) -> Read | None:
+        try:
+            limit = _limit(operation)
+        except ValueError:
+            return None
+        return cls(file_path=operation.path, offset=operation.first_line, limit=limit, pages=operation.pages)
+
+
+class ReadByNumber(ReadingFiles, Spelling[op.ReadFile]):
+    """Read a file: numbered lines of a text, an image as it is, the cells of a notebook."""
+
+    native_name = "Read"
+    until = "2.1.54"
+
+    file_path: str = means("path", "Path of the file.")
+    offset: float | None = means("first_line", "First line to read, from 1.", default=None)
+    limit: float | None = means("last_line", "How many lines to read.", default=None)
+    pages: str | None = means("pages", "Pages of a PDF: `3`, `1-5`.", default=None, since="2.1.54")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile) -> ReadByNumber | None:
+        try:
+            limit = _limit(operation)
+        except ValueError:
+            return None
+        return cls(file_path=operation.path, offset=operation.first_line, limit=limit, pages=operation.pages)
+
+
+class ListingDirectories:
+    """How a folder is told: the whole tree below it, two spaces a level, folders with a slash."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.DirectoryOutcome):
+            return tell(operation, outcome)
+        lines = [f"- {outcome.path.rstrip('/')}/"]
+        above: list[str] = []
+        for entry in outcome.entries:
+            *parents, name = entry.path.split("/")
+            lines += [f"{'  ' * level}- {parent}/" for level, parent in _new_parents(above, parents)]
+            lines.append(f"{'  ' * (len(parents) + 1)}- {name}{'/' if entry.kind == 'directory' else ''}")
+            above = [*parents, name] if entry.kind == "directory" else parents
+        return "\n".join(lines) + "\n"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.ListDirectory)
+        text = told(native)
+        head, *lines = text.partition("\n\n")[0].removesuffix("\n").split("\n")
+        if not re.fullmatch(r"- .*/", head):
+            return out.TextOutcome(text)
+        entries: list[out.Entry] = []
+        above: list[str] = []
+        for line in lines:
+            found = re.fullmatch(r"((?:  )+)- (.+?)(/?)", line)
+            if found is None:
+                return out.TextOutcome(text)
+            above = [*above[: len(found[1]) // 2 - 1], found[2]]
+            entries.append(out.Entry("/".join(above), "directory" if found[3] else "file"))
+        return out.DirectoryOutcome(operation.path, tuple(entries))
+
+
+def _new_parents(above: Sequence[str], parents: Sequence[str]) -> list[tuple[int, str]]:
+    """The folders to be told before an entry below them, each with its level."""
+    known = 0
+    while known < min(len(above), len(parents)) and above[known] == parents[known]:
+        known += 1
+    return [(level, parent) for level, parent in enumerate(parents, 1) if level > known]
+
+
+class LS(ListingDirectories, Spelling[op.ListDirectory]):
+    """List the files and folders below a folder."""
+
+    native_name = "LS"
+    until = "1.0.88"
+    unsaid = {
+        "depth": "the whole tree is listed",
+        "limit": "the client decides how much is listed",
+        "respect_ignore": "the client decides about ignored files",
+    }
+
+    path: str = means("path", "The folder, as an absolute path.")
+    ignore: tuple[str, ...] | None = means("ignore", "Glob patterns to leave out.", default=None, convert=TUPLE)
+
+
+# ── notebooks ────────────────────────────────────────────────────────────────
+
+_CELL = re.compile(
+    r'<cell id="(?P<id>[^"]*)">(?:<cell_type>(?P<kind>\w+)</cell_type>)?(?:<language>(?P<language>[^<]*)</language>)?'
+    r'(?P<source>.*?)</cell id="(?P=id)">',
+    re.DOTALL,
+)
+
+
+def tell_cells(cells: Iterable[out.Cell]) -> Content:
+    """Cells in tags; what a cell printed follows it."""
+    pieces: list[str | out.Media] = []
+    for cell in cells:
+        kind = "" if cell.cell_type == "code" else f"<cell_type>{cell.cell_type}</cell_type>"
+        language = f"<language>{cell.language}</language>" if cell.language else ""
+        id = cell.id or ""
+        pieces.append(f'<cell id="{id}">{kind}{language}{cell.source}</cell id="{id}">')
+        pieces += [f"\n{output}" if isinstance(output, str) else output for output in cell.outputs]
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
+
+
+def cells_of(native: NativeResult) -> tuple[out.Cell, ...] | None:
+    """The cells of a result, from its record where there is one; `None` when it is no notebook."""
+    structured = record(native)
+    listed = structured if isinstance(structured, list) else list_in(fields(native).get("file"), "cells")
+    if listed and all(text_in(cell, "source") is not None for cell in listed):
+        return tuple(_recorded(cell) for cell in listed)
+    pieces = [native.content] if isinstance(native.content, str) else list(native.content)
+    if not pieces or not isinstance(pieces[0], str) or not pieces[0].startswith('<cell id="'):
+        return None
+    cells: list[out.Cell] = []
+    for piece in pieces:
+        if not isinstance(piece, str):
+            cells[-1] = _with_output(cells[-1], piece)
+            continue
+        end = 0
+        for found in _CELL.finditer(piece):
+            _printed(cells, piece[end : found.start()].removesuffix("\n"))
+            cells.append(
+                out.Cell(found["source"], found["kind"] or "code", found["id"] or None, found["language"] or None)
+            )
+            end = found.end()
+        _printed(cells, piece[end:])
+        if not cells:
+            return None
+    return tuple(cells)
+
+
+def _recorded(cell: dict[str, Any]) -> out.Cell:
+    printed = [text_in(output, "text") for output in list_in(cell, "outputs") or []]
+    return out.Cell(
+        cell["source"],
+        text_in(cell, "cellType") or "code",
+        text_in(cell, "cell_id"),
+        text_in(cell, "language"),
+        tuple(text for text in printed if text is not None),
+    )
+
+
+def _printed(cells: list[out.Cell], text: str) -> None:
+    """What stands between two cells belongs to the first; a newline sets either apart."""
+    text = text.removeprefix("\n").removeprefix("\n")
+    if cells and text.strip("\n"):
+        cells[-1] = _with_output(cells[-1], text)
+
+
+def _with_output(cell: out.Cell, output: str | out.Media) -> out.Cell:
+    return msgspec.structs.replace(cell, outputs=(*cell.outputs, output))
+
+
+class NotebookRead(ReadingFiles, Spelling[op.ReadNotebook]):
+    """Read the cells of a notebook with what they printed."""
+
+    native_name = "NotebookRead"
+    until = "1.0.59"
+
+    notebook_path: str = means("path", "The notebook, as an absolute path.")
+    cell_id: str | None = means("cell_id", "Only this cell.", default=None)
+
+
+# ── changing ─────────────────────────────────────────────────────────────────
+
+
+class ChangingFiles:
+    """How a change is told: which file was created or updated."""
+
+    _SAID = re.compile(
+        r"File created successfully at: (?P<created>[^\n]+?)(?: \(file state is current[^\n]*)?"
+        r"|The file (?P<updated>[^\n]+?) has been updated(?: successfully\.|\.).*"
+        r"|Applied \d+ edits? to (?P<edited>[^\n]+):\n.*",
+        re.DOTALL,
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1 or outcome.preview:
+            return tell(operation, outcome)
+        change = outcome.changes[0]
+        if change.kind == "created":
+            return f"File created successfully at: {change.path}"
+        if change.kind != "modified":
+            return tell(operation, outcome)
+        if isinstance(operation, op.EditFile) and all(edit.everywhere for edit in operation.edits):
+            return f"The file {change.path} has been updated. All occurrences were successfully replaced."
+        return f"The file {change.path} has been updated successfully."
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self._SAID.fullmatch(told(native))
+        if found is None:
+            return understand(operation, native)
+        return out.ChangesOutcome((_changed(operation, found, fields(native)),))
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        """A file that is created and edited at once is told as one change."""
+        return tuple(self.to_outcome(operation, native) for operation in operations)
+
+
+def _changed(operation: op.Operation, found: re.Match[str], known: dict[str, Any]) -> out.Change:
+    path = found["created"] or found["updated"] or found["edited"]
+    # An Edit that creates a file says "updated"; its record knows that there was nothing before.
+    created = bool(found["created"]) or (isinstance(operation, op.WriteFile) and text_in(known, "oldString") == "")
+    hunks = list_in(known, "structuredPatch")
+    diff, added, removed = _unified(path, hunks) if hunks else (None, None, None)
+    return out.Change(path, "created" if created else "modified", diff=diff, added=added, removed=removed)
+
+
+def _unified(path: str, hunks: Sequence[Any]) -> tuple[str | None, int | None, int | None]:
+    """A patch in parts as one unified diff, with what it adds and removes."""
+    lines: list[str] = []
+    for hunk in hunks:
+        spans = [number_in(hunk, name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
+        body = list_in(hunk, "lines")
+        if body is None or None in spans or not all(isinstance(line, str) for line in body):
+            return None, None, None
+        lines += ["@@ -{},{} +{},{} @@".format(*spans), *body]
+    name = path.lstrip("/")
+    diff = "".join(f"{line}\n" for line in (f"--- a/{name}", f"+++ b/{name}", *lines))
+    return diff, sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+
+
+class Write(ChangingFiles, Spelling[op.WriteFile]):
+    """Write a whole file; an existing one is replaced."""
+
+    native_name = "Write"
+    unsaid = {"overwrite": "an existing file is always replaced"}
+
+    file_path: str = means("path", "Path of the file.")
+    content: str = means("content", "The whole new content.")
+
+
+EDITS = "a text is matched, not whole lines; anchors and an expected count cannot be said"
+
+
+class Edit(ChangingFiles, Spelling[op.EditFile]):
+    """Replace a piece of text in a file by another; it must stand there exactly once unless all are to be replaced."""
+
+    native_name = "Edit"
+    approximated = {"edits": EDITS}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    file_path: str = means("path", "Path of the file.")
+    old_string: str = means("edits", "The exact text to replace, with enough around it to be unique.")
+    new_string: str = means(None, "The text to put in its place.")
+    replace_all: bool = means(None, "Replace every occurrence.", default=False)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.old_string:  # how a file that is not there yet is created
+            return (op.WriteFile(self.file_path, self.new_string, overwrite=False),)
+        edit = op.Edit(self.old_string, self.new_string, everywhere=self.replace_all)
+        return (op.EditFile(self.file_path, (edit,)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> tuple[Edit, ...] | None:
+        if not operation.edits or not all(edit.old for edit in operation.edits):
+            return None
+        return tuple(
+            cls(file_path=operation.path, old_string=edit.old or "", new_string=edit.new, replace_all=edit.everywhere)
+            for edit in operation.edits
+        )
+
+
+class OneEdit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of several edits."""
+
+    old_string: Annotated[str, msgspec.Meta(description="The exact text to replace.")]
+    new_string: Annotated[str, msgspec.Meta(description="The text to put in its place.")]
+    replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence.")] = False
+
+
+class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
+    """Make several edits in one file, one after the other: all of them or none."""
+
+    native_name = "MultiEdit"
+    until = "1.0.88"
+    approximated = {"edits": EDITS}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    file_path: str = means("path", "Path of the file.")
+    edits: tuple[OneEdit, ...] = means("edits", "The edits, in order.", schema={"minItems": 1})
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        edits = [op.Edit(edit.old_string, edit.new_string, everywhere=edit.replace_all) for edit in self.edits]
+        if not edits:
+            raise ValueError("there are no edits")
+        if edits[0].old:
+            return (op.EditFile(self.file_path, tuple(edits)),)
+        created = op.WriteFile(self.file_path, edits[0].new, overwrite=False)
+        return (created, op.EditFile(self.file_path, tuple(edits[1:]))) if edits[1:] else (created,)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> MultiEdit | None:
+        if not operation.edits or not all(edit.old for edit in operation.edits):
+            return None
+        edits = tuple(OneEdit(edit.old or "", edit.new, edit.everywhere) for edit in operation.edits)
+        return cls(file_path=operation.path, edits=edits)
+
+
+class NotebookEdit(Spelling[op.EditNotebook]):
+    """Replace, insert (after `cell_id`, or first) or delete one cell of a notebook."""
+
+    native_name = "NotebookEdit"
+
+    notebook_path: str = means("path", "Path of the notebook.")
+    cell_id: str | None = means("cell_id", "The cell to change, or to insert after.", default=None)
+    new_source: str = means("source", "The cell's new source; empty for a cell that is deleted.")
+    cell_type: Literal["code", "markdown"] | None = means("cell_type", "Wanted when inserting.", default=None)
+    edit_mode: Literal["replace", "insert", "delete"] = means("mode", "What to do.", default="replace")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        gone = self.edit_mode == "delete" and not self.new_source
+        source = None if gone else self.new_source
+        return (op.EditNotebook(self.notebook_path, source, self.cell_id, self.cell_type, self.edit_mode),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditNotebook) -> NotebookEdit | None:
+        deletes = operation.mode == "delete"
+        if (operation.source is None and not deletes) or (operation.source == "" and deletes):
+            return None  # a source is wanted; an empty one is how none is said
+        return cls(
+            notebook_path=operation.path,
+            cell_id=operation.cell_id,
+            new_source=operation.source or "",
+            cell_type=operation.cell_type,
+            edit_mode=operation.mode,
+        )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ChangesOutcome) or [one.kind for one in outcome.changes] != ["modified"]:
+            return tell(operation, outcome)
+        cell = f"cell {self.cell_id}" if self.cell_id and self.edit_mode != "insert" else "cell"
+        if self.edit_mode == "delete":
+            return f"Deleted {cell}"
+        return f"{'Inserted' if self.edit_mode == 'insert' else 'Updated'} {cell} with {self.new_source}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        if not re.match(r"(?:Updated|Inserted|Deleted) cell\b", told(native)):
+            return understand(operation, native)
+        return out.ChangesOutcome((out.Change(self.notebook_path, "modified"),))

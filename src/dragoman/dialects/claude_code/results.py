@@ -1,0 +1,103 @@
+"""What Claude Code puts around a result: reminders in the text, a structured record beside it, a file for what is long.
+
+Rule: all of it stays in the native result; what is read from it here is only told apart.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from dragoman.dialects.wording import text_of
+from dragoman.model.calls import NativeResult
+
+_OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
+
+
+def told(native: NativeResult) -> str:
+    """The text of a result without the reminders the client appended to it."""
+    return unreminded(text_of(native.content))
+
+
+def unreminded(text: str) -> str:
+    """A text without the reminders at its end; one that stands within a line is no reminder."""
+    while True:
+        end = text.rstrip()
+        start = end.rfind(_OPEN) if end.endswith(_CLOSE) else -1
+        if start < 0 or (start > 0 and end[start - 1] != "\n"):
+            return text
+        # An empty line sets a reminder apart; what stood before it keeps its own last newline.
+        text = end[:start].removesuffix("\n").removesuffix("\n")
+
+
+def record(native: NativeResult) -> Any:
+    """The `toolUseResult` of a log line: the item itself, or what stands under that name in it."""
+    item = native.item
+    return item["toolUseResult"] if isinstance(item, dict) and "toolUseResult" in item else item
+
+
+def fields(native: NativeResult) -> dict[str, Any]:
+    """The structured record, empty where there is none (files of sub-agents) or it is a message."""
+    found = record(native)
+    return found if isinstance(found, dict) else {}
+
+
+def text_in(values: Any, name: str) -> str | None:
+    """A text by its name in a record, if it is one."""
+    value = values.get(name) if isinstance(values, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def number_in(values: Any, name: str) -> int | None:
+    """A whole number by its name in a record, if it is one."""
+    value = values.get(name) if isinstance(values, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def list_in(values: Any, name: str) -> list[Any] | None:
+    """A list by its name in a record, if it is one."""
+    value = values.get(name) if isinstance(values, dict) else None
+    return value if isinstance(value, list) else None
+
+
+def whole(number: float | None, name: str) -> int | None:
+    """A native number where only whole ones have a meaning."""
+    if number is None or isinstance(number, int):
+        return number
+    if number != int(number):
+        raise ValueError(f"{name} is {number}; it must be a whole number")
+    return int(number)
+
+
+class Kept(NamedTuple):
+    """A result too long to be given: its beginning, the file that has the whole, and how many characters are left."""
+
+    text: str
+    path: str
+    left: int
+
+
+_KEPT = re.compile(
+    r"<persisted-output>\nOutput too large \((?P<size>[\d.]+)(?P<unit>B|KB|MB)\)\."
+    r" Full output saved to: (?P<path>[^\n]+)\n\nPreview [^\n]*:\n(?P<text>.*?)(?:\n\.\.\.)?\n</persisted-output>",
+    re.DOTALL,
+)
+_UNITS = {"B": 1, "KB": 1024, "MB": 1024 * 1024}
+
+
+def kept(text: str) -> Kept | None:
+    """The parts of such a result; the size is told in round kilobytes."""
+    found = _KEPT.fullmatch(text)
+    if found is None:
+        return None
+    size = round(float(found["size"]) * _UNITS[found["unit"]])
+    return Kept(found["text"], found["path"], max(1, size - len(found["text"])))
+
+
+def keep(text: str, path: str, left: int) -> str:
+    """The inverse of `kept`."""
+    size = f"{(len(text) + left) / 1024:.1f}KB"
+    return (
+        f"<persisted-output>\nOutput too large ({size}). Full output saved to: {path}\n\n"
+        f"Preview (first {len(text)} characters):\n{text}\n...\n</persisted-output>"
+    )

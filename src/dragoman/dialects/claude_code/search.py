@@ -1,0 +1,295 @@
+"""Claude Code's tools for finding files and text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from dragoman.dialects.spelling import Content, Spelling, Tells, means
+from dragoman.dialects.wording import tell
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .results import fields, kept, list_in, number_in, text_in, told, whole
+
+ASKED_FOR = "the newest client offers it only to a run that names its tools; others search with Bash"
+
+
+class Glob(Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern."""
+
+    native_name = "Glob"
+    on_request, on_request_since = ASKED_FOR, "2.1.197"
+    unsaid = {
+        "case_sensitive": "the client decides about case",
+        "respect_ignore": "the client decides about ignored files",
+        "limit": "the client has one limit for all lists",
+    }
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    path: str = means("path", "The folder to look in.", default=".")
+
+    tells: ClassVar[Tells] = {out.PathsOutcome: ("paths", "truncated")}
+    _NONE = "No files found"
+    _CUT = "(Results are truncated. Consider using a more specific path or pattern.)"
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.PathsOutcome):
+            return tell(operation, outcome)
+        lines = [*(outcome.paths or (self._NONE,)), *([self._CUT] if outcome.truncated else [])]
+        return "\n".join(lines)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        known = fields(native)
+        names = list_in(known, "filenames")
+        total = number_in(known, "totalMatches") if known.get("countIsComplete") is True else None
+        if names is not None and all(isinstance(name, str) for name in names):
+            return out.PathsOutcome(tuple(names), total, known.get("truncated") is True)
+        lines = told(native).split("\n")
+        cut = lines[-1].startswith("(Results are truncated.")
+        paths = tuple(lines[:-1] if cut else lines)
+        return out.PathsOutcome(() if paths == (self._NONE,) else paths, truncated=cut)
+
+
+class SearchingText:
+    """How matches are told: as ripgrep prints them, files and counts with their number."""
+
+    tells: ClassVar[Tells] = {out.MatchesOutcome: ("mode",)}
+    _PAGED = re.compile(r"\n\n\[Showing results with pagination = limit: (\d+)(?:, offset: \d+)?\]\Z")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.MatchesOutcome):
+            return tell(operation, outcome)
+        matches = outcome.matches
+        if outcome.mode == "files":
+            text = (
+                "\n".join([_counted(len(matches)), *(match.path for match in matches)]) if matches else "No files found"
+            )
+        elif outcome.mode == "count":
+            counts = [f"{match.path}:{match.count or 0}" for match in matches] or ["No matches found"]
+            total = sum(match.count or 0 for match in matches)
+            text = "\n".join(counts) + f"\n\nFound {total} total occurrences across {len(matches)} files."
+        else:
+            text = "\n".join(_printed(matches)) if matches else "No matches found"
+        if not outcome.truncated:
+            return text
+        offset = operation.offset if isinstance(operation, op.SearchText) else None
+        skipped = f", offset: {offset}" if offset else ""
+        return f"{text}\n\n[Showing results with pagination = limit: {len(matches)}{skipped}]"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.SearchText)
+        text = told(native)
+        known = fields(native)
+        paged = self._PAGED.search(text)
+        body = text if paged is None else text[: paged.start()]
+        saved = kept(body)
+        if saved is not None:  # cut anywhere, so the last line may be half of one
+            body = text_in(known, "content") or saved.text.rpartition("\n")[0]
+        if operation.mode == "files":
+            return _files(body, known, paged)
+        if operation.mode == "count":
+            return _counts(body, paged)
+        if body == "No matches found":
+            return out.MatchesOutcome((), "content", 0)
+        matches = read_matches(operation.path, body.split("\n"))
+        if matches is None:
+            return out.TextOutcome(text)
+        cut = _cut(paged, body.count("\n") + 1) or (saved is not None and "content" not in known)
+        return out.MatchesOutcome(tuple(matches), "content", truncated=cut)
+
+
+def _counted(files: int) -> str:
+    return "Found 1 file" if files == 1 else f"Found {files} files"
+
+
+def _cut(paged: re.Match[str] | None, results: int) -> bool:
+    """Some versions add the note whenever a limit was given: it was reached when there are that many."""
+    return paged is not None and results >= int(paged[1])
+
+
+def _files(text: str, known: dict[str, Any], paged: re.Match[str] | None) -> out.Outcome:
+    if text == "No files found":
+        return out.MatchesOutcome((), "files", 0)
+    head, *paths = text.split("\n")
+    if not re.match(r"Found \d+ files?\b", head):
+        return out.TextOutcome(text)
+    total = number_in(known, "totalFiles")
+    found = tuple(out.Match(path) for path in paths)
+    return out.MatchesOutcome(found, "files", total, len(paths), truncated=_cut(paged, len(paths)))
+
+
+def _counts(text: str, paged: re.Match[str] | None) -> out.Outcome:
+    found = re.fullmatch(r"(.*)\n\nFound (\d+) total occurrences? across (\d+) files?\.[^\n]*", text, re.DOTALL)
+    if found is None:
+        return out.TextOutcome(text)
+    lines = [] if found[1] == "No matches found" else found[1].split("\n")
+    counts = [line.rpartition(":") for line in lines]
+    if not all(count.isdecimal() for _, _, count in counts):
+        return out.TextOutcome(text)
+    matches = tuple(out.Match(path, count=int(count)) for path, _, count in counts)
+    return out.MatchesOutcome(matches, "count", int(found[2]), int(found[3]), truncated=_cut(paged, len(matches)))
+
+
+def _printed(matches: Sequence[out.Match]) -> list[str]:
+    lines: list[str] = []
+    for match in matches:
+        if lines and (match.before or match.after):
+            lines.append("--")
+        if match.line is None:
+            lines.append(f"{match.path}:{match.text or ''}")
+            continue
+        body = (match.text or "").split("\n")
+        lines += _numbered(match.path, "-", match.line - len(match.before), match.before)
+        lines += _numbered(match.path, ":", match.line, body)
+        lines += _numbered(match.path, "-", match.line + len(body), match.after)
+    return lines
+
+
+def _numbered(path: str, mark: str, first: int, texts: Sequence[str]) -> list[str]:
+    return [f"{path}{mark}{number}{mark}{text}" for number, text in enumerate(texts, first)]
+
+
+def read_matches(path: str, lines: Sequence[str]) -> list[out.Match] | None:
+    """The matches of lines as ripgrep prints them, or `None` when they are not.
+
+    In a single file the lines have no path. Which it was, the lines tell, and where they could be
+    read both ways, whether the path that was searched looks like a file's.
+    """
+    ways = [_with_paths, _of_one_file]
+    if re.search(r"[^/.]\.\w+\Z", path):
+        ways.reverse()
+    read = (way(path, lines) for way in ways)
+    return next((matches for matches in read if matches is not None), None)
+
+
+class _Line(msgspec.Struct, frozen=True):
+    path: str
+    number: int
+    matched: bool
+    text: str
+
+
+def _of_one_file(path: str, lines: Sequence[str]) -> list[out.Match] | None:
+    found = [re.fullmatch(r"(\d+)([:-])(.*)", line) for line in lines if line != "--"]
+    if not all(found):
+        return None
+    read = iter(_Line(path, int(one[1]), one[2] == ":", one[3]) for one in found if one is not None)
+    return _gathered([None if line == "--" else next(read) for line in lines])
+
+
+def _with_paths(path: str, lines: Sequence[str]) -> list[out.Match] | None:
+    matched = [re.fullmatch(r"(.+?):(\d+):(.*)", line) for line in lines]
+    paths = sorted({one[1] for one in matched if one is not None}, key=len, reverse=True)
+    # Only a path that has a match has lines around one; 2.1.15 wrote it out in full there, and not at the match.
+    around = re.compile(rf"(?:.*/)?({'|'.join(map(re.escape, paths))})-(\d+)-(.*)") if paths else None
+    read: list[_Line | None] = []
+    for line, one in zip(lines, matched, strict=True):
+        beside = None if around is None or one is not None else around.fullmatch(line)
+        found = one or beside
+        if found is None and line != "--":
+            return None
+        read.append(None if found is None else _Line(found[1], int(found[2]), one is not None, found[3]))
+    return _gathered(read)
+
+
+def _gathered(lines: Sequence[_Line | None]) -> list[out.Match]:
+    """Lines before a match and after it belong to it; `None` parts one stretch of a file from another."""
+    matches: list[out.Match] = []
+    before: list[str] = []
+    current: str | None = None
+    for line in lines:
+        if line is None or line.path != current:
+            before, current = [], None
+        if line is None:
+            continue
+        if line.matched:
+            matches.append(out.Match(line.path, line.number, line.text, tuple(before)))
+            before = []
+        elif current is not None and matches and matches[-1].path == line.path and not before:
+            last = matches[-1]
+            matches[-1] = msgspec.structs.replace(last, after=(*last.after, line.text))
+        else:
+            before.append(line.text)
+        current = line.path
+    return matches
+
+
+Mode = Literal["content", "files_with_matches", "count"]
+
+
+class Grep(SearchingText, Spelling[op.SearchText]):
+    """Search file contents with a regular expression (ripgrep's)."""
+
+    native_name = "Grep"
+    on_request, on_request_since = ASKED_FOR, "2.1.197"
+    unsaid = {
+        "exclude": "one glob chooses the files",
+        "literal": "it is always a regular expression",
+        "limit_per_file": "only the whole list is cut",
+        "respect_ignore": "ignored files are always left out",
+    }
+
+    pattern: str = means("pattern", "The regular expression.")
+    path: str = means("path", "The file or folder to search in.", default=".")
+    glob: str | None = means("include", "Only files that match this glob.", default=None)
+    include: str | None = means(None, "Only files that match this glob.", default=None, until="1.0.43")
+    output_mode: Mode | None = means(
+        "mode", "What to give: matching lines, the files that have any (so if not said), or counts.", default=None
+    )
+    lines_before: float | None = means("before", "Lines to show before each match.", default=None, name="-B")
+    lines_after: float | None = means("after", "Lines to show after each match.", default=None, name="-A")
+    lines_around: float | None = means(None, "Lines to show before and after each match.", default=None, name="-C")
+    context: float | None = means(None, "Lines to show before and after each match.", default=None, since="2.1.54")
+    numbered: bool | None = means("line_numbers", "Show line numbers.", default=None, name="-n")
+    any_case: bool | None = means("case_sensitive", "Pass over differences of case.", default=None, name="-i")
+    only: bool = means("only_matching", "Give only what matches.", default=False, name="-o", since="2.1.325")
+    type: str | None = means("file_type", "Only files of this type: `py`, `rust`.", default=None)
+    head_limit: float | None = means("limit", "At most so many results.", default=None)
+    offset: float | None = means("offset", "Results to pass over before the first.", default=None, since="2.0.76")
+    multiline: bool = means("multiline", "Let a match go over several lines.", default=False)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        modes: dict[Mode | None, Literal["content", "files", "count"]] = {"content": "content", "count": "count"}
+        around = self.context if self.lines_around is None else self.lines_around
+        return (
+            op.SearchText(
+                self.pattern,
+                self.path,
+                include=self.include if self.glob is None else self.glob,
+                file_type=self.type,
+                mode=modes.get(self.output_mode, "files"),
+                case_sensitive=None if self.any_case is None else not self.any_case,
+                multiline=self.multiline,
+                only_matching=self.only,
+                before=whole(around if self.lines_before is None else self.lines_before, "-B"),
+                after=whole(around if self.lines_after is None else self.lines_after, "-A"),
+                line_numbers=self.numbered,
+                limit=whole(self.head_limit, "head_limit"),
+                offset=whole(self.offset, "offset"),
+            ),
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.SearchText) -> Grep:
+        modes: dict[str, Mode | None] = {"content": "content", "count": "count", "files": None}
+        around = operation.before if operation.before == operation.after else None
+        return cls(
+            pattern=operation.pattern,
+            path=operation.path,
+            glob=operation.include,
+            output_mode=modes[operation.mode],
+            lines_before=operation.before if around is None else None,
+            lines_after=operation.after if around is None else None,
+            lines_around=around,
+            numbered=operation.line_numbers,
+            any_case=None if operation.case_sensitive is None else not operation.case_sensitive,
+            only=operation.only_matching,
+            type=operation.file_type,
+            head_limit=operation.limit,
+            offset=operation.offset,
+            multiline=operation.multiline,
+        )

@@ -1,0 +1,124 @@
+"""Codex's vocabulary (0.20 … 0.166): one class per native tool, in the words its models know.
+
+Three kinds of models are offered three sets of tools. Those of the catalogue (`gpt-5.5`) patch files
+with a freeform tool; those it does not know do so through the shell; those of *code mode* have one
+tool, `exec`, whose JavaScript programs call all others.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialects.dialect import Dialect, Steer
+from dragoman.dialects.mcp_names import McpNames
+from dragoman.model import operations as op
+
+from .agents import COLLABORATION, MULTI_AGENT, CloseAgentById, SendInputById, WaitByIds
+from .commands import ExecCommand, FirstExecCommand, LocalShell, Shell, ShellCommand, WriteStdin
+from .families import CLASSIC, CODE_MODE, COLLABORATING, FIRST_CATALOGUE, MINI, variant
+from .files import ApplyPatch, GrepFiles, ListDir, PlainViewImage, ReadFile, ViewImage
+from .people import FirstUpdatePlan, RequestUserInput, RequestUserInputAsync, UpdatePlan
+from .programs import Exec, Wait
+from .reach import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource, ToolSearch, WebSearch
+from .results import FAILURES, ServerResults
+
+GOALS = "how long a session goes on is the client's to decide"
+
+DIALECT = Dialect(
+    "codex",
+    (
+        ExecCommand,
+        FirstExecCommand,
+        WriteStdin,
+        ShellCommand,
+        variant(
+            Shell,
+            since="0.77.0",
+            until="0.77.0",
+            families=(f"!{MINI}", *(f"!{family}" for family in FIRST_CATALOGUE)),
+        ),
+        Shell,
+        LocalShell,
+        ListMcpResources,
+        ListMcpResourceTemplates,
+        ReadMcpResource,
+        UpdatePlan,
+        FirstUpdatePlan,
+        RequestUserInput,
+        ApplyPatch,
+        variant(ApplyPatch, until="0.118.0", families=("gpt-5-codex*", "gpt-5.1-codex*")),
+        ViewImage,
+        PlainViewImage,
+        *MULTI_AGENT,
+        *(variant(one, namespace=None, since="0.118.0", until="0.118.0", families=CLASSIC) for one in MULTI_AGENT),
+        SendInputById,
+        CloseAgentById,
+        Exec,
+        variant(Exec, namespace=None, families=("gpt-5.5*",), on_request="offered by the feature code_mode"),
+        Wait,
+        variant(Wait, namespace=None, families=("gpt-5.5*",), on_request="offered by the feature code_mode"),
+        WaitByIds,
+        variant(RequestUserInput, namespace="functions", since="0.166.0", families=CODE_MODE),
+        RequestUserInputAsync,
+        *(variant(one, families=COLLABORATING) for one in COLLABORATION),
+        *(
+            variant(one, families=("gpt-5.5*",), on_request="offered by the feature multi_agent_v2")
+            for one in COLLABORATION
+        ),
+        ToolSearch,
+        WebSearch,
+        ReadFile,
+        ListDir,
+        GrepFiles,
+    ),
+    captured=("0.20.0", "0.44.0", "0.77.0", "0.101.0", "0.118.0", "0.133.0", "0.151.0", "0.166.0"),
+    unspoken={
+        op.ReadFile: "files are read through the shell",
+        op.ReadFiles: "files are read through the shell",
+        op.ReadNotebook: "files are read through the shell",
+        op.ListDirectory: "folders are listed through the shell",
+        op.FindFiles: "files are found through the shell",
+        op.SearchText: "files are searched through the shell",
+        op.SearchCode: "files are searched through the shell",
+        op.RewriteCode: "no tool rewrites code by its syntax",
+        op.InsertText: "a patch names a place by the lines around it, not by its number",
+        op.EditNotebook: "a notebook is patched as the text it is",
+        op.ListCommands: "no tool lists the sessions",
+        op.WatchCommand: "a session is read when it is asked for",
+        op.SearchDocuments: "no document store is at hand",
+        op.TakeScreenshot: "no tool shows a page",
+        op.UpdatePlan: "no longer offered after 0.151",
+        op.AddPlanItem: "a plan was said whole",
+        op.ChangePlanItem: "a plan was said whole",
+        op.ReadPlan: "a plan was said whole",
+        op.ResumeAgent: "agents of the catalogue's models stay open",
+        op.SignalParent: "an agent answers with its last message",
+        op.ReturnToParent: "an agent answers with its last message",
+        op.SaveMemory: "the client keeps memories itself",
+        op.RecallMemory: "the client keeps memories itself",
+        op.UseSkill: "skills are files that are read",
+        op.GenerateImage: "no tool makes images",
+        op.UseComputer: "no tool acts on a screen",
+    },
+    steering=(
+        Steer("get_goal", GOALS, since="0.133.0"),
+        Steer("create_goal", GOALS, ("objective", "token_budget"), since="0.133.0"),
+        Steer("update_goal", GOALS, ("status",), since="0.133.0"),
+        Steer("curr_time", "the client's clock", namespace="clock", since="0.166.0"),
+        Steer("sleep", "the client's clock", ("duration_ms",), namespace="clock", since="0.166.0"),
+        Steer(
+            "send_message_to_user_async",
+            "how the user is told is the client's to decide",
+            ("message",),
+            since="0.166.0",
+        ),
+        Steer(
+            "request_permissions",
+            "what is allowed is the client's to decide",
+            ("permissions", "reason", "environment_id"),
+            since="0.166.0",
+        ),
+    ),
+    mcp=(McpNames("{tool}", "mcp__{server}"), McpNames("mcp__{server}__{tool}"), McpNames("{server}__{tool}")),
+    failures=FAILURES,
+    unspelled=ServerResults(),
+    default_family="gpt-5.5",
+)

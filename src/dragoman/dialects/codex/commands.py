@@ -1,0 +1,364 @@
+"""Commands, in the five forms they have had."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from dragoman.dialects.patch_text import (
+    Invocation,
+    patch_in_arguments,
+    patch_in_command,
+    read_patch,
+    script_in,
+)
+from dragoman.dialects.spelling import (
+    TEXT_OF_NUMBER,
+    Conversion,
+    Spelling,
+    means,
+    native_only,
+)
+from dragoman.model import operations as op
+
+from .families import CLASSIC, FIRST_CATALOGUE, MINI
+from .results import (
+    CHARACTERS_PER_TOKEN,
+    CommandResults,
+    OldCommandResults,
+)
+
+TOKENS = Conversion(
+    to=lambda tokens: None if tokens is None else tokens * CHARACTERS_PER_TOKEN,
+    back=lambda characters: None if characters is None else -(-characters // CHARACTERS_PER_TOKEN),
+)
+NUMBER = {"type": "number"}
+ESCALATED = "require_escalated"
+PERMISSIONS = ("use_default", ESCALATED)
+ROUNDED = "it is counted in tokens of four characters"
+LOGIN = "a login shell is what is used when nothing is said, so saying it makes no difference"
+APPROVALS = "a rule for the client's own approvals"
+
+
+def _patched(invocation: Invocation | None, directory: str | None) -> tuple[op.Operation, ...] | None:
+    """What a command that is really a patch means; its paths are those seen from where it runs."""
+    if invocation is None:
+        return None
+    folders = [folder for folder in (directory, invocation.directory) if folder]
+    place = folders[-1] if folders and folders[-1].startswith("/") else "/".join(folders)
+    return read_patch(invocation.patch, place or None)
+
+
+class ExecCommand(CommandResults, Spelling[op.RunCommand]):
+    """Run a shell command; what is still running after `yield_time_ms` goes on as a session."""
+
+    native_name = "exec_command"
+    since, families = "0.151.0", CLASSIC
+    unsaid = {
+        "timeout_ms": "a command is watched for a while and never ended",
+        "background": "whatever outlives its wait goes on in the background",
+        "job": "the client numbers its sessions itself",
+    }
+    approximated = {"output_limit": ROUNDED}
+
+    cmd: str = means("command", "Shell command to run.")
+    workdir: str | None = means("cwd", "Folder to run it in.", default=None)
+    shell: str | None = means("shell", "Shell to use.", default=None)
+    login: bool | None = means("login", "Whether it is a login shell.", default=None)
+    tty: bool = means("terminal", "Whether to give it a terminal.", default=False)
+    yield_time_ms: int | None = means(
+        "wait_ms", "How long to wait for output, in milliseconds.", default=None, schema=NUMBER
+    )
+    max_output_tokens: int | None = means(
+        "output_limit", "Most output to give back, in tokens.", default=None, schema=NUMBER
+    )
+    sandbox_permissions: str | None = means(
+        "unsandboxed",
+        f'"{ESCALATED}" asks to run it outside the sandbox.',
+        default=None,
+        schema={"enum": list(PERMISSIONS)},
+    )
+    justification: str | None = means("purpose", "Why it needs what it asks for.", default=None)
+    prefix_rule: tuple[str, ...] | None = native_only(APPROVALS)
+    additional_permissions: dict[str, Any] | None = native_only(APPROVALS)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if "patch" in self.cmd:
+            patched = _patched(patch_in_command(self.cmd), self.workdir)
+            if patched is not None:
+                return patched
+        # By position: most calls of most logs are read here.
+        return (
+            op.RunCommand(
+                self.cmd,
+                self.workdir,
+                None,
+                self.justification,
+                False,  # noqa: FBT003 - background
+                self.yield_time_ms,
+                None,
+                self.shell,
+                self.login,
+                self.tty,
+                self.max_output_tokens and self.max_output_tokens * CHARACTERS_PER_TOKEN,
+                self.sandbox_permissions == ESCALATED,
+            ),
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.RunCommand) -> ExecCommand:
+        return cls(
+            cmd=operation.command,
+            workdir=operation.cwd,
+            shell=operation.shell,
+            login=operation.login,
+            tty=operation.terminal,
+            yield_time_ms=operation.wait_ms,
+            max_output_tokens=TOKENS.back(operation.output_limit),
+            sandbox_permissions=ESCALATED if operation.unsandboxed else None,
+            justification=operation.purpose,
+        )
+
+
+class FirstExecCommand(ExecCommand):
+    """Run a shell command; what is still running after `yield_time_ms` goes on as a session."""
+
+    native_name = "exec_command"
+    since, until = "0.101.0", "0.133.0"
+
+    sandbox_permissions: str | None = means(
+        "unsandboxed", f'"{ESCALATED}" asks to run it outside the sandbox.', default=None
+    )
+
+
+INTERRUPT = "\u0003"
+
+
+class WriteStdin(CommandResults, Spelling[op.ReadOutput | op.TypeInto | op.StopCommand]):
+    """Type into a running session, or read what it has written since; Ctrl-C (\\u0003) ends it."""
+
+    native_name = "write_stdin"
+    since, families = "0.101.0", CLASSIC
+    unsaid = {
+        "ReadOutput.lines": "output is cut by its length",
+        "ReadOutput.pattern": "all output is given back",
+        "ReadOutput.block": "it always waits for as long as it was told to",
+    }
+    approximated = {"output_limit": ROUNDED}
+
+    session_id: int = means("job", "Number of the session.", convert=TEXT_OF_NUMBER, schema=NUMBER)
+    chars: str = means(None, "Text to type; nothing to only read.", default="")
+    yield_time_ms: int | None = means(
+        "wait_ms", "How long to wait for output, in milliseconds.", default=None, schema=NUMBER
+    )
+    max_output_tokens: int | None = means(
+        "output_limit", "Most output to give back, in tokens.", default=None, schema=NUMBER
+    )
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        job, wait, limit = str(self.session_id), self.yield_time_ms, TOKENS.to(self.max_output_tokens)
+        if self.chars == INTERRUPT:
+            return (op.StopCommand(job),)
+        if self.chars:
+            return (op.TypeInto(job, self.chars, wait, limit),)
+        return (op.ReadOutput(job, wait, output_limit=limit),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadOutput | op.TypeInto | op.StopCommand) -> WriteStdin | None:
+        try:
+            session = TEXT_OF_NUMBER.back(operation.job)
+        except ValueError:
+            return None
+        match operation:
+            case op.StopCommand():
+                return cls(session_id=session, chars=INTERRUPT)
+            case op.TypeInto(text=text) if text in ("", INTERRUPT):
+                return None
+        return cls(
+            session_id=session,
+            chars=operation.text if isinstance(operation, op.TypeInto) else "",
+            yield_time_ms=operation.wait_ms,
+            max_output_tokens=TOKENS.back(operation.output_limit),
+        )
+
+
+class ShellCommand(CommandResults, Spelling[op.RunCommand]):
+    """Run a shell command and wait until it ends."""
+
+    native_name = "shell_command"
+    since = until = "0.77.0"
+    families = FIRST_CATALOGUE
+    code_line = "Exit code:"
+    unsaid = {
+        "background": "commands are waited for",
+        "wait_ms": "commands are waited for",
+        "job": "every command has a shell of its own",
+        "shell": "the client chooses the shell",
+        "terminal": "commands have no terminal",
+        "output_limit": "the client has one limit for all output",
+    }
+
+    command: str = means("command", "Shell command to run.")
+    workdir: str | None = means("cwd", "Folder to run it in.", default=None)
+    timeout_ms: int | None = means("timeout_ms", "How long it may take, in milliseconds.", default=None, schema=NUMBER)
+    login: bool | None = means("login", "Whether it is a login shell.", default=None)
+    sandbox_permissions: str | None = means(
+        "unsandboxed", f'"{ESCALATED}" asks to run it outside the sandbox.', default=None
+    )
+    justification: str | None = means("purpose", "Why it needs what it asks for.", default=None)
+    prefix_rule: tuple[str, ...] | None = native_only(APPROVALS, since="0.101.0", until="0.101.0")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return _patched(patch_in_command(self.command), self.workdir) or (
+            op.RunCommand(
+                self.command,
+                self.workdir,
+                self.timeout_ms,
+                purpose=self.justification,
+                login=self.login,
+                unsandboxed=self.sandbox_permissions == ESCALATED,
+            ),
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.RunCommand) -> ShellCommand:
+        return cls(
+            command=operation.command,
+            workdir=operation.cwd,
+            timeout_ms=operation.timeout_ms,
+            login=operation.login,
+            sandbox_permissions=ESCALATED if operation.unsandboxed else None,
+            justification=operation.purpose,
+        )
+
+
+def _command_line(arguments: Sequence[str]) -> tuple[str, str | None, bool | None]:
+    """A command line, its shell and whether it is a login shell; `bash -lc` is what is meant when nothing is said."""
+    script = script_in(arguments)
+    if script is None:  # a word alone is a command line that was not split
+        return shlex.join(arguments) if len(arguments) > 1 else arguments[0], None, None
+    return script, None if arguments[0] == "bash" else arguments[0], None if arguments[1] == "-lc" else False
+
+
+def _argument_list(operation: op.RunCommand) -> tuple[str, str, str] | None:
+    arguments = (operation.shell or "bash", "-c" if operation.login is False else "-lc", operation.command)
+    return arguments if script_in(arguments) is not None else None
+
+
+class Shell(OldCommandResults, Spelling[op.RunCommand]):
+    """Run a program with its arguments and wait until it ends; a command line is given to `bash -lc`."""
+
+    native_name, formerly = "shell", ("container.exec",)
+    until = "0.44.0"
+    families = (f"!{MINI}",)
+    unsaid = {
+        "background": "commands are waited for",
+        "wait_ms": "commands are waited for",
+        "job": "every command has a shell of its own",
+        "terminal": "commands have no terminal",
+        "output_limit": "the client has one limit for all output",
+    }
+    approximated = {"login": LOGIN, "shell": "bash is what is used when nothing is said"}
+
+    command: tuple[str, ...] = means("command", "The program and its arguments.")
+    workdir: str | None = means("cwd", "Folder to run it in.", default=None)
+    timeout: int | None = means(
+        "timeout_ms", "How long it may take, in milliseconds.", default=None, until="0.20.0", schema=NUMBER
+    )
+    timeout_ms: int | None = means(
+        "timeout_ms", "How long it may take, in milliseconds.", default=None, since="0.44.0", schema=NUMBER
+    )
+    with_escalated_permissions: bool | None = means(
+        "unsandboxed", "Whether to run it outside the sandbox.", default=None, since="0.44.0", until="0.44.0"
+    )
+    sandbox_permissions: str | None = means(
+        "unsandboxed", f'"{ESCALATED}" asks to run it outside the sandbox.', default=None, since="0.77.0"
+    )
+    justification: str | None = means("purpose", "Why it needs what it asks for.", default=None, since="0.44.0")
+    prefix_rule: tuple[str, ...] | None = native_only(APPROVALS, since="0.101.0", until="0.101.0")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.command:
+            raise ValueError("the command has no words; give the program to run")
+        patched = _patched(patch_in_arguments(self.command), self.workdir)
+        if patched is not None:
+            return patched
+        line, shell, login = _command_line(self.command)
+        return (
+            op.RunCommand(
+                line,
+                self.workdir,
+                self.timeout_ms if self.timeout_ms is not None else self.timeout,
+                self.justification,
+                shell=shell,
+                login=login,
+                unsandboxed=bool(self.with_escalated_permissions) or self.sandbox_permissions == ESCALATED,
+            ),
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.RunCommand) -> Shell | None:
+        arguments = _argument_list(operation)
+        return arguments and cls(
+            command=arguments,
+            workdir=operation.cwd,
+            timeout_ms=operation.timeout_ms,
+            sandbox_permissions=ESCALATED if operation.unsandboxed else None,
+            justification=operation.purpose,
+        )
+
+
+class LocalShellAction(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the provider's own shell tool is to do."""
+
+    type: str
+    command: tuple[str, ...]
+    timeout_ms: int | None = None
+    working_directory: str | None = None
+    env: dict[str, str] | None = None
+    user: str | None = None
+
+
+class LocalShell(OldCommandResults, Spelling[op.RunCommand]):
+    """Run a program with its arguments; the provider defines the tool."""
+
+    native_name = wire_type = "local_shell"
+    until = "0.77.0"
+    families = (MINI,)
+    unsaid = {
+        **Shell.unsaid,
+        "purpose": "there is no parameter for it",
+        "unsandboxed": "there is no parameter for it",
+    }
+    approximated = Shell.approximated
+
+    action: LocalShellAction | None = means(None, default=None)
+    type: str | None = native_only("there is one kind of action only")
+    command: tuple[str, ...] | None = means(None, default=None)
+    timeout_ms: int | None = means(None, default=None)
+    working_directory: str | None = means(None, default=None)
+    env: dict[str, str] | None = native_only("commands share one environment")
+    user: str | None = native_only("commands run as the user who started the client")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        action = self.action or LocalShellAction(
+            "exec", self.command or (), timeout_ms=self.timeout_ms, working_directory=self.working_directory
+        )
+        if not action.command:
+            raise ValueError("the command has no words; give the program to run")
+        patched = _patched(patch_in_arguments(action.command), action.working_directory)
+        if patched is not None:
+            return patched
+        line, shell, login = _command_line(action.command)
+        return (op.RunCommand(line, action.working_directory, action.timeout_ms, shell=shell, login=login),)
+
+    @classmethod
+    def from_operation(cls, operation: op.RunCommand) -> LocalShell | None:
+        arguments = _argument_list(operation)
+        if arguments is None:
+            return None
+        action = LocalShellAction("exec", arguments, timeout_ms=operation.timeout_ms, working_directory=operation.cwd)
+        return cls(action=action)

@@ -1,0 +1,765 @@
+"""How Codex tells what a call gave, in all the forms it has had: read from logs and live, and written.
+
+Rule: text is all there is. Nothing on the wire says that a call failed, so failures are known by
+their words; where a log keeps a record of its own beside the text (`NativeResult.item`: one record,
+or those of all calls inside a program), it is asked for what the text does not say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from dragoman.dialects.spelling import Content, Tells
+from dragoman.dialects.wording import tell, tell_all, text_of, understand
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import Call, NativeResult
+
+# ── what a command gave ──────────────────────────────────────────────────────
+
+CHARACTERS_PER_TOKEN = 4  # the client does not count tokens either: it takes four bytes for one
+TIMED_OUT = 124
+_TIMED_OUT = re.compile(r"command timed out(?: after (\d+) milliseconds)?\n")
+_CUT = re.compile(r"…(\d+) (tokens|chars) truncated…")
+_CUT_NOTE = re.compile(r"(?:Warning: truncated output \(original token count: \d+\)\n)?Total output lines: \d+\n\n")
+_FACTS = re.compile(
+    r"(?:Command: .*|Chunk ID: .*|Original token count: \d+|Total output lines: \d+"
+    r"|Wall time:? (?P<seconds>\d+(?:\.\d+)?) seconds|(?:Exit code:|Process exited with code) (?P<code>-?\d+)"
+    r"|Process running with session ID (?P<job>.+)|(?P<running>Process running)|Process ended by signal (?P<signal>\d+)"
+    r"|Characters cut: (?P<cut>\d+))"
+)
+
+
+class Report(NamedTuple):
+    """What stands above the output of a command, and the output."""
+
+    facts: dict[str, Any]
+    body: str
+
+
+def _report(text: str) -> Report | None:
+    """The facts and the output in a result of a command, in any of the forms it has had; `None` when it is none."""
+    if text.startswith('{"output":'):
+        return _old_report(text)
+    facts: dict[str, Any] = {}
+    position = 0
+    while (end := text.find("\n", position)) >= 0 and (found := _FACTS.fullmatch(text, position, end)) is not None:
+        position = end + 1
+        if found["seconds"]:
+            facts["duration_ms"] = round(float(found["seconds"]) * 1000)
+        if found["code"]:
+            facts["exit_code"] = int(found["code"])
+        if found["job"] or found["running"]:
+            facts["running"] = True
+        if found["job"]:
+            facts["job"] = found["job"]
+        if found["signal"]:
+            facts["signal"] = int(found["signal"])
+        if found["cut"]:
+            facts["truncated"] = int(found["cut"])
+    rest = text[position:]
+    if rest == "Output:" or rest.startswith("Output:\n"):
+        return Report(facts, rest[len("Output:\n") :])
+    return Report(facts, rest) if "exit_code" in facts else None
+
+
+def _old_report(text: str) -> Report | None:
+    try:
+        told = msgspec.json.decode(text, type=_Told)
+    except msgspec.DecodeError:
+        return None
+    facts = {name: value for name, value in msgspec.structs.asdict(told.metadata).items() if value is not None}
+    if (seconds := facts.pop("duration_seconds", None)) is not None:
+        facts["duration_ms"] = round(seconds * 1000)
+    return Report(facts, told.output)
+
+
+class _Metadata(msgspec.Struct, omit_defaults=True):
+    exit_code: int | None = None
+    duration_seconds: float | None = None
+    signal: int | None = None
+    running: bool | None = None
+    job: str | None = None
+    truncated: int | None = None
+
+
+class _Told(msgspec.Struct):
+    """The first form of a command's result; of the facts, the client itself knew the first two."""
+
+    output: str
+    metadata: _Metadata
+
+
+def _command_outcome(report: Report) -> out.CommandOutcome:
+    facts, body = dict(report.facts), report.body
+    if facts.get("exit_code") == TIMED_OUT and (found := _TIMED_OUT.match(body)) is not None:
+        # The code is the client's way to say it; the command itself never ended.
+        facts.update(exit_code=None, timed_out=True)
+        body = body[found.end() :]
+    note = _CUT_NOTE.match(body)
+    if note is not None:
+        body = body[note.end() :]
+    cut = _CUT.search(body)
+    if cut is not None:
+        facts["truncated"] = int(cut[1]) * (CHARACTERS_PER_TOKEN if cut[2] == "tokens" else 1)
+    return out.CommandOutcome(output=body, **facts)
+
+
+def _printed(outcome: out.CommandOutcome) -> str:
+    """Both streams in one, as the client shows them."""
+    output = outcome.output if outcome.output is not None else (outcome.stdout or "") + (outcome.stderr or "")
+    if not outcome.timed_out:
+        return output
+    after = "" if outcome.duration_ms is None else f" after {outcome.duration_ms} milliseconds"
+    return f"command timed out{after}\n{output}"
+
+
+def _seconds(outcome: out.CommandOutcome) -> list[str]:
+    return [] if outcome.duration_ms is None else [f"Wall time: {outcome.duration_ms / 1000:.4f} seconds"]
+
+
+class CommandResults:
+    """Results of commands: a few lines of facts, then the output; a patch in a heredoc tells what it changed."""
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "truncated")}
+    code_line: ClassVar[str] = "Process exited with code"
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        if len(outcomes) == 1 and isinstance(outcomes[0], out.CommandOutcome):
+            return self.tell_command(outcomes[0]), None
+        return _tell_changes(operations, outcomes), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        text = text_of(native.content)
+        report = _report(text)
+        if any(isinstance(operation, op.Writing) for operation in operations):
+            return _changes(operations, native)
+        if report is None:
+            return (_unreported(text, native),) * len(operations)
+        return (_command_outcome(report),) * len(operations)
+
+    def tell_command(self, outcome: out.CommandOutcome) -> str:
+        lines = _seconds(outcome)
+        if outcome.timed_out:
+            lines.append(f"{self.code_line} {TIMED_OUT}")
+        elif outcome.exit_code is not None:
+            lines.append(f"{self.code_line} {outcome.exit_code}")
+        if outcome.running:
+            lines.append(f"Process running with session ID {outcome.job}" if outcome.job else "Process running")
+        if outcome.signal is not None:
+            lines.append(f"Process ended by signal {outcome.signal}")
+        if outcome.truncated:
+            lines.append(f"Characters cut: {outcome.truncated}")
+        return "\n".join((*lines, "Output:", _printed(outcome)))
+
+
+class OldCommandResults(CommandResults):
+    """Results of the first shell tool: JSON with the output and the exit code."""
+
+    def tell_command(self, outcome: out.CommandOutcome) -> str:
+        metadata = _Metadata(
+            TIMED_OUT if outcome.timed_out else outcome.exit_code,
+            None if outcome.duration_ms is None else outcome.duration_ms / 1000,
+            outcome.signal,
+            outcome.running or None,
+            outcome.job,
+            outcome.truncated or None,
+        )
+        return msgspec.json.encode(_Told(_printed(outcome), metadata)).decode()
+
+
+def _unreported(text: str, native: NativeResult) -> out.Outcome:
+    """A command's result without facts: the log's own record of the command may know more."""
+    recorded = _recorded_command(native.item)
+    if recorded is not None:
+        return recorded
+    if "timed out" in text and text.startswith("failed in sandbox"):
+        return out.CommandOutcome(timed_out=True)
+    return out.CommandOutcome(output=text)
+
+
+# ── what a patch changed ─────────────────────────────────────────────────────
+
+_SUCCESS = "Success. Updated the following files:\n"
+_LETTERS = {"created": "A", "modified": "M", "moved": "M", "deleted": "D", "unchanged": "U"}
+_KINDS: Mapping[str, Any] = {"A": "created", "M": "modified", "D": "deleted", "U": "unchanged"}
+
+
+def _tell_changes(operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
+    failure = next((outcome for outcome in outcomes if isinstance(outcome, out.Failure)), None)
+    if failure is not None:
+        return FAILURES.words("apply_patch", failure)
+    if not outcomes or not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
+        return tell_all(operations, outcomes)
+    changes = [change for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for change in outcome.changes]
+    moved = {change.path: change.moved_to for change in changes if change.moved_to}
+    lines = dict.fromkeys(f"{_LETTERS[change.kind]} {moved.get(change.path) or change.path}\n" for change in changes)
+    return f"Exit code: 0\nOutput:\n{_SUCCESS}{''.join(lines)}"
+
+
+def _changes(operations: Sequence[op.Operation], native: NativeResult) -> tuple[out.Outcome, ...]:
+    """One outcome per operation of a patch, by the list of files its result names."""
+    text = text_of(native.content)
+    report = _report(text)
+    while report is not None and (inner := _report(report.body)) is not None:
+        report = inner  # a patch in a heredoc is told inside the result of a command
+    body = text if report is None else report.body
+    if not body.startswith(_SUCCESS):
+        code = None if report is None else report.facts.get("exit_code")
+        if code not in (None, 0):
+            return (out.Failure("failed", body, {"exit_code": code}),) * len(operations)
+        return tuple(understand(operation, native) for operation in operations)
+    listed = [(line[:1], line[2:]) for line in body[len(_SUCCESS) :].splitlines() if line[1:2] == " "]
+    moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
+    counted = _counted(native.item)
+    return tuple(_change(operation, listed, moved, counted) for operation in operations)
+
+
+def _change(
+    operation: op.Operation,
+    listed: Sequence[tuple[str, str]],
+    moved: Mapping[str, str],
+    counted: Mapping[str, tuple[int, int]],
+) -> out.Outcome:
+    path = str(getattr(operation, "path", ""))
+    goal = moved.get(path, path)
+    letter = next((letter for letter, name in listed if _same_path(name, goal) or _same_path(name, path)), None)
+    if letter is None or letter not in _KINDS:
+        return out.UnknownOutcome("the result does not name this file")
+    if isinstance(operation, op.MoveFile) and letter == "M":
+        return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
+    added, removed = next((count for name, count in counted.items() if _same_path(name, path)), (None, None))
+    return out.ChangesOutcome((out.Change(path, _KINDS[letter], added=added, removed=removed),))
+
+
+def _same_path(one: str, other: str) -> bool:
+    """Whether two names are one file's, one of them perhaps absolute."""
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+
+
+def _counted(item: Any) -> dict[str, tuple[int, int]]:
+    """Lines added and removed per file, where the log's own record of the patch is at hand."""
+    changes = item.get("changes") if isinstance(item, dict) and item.get("type") == "FileChange" else None
+    found: dict[str, tuple[int, int]] = {}
+    for path, change in changes.items() if isinstance(changes, dict) else ():
+        match change:
+            case {"type": "add", "content": str(content)}:
+                found[path] = (content.count("\n"), 0)
+            case {"type": "delete", "content": str(content)}:
+                found[path] = (0, content.count("\n"))
+            case {"type": "update", "unified_diff": str(diff)}:
+                lines = diff.split("\n")
+                found[path] = (sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines))
+    return found
+
+
+class PatchResults:
+    """Results of patches: the files that were added (A), modified (M) and deleted (D)."""
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        return _tell_changes(operations, outcomes), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        return _changes(operations, native)
+
+
+# ── pictures, agents, resources ──────────────────────────────────────────────
+
+
+class PlanResults:
+    """A plan that was said is the plan as it stands, so saying that it was heard is enough."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        return "Plan updated" if isinstance(outcome, out.PlanOutcome) else tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        if native.content == "Plan updated" and isinstance(operation, op.UpdatePlan):
+            return out.PlanOutcome(operation.items, operation.explanation)
+        return understand(operation, native)
+
+
+class ImageResults:
+    """A picture comes back as it is; older clients only say that they have put it into the conversation."""
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        if native.content == "attached local image path":
+            return out.DoneOutcome(native.content)
+        return understand(operation, native)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if isinstance(outcome, out.DoneOutcome) and outcome.note == "attached local image path":
+            return outcome.note
+        return tell(operation, outcome)
+
+
+_STATUSES: Mapping[str, Any] = {
+    "pending_init": "running",
+    "running": "running",
+    "interrupted": "interrupted",
+    "completed": "completed",
+    "errored": "failed",
+    "shutdown": "cancelled",
+    "not_found": "unknown",
+}
+_STATUS_WORDS = {ours: native for native, ours in _STATUSES.items() if native != "pending_init"}
+
+
+def agent_report(id: str | None, status: Any, **known: Any) -> out.AgentReport:
+    """`"running"`, or `{"completed": "what it said"}`."""
+    if isinstance(status, dict) and len(status) == 1:
+        ((word, text),) = status.items()
+        said = text if isinstance(text, str) else None
+        return out.AgentReport(id, _STATUSES.get(word, "unknown"), said, **known)
+    return out.AgentReport(id, _STATUSES.get(str(status), "unknown"), **known)
+
+
+def status_of(report: out.AgentReport) -> Any:
+    word = _STATUS_WORDS.get(report.status, "running")
+    return {word: report.text} if report.text is not None or word == "completed" else word
+
+
+class AgentResults:
+    """What agents did, as JSON; each tool has its own keys for it."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        told = self.told(outcome) if isinstance(outcome, out.AgentsOutcome) else None
+        return tell(operation, outcome) if told is None else msgspec.json.encode(told).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self.heard(operation, json_object(native))
+        return understand(operation, native) if found is None else found
+
+    def told(self, outcome: out.AgentsOutcome) -> Any:
+        """The outcome under this tool's keys, or `None` when they cannot hold it."""
+        return None
+
+    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
+        """What an object with these keys says, or `None` when it is another."""
+        return None
+
+
+def waited(told: Any) -> out.Outcome | None:
+    match told:
+        case {"status": dict(statuses), **rest}:
+            reports = tuple(agent_report(id, status) for id, status in statuses.items())
+            return out.AgentsOutcome(reports, timed_out=rest.get("timed_out") is True)
+    return None
+
+
+class StoppingResults(AgentResults):
+    """How it stood with an agent when it was stopped."""
+
+    def told(self, outcome: out.AgentsOutcome) -> Any:
+        return {"previous_status": status_of(outcome.agents[0])} if len(outcome.agents) == 1 else None
+
+    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
+        match told:
+            case {"previous_status": status}:
+                return out.AgentsOutcome((agent_report(str(getattr(operation, "agent", "")), status),))
+        return None
+
+
+class ResourceResults:
+    """Resources, as the JSON the server gave."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ResourcesOutcome):
+            return tell(operation, outcome)
+        reading = isinstance(operation, op.ReadMcpResource)
+        templates = isinstance(operation, op.ListMcpResources) and operation.templates
+        rows = [_resource_row(one, templates=templates) for one in outcome.resources]
+        told: dict[str, Any] = {"contents" if reading else "resourceTemplates" if templates else "resources": rows}
+        if outcome.cursor is not None:
+            told["nextCursor"] = outcome.cursor
+        return msgspec.json.encode(told).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        told = json_object(native)
+        if isinstance(told, dict):
+            for key in ("resources", "resourceTemplates", "contents"):
+                rows = told.get(key)
+                if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+                    found = tuple(_resource(row, text_or_none(told.get("server"))) for row in rows)
+                    return out.ResourcesOutcome(found, text_or_none(told.get("nextCursor")))
+        return understand(operation, native)
+
+
+def _resource_row(resource: out.Resource, *, templates: bool) -> dict[str, Any]:
+    row = {
+        "server": resource.server,
+        "uriTemplate" if templates else "uri": resource.uri,
+        "name": resource.name,
+        "description": resource.description,
+        "mimeType": resource.media_type,
+        "text": resource.text,
+        "blob": resource.data,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _resource(row: Mapping[str, Any], server: str | None) -> out.Resource:
+    text = {key: text_or_none(value) for key, value in row.items()}
+    return out.Resource(
+        text.get("uri") or text.get("uriTemplate") or "",
+        text.get("name"),
+        text.get("description"),
+        text.get("mimeType"),
+        text.get("server") or server,
+        text.get("text"),
+        text.get("blob"),
+    )
+
+
+# ── programs ─────────────────────────────────────────────────────────────────
+
+CELL = "cell:"
+"""A yielded program and a session are both waited for and are numbered apart, so a program's job says what it is."""
+
+_SCRIPT = re.compile(
+    r"Script (?P<state>completed|failed|terminated|running)(?: with cell ID (?P<cell>\S+))?\n"
+    r"(?:Wall time:? (?P<seconds>\d+(?:\.\d+)?) seconds\n)?Output:\n?"
+)
+_SCRIPT_ERROR = "Script error:\n"
+
+
+class Script(NamedTuple):
+    """How it stands with a program, and what it has shown."""
+
+    state: str
+    cell: str | None
+    duration_ms: int | None
+    shown: tuple[str | out.Media, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(piece for piece in self.shown if isinstance(piece, str))
+
+
+def _script(content: Content) -> Script | None:
+    pieces = (content,) if isinstance(content, str) else content
+    found = _SCRIPT.match(pieces[0]) if pieces and isinstance(pieces[0], str) else None
+    if found is None or not isinstance(pieces[0], str):
+        return None
+    seconds = None if found["seconds"] is None else round(float(found["seconds"]) * 1000)
+    rest = pieces[0][found.end() :]
+    return Script(found["state"], found["cell"], seconds, (*((rest,) if rest else ()), *pieces[1:]))
+
+
+class ProgramResults:
+    """A line that says how it stands with the program, then what it has shown."""
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        running = next((one for one in outcomes if isinstance(one, out.CommandOutcome) and one.running), None)
+        failed = any(isinstance(outcome, out.Failure) for outcome in outcomes)
+        job = None if running is None else running.job
+        state = "failed" if failed else "completed"
+        if job is not None and job.startswith(CELL):
+            state = f"running with cell ID {job.removeprefix(CELL)}"
+        shown: list[str | out.Media] = []
+        for operation, outcome in zip(operations, outcomes, strict=False):
+            told = _shown(operation, outcome)
+            shown += (told,) if isinstance(told, str) else told
+        return (f"Script {state}\nOutput:\n", *shown), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        script = _script(native.content)
+        recorded = _recorded(operations, native.item)
+        if script is None:
+            unread = tuple(understand(operation, native) for operation in operations)
+            return tuple(known or other for known, other in zip(recorded, unread, strict=True))
+        told = _by_operation(operations, script)
+        return tuple(known or other for known, other in zip(recorded, told, strict=True))
+
+
+def _shown(operation: op.Operation, outcome: out.Outcome) -> Content:
+    """What a program shows of one outcome."""
+    match outcome:
+        case out.CommandOutcome(running=True, job=str(job)) if job.startswith(CELL):
+            return _printed(outcome)
+        case out.CommandOutcome() if isinstance(operation, op.RunCode):
+            return _printed(outcome)
+        case out.CommandOutcome():
+            return _result_object(outcome)
+        case out.Failure():
+            return f"{_SCRIPT_ERROR}{FAILURES.words('exec', outcome)}"
+        case out.ChangesOutcome():
+            return _tell_changes((operation,), (outcome,))
+    return tell(operation, outcome)
+
+
+def _result_object(outcome: out.CommandOutcome) -> str:
+    """A command's result as a program gets it."""
+    facts = {
+        "wall_time_seconds": None if outcome.duration_ms is None else outcome.duration_ms / 1000,
+        "exit_code": TIMED_OUT if outcome.timed_out else outcome.exit_code,
+        "session_id": _session(outcome),
+        "output": _printed(outcome),
+    }
+    return msgspec.json.encode({name: value for name, value in facts.items() if value is not None}).decode()
+
+
+def _session(outcome: out.CommandOutcome) -> int | str | None:
+    if not outcome.running or outcome.job is None:
+        return None
+    return int(outcome.job) if outcome.job.isdecimal() else outcome.job
+
+
+def _result_in(piece: str | out.Media) -> out.CommandOutcome | None:
+    if not isinstance(piece, str) or not piece.startswith("{"):
+        return None
+    try:
+        told = msgspec.json.decode(piece)
+    except msgspec.DecodeError:
+        return None
+    match told:
+        case {"output": str(output), "exit_code": int(code), **rest}:
+            return _command_outcome(Report({"exit_code": code, **_duration(rest)}, output))
+        case {"output": str(output), "session_id": int() | str() as session, **rest}:
+            return _command_outcome(Report({"running": True, "job": str(session), **_duration(rest)}, output))
+    return None
+
+
+def _duration(told: Mapping[Any, Any]) -> dict[str, int]:
+    seconds = told.get("wall_time_seconds")
+    return {"duration_ms": round(seconds * 1000)} if isinstance(seconds, int | float) else {}
+
+
+def _by_operation(operations: tuple[op.Operation, ...], script: Script) -> tuple[out.Outcome, ...]:
+    """What a program's result says of each call in it: what it shows need not be what they gave."""
+    if script.state == "running":
+        if len(operations) == 1:
+            job = f"{CELL}{script.cell}"
+            running = out.CommandOutcome(output=script.text, running=True, job=job, duration_ms=script.duration_ms)
+            return (running,)
+        return (out.UnknownOutcome(f"the program is still running as cell {script.cell}"),) * len(operations)
+    if script.state == "terminated" and all(isinstance(operation, op.StopCommand) for operation in operations):
+        return tuple(_seen(operation, script) for operation in operations)
+    if script.state in ("failed", "terminated"):
+        message = script.text.removeprefix(_SCRIPT_ERROR) or f"the program was {script.state}"
+        failure = FAILURES.of(message) or out.Failure("failed" if script.state == "failed" else "cancelled", message)
+        if len(operations) == 1:
+            return (failure,)
+        return (out.UnknownOutcome(f"the program {script.state}: {message}"),) * len(operations)
+    results = [result for piece in script.shown if (result := _result_in(piece)) is not None]
+    commands = [
+        operation for operation in operations if isinstance(operation, op.RunCommand | op.ReadOutput | op.TypeInto)
+    ]
+    told = iter(results) if len(results) == len(commands) else iter(())
+    return tuple(
+        (next(told, None) if operation in commands else None) or _seen(operation, script) for operation in operations
+    )
+
+
+def _seen(operation: op.Operation, script: Script) -> out.Outcome:
+    if isinstance(operation, op.ReadOutput | op.StopCommand):
+        return out.CommandOutcome(output=script.text, duration_ms=script.duration_ms)
+    if isinstance(operation, op.Writing) and _SUCCESS in script.text:
+        listing = script.text[script.text.index(_SUCCESS) :]
+        return _changes((operation,), NativeResult("", listing))[0]
+    if any(isinstance(piece, out.Media) for piece in script.shown):
+        return understand(operation, NativeResult("", script.shown))
+    return out.TextOutcome(script.text)
+
+
+# ── what the log itself records ──────────────────────────────────────────────
+
+
+def _recorded(operations: tuple[op.Operation, ...], items: Any) -> tuple[out.Outcome | None, ...]:
+    """What a log's records of the calls inside a program say of each operation, found by what they did."""
+    records = [item for item in (items if isinstance(items, list) else [items]) if isinstance(item, dict)]
+    found: list[out.Outcome | None] = []
+    for operation in operations:
+        index = next((index for index, item in enumerate(records) if _records(item, operation)), None)
+        if index is None:
+            found.append(None)
+        elif isinstance(operation, op.Writing):
+            found.append(_recorded_change(operation, records[index]))  # one record serves all files of a patch
+        elif isinstance(operation, op.CallMcpTool):
+            found.append(_recorded_mcp(records.pop(index)))
+        else:
+            found.append(_recorded_command(records.pop(index)))
+    return tuple(found)
+
+
+def _records(item: Mapping[str, Any], operation: op.Operation) -> bool:
+    match operation, item:
+        case op.RunCommand(command), {"type": "CommandExecution", "command": list(arguments)}:
+            return bool(arguments) and arguments[-1] == command
+        case op.CallMcpTool(server, tool), {"type": "McpToolCall", "server": named, "tool": called}:
+            return (named, called) == (server, tool)
+        case op.Writing(), {"type": "FileChange", "changes": dict(changes)}:
+            return any(_same_path(path, str(getattr(operation, "path", ""))) for path in changes)
+    return False
+
+
+def _recorded_command(item: Any) -> out.CommandOutcome | None:
+    match item:
+        case {"type": "CommandExecution", "aggregated_output": str(output), **rest}:
+            code, milliseconds = rest.get("exit_code"), None
+            match rest.get("duration"):
+                case {"secs": int(seconds), "nanos": int(nanoseconds)}:
+                    milliseconds = seconds * 1000 + round(nanoseconds / 1_000_000)
+            known = code if isinstance(code, int) else None
+            return out.CommandOutcome(exit_code=known, output=output, duration_ms=milliseconds)
+    return None
+
+
+def _recorded_change(operation: op.Operation, item: Mapping[str, Any]) -> out.Outcome:
+    path = str(getattr(operation, "path", ""))
+    if isinstance(operation, op.MoveFile):
+        return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
+    change = next(change for name, change in item["changes"].items() if _same_path(name, path))
+    kinds: Mapping[Any, Any] = {"add": "created", "delete": "deleted"}
+    kind = kinds.get(change.get("type") if isinstance(change, dict) else None, "modified")
+    added, removed = next((count for name, count in _counted(item).items() if _same_path(name, path)), (None, None))
+    return out.ChangesOutcome((out.Change(path, kind, added=added, removed=removed),))
+
+
+def _recorded_mcp(item: Mapping[str, Any]) -> out.Outcome | None:
+    match item.get("result"):
+        case {"content": list(blocks), **rest}:
+            content = _blocks(blocks)
+            if rest.get("isError") is True:
+                return out.Failure("failed", text_of(content))
+            return _content_outcome(content, rest.get("structuredContent"))
+    return None
+
+
+def _blocks(blocks: Sequence[Any]) -> tuple[str | out.Media, ...]:
+    """The content of an MCP server's answer."""
+    found: list[str | out.Media] = []
+    for block in blocks:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                found.append(text)
+            case {"type": "image" | "audio", "data": str(data), "mimeType": str(media_type)}:
+                found.append(out.Media(media_type, data))
+            case _:
+                found.append(msgspec.json.encode(block).decode())
+    return tuple(found)
+
+
+def _content_outcome(content: tuple[str | out.Media, ...], structured: Any = None) -> out.Outcome:
+    if len(content) == 1 and isinstance(content[0], str) and structured is None:
+        return out.TextOutcome(content[0])
+    return out.ContentOutcome(content, structured)
+
+
+def json_object(native: NativeResult) -> Any:
+    """The JSON a result is, or `None` when it is none."""
+    text = text_of(native.content)
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+
+
+def text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+# ── results of calls that are no tool of the client's ────────────────────────
+
+
+class ServerResults:
+    """Results of MCP servers: the time it took, then what the server gave."""
+
+    def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
+        """The outcomes, as a server's answer is shown."""
+        return tell_all(operations, outcomes)
+
+    def understand(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """What a server gave; its answer in the log's own record says more than what is shown."""
+        if not isinstance(operation, op.CallMcpTool):
+            return understand(operation, native)
+        recorded = _recorded_mcp(native.item) if isinstance(native.item, dict) else None
+        if recorded is not None:
+            return recorded
+        if isinstance(native.content, str):
+            blocks = json_object(native) if native.content.startswith('[{"') else None
+            if isinstance(blocks, list):
+                return _content_outcome(_blocks(blocks))
+            report = _report(native.content)
+            return understand(operation, native) if report is None else out.TextOutcome(report.body)
+        first = native.content[0] if native.content else None
+        headed = isinstance(first, str) and (report := _report(first)) is not None and not report.body
+        return _content_outcome(native.content[1:] if headed else native.content)
+
+
+# ── failures ─────────────────────────────────────────────────────────────────
+
+
+class CodexFailures:
+    """What went wrong, as plain text: nothing on the wire flags it."""
+
+    _MARKS: ClassVar[tuple[tuple[out.FailureKind, str], ...]] = (
+        ("unknown_tool", r"unsupported (?:custom tool )?call: "),
+        ("invalid_arguments", r"failed to parse function arguments: "),
+        ("invalid_arguments", r"(?=(?:unknown variant|missing field|invalid type|unknown field)[ :])"),
+        ("invalid_arguments", r"apply_patch verification failed: (?=invalid (?:hunk|patch))"),
+        ("invalid_arguments", r"(?=patch rejected: empty patch)"),
+        ("cancelled", r"(?:Wall time: [\d.]+ seconds\n)?(?=(?:command )?aborted by user)"),
+        ("cancelled", r"(?=user cancelled MCP tool call)"),
+        ("denied", r"(?=patch rejected)"),
+        ("denied", r"(?=approval policy is \w+; reject)"),
+        ("denied", r"(?=(?:exec command |user )?rejected)"),
+        ("denied", r"(?=request_user_input is unavailable)"),
+        ("denied", r"\w+ failed[^\n:]*: (?=.*rejected by user)"),
+        ("timed_out", r"(?=tool call timed out)"),
+        ("failed", r"apply_patch verification failed: "),
+        ("failed", r"(?:exec_command|write_stdin|exec|apply_patch) failed[^\n:]*: "),
+        ("failed", r"failed in sandbox \w+ with execution error: (?!.*timed out)"),
+        ("failed", r"(?=unable to (?:locate|read|process) image)"),
+        ("failed", r"(?=unknown MCP server )"),
+        ("failed", r"(?=invalid agent id |agent with id |live agent path )"),
+        ("failed", r"tool call (?:error|failed): "),
+        ("failed", r"error: (?=Failed to |ComputeReplacements)"),
+    )
+    _READ: ClassVar[tuple[tuple[out.FailureKind, re.Pattern[str]], ...]] = tuple(
+        (kind, re.compile(mark, re.DOTALL)) for kind, mark in _MARKS
+    )
+    _WORDS: ClassVar[Mapping[str, str]] = {
+        "unknown_tool": "unsupported call: ",
+        "invalid_arguments": "failed to parse function arguments: ",
+        "denied": "rejected: ",
+        "cancelled": "aborted by user: ",
+        "timed_out": "tool call timed out: ",
+    }
+
+    def of(self, text: str) -> out.Failure | None:
+        """The failure a text tells of."""
+        for kind, mark in self._READ:
+            found = mark.match(text)
+            if found is not None:
+                return out.Failure(kind, text if kind == "unknown_tool" else text[found.end() :])
+        return None
+
+    def words(self, tool: str, failure: out.Failure) -> str:
+        """A failure in these words; a message that already says it so stays as it is."""
+        known = self.of(failure.message)
+        if known is not None and known.kind == failure.kind:
+            return failure.message
+        shown = "apply_patch" if tool == "apply_patch" else "exec"
+        return self._WORDS.get(failure.kind, f"{shown} failed: ") + failure.message
+
+    def tell(self, call: Call, failure: out.Failure) -> tuple[Content, bool | None]:
+        """The text alone."""
+        return self.words(call.native.name, failure), None
+
+    def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
+        """A failure by its words."""
+        return self.of(text_of(native.content))
+
+
+FAILURES = CodexFailures()
