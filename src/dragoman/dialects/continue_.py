@@ -1,0 +1,718 @@
+"""Continue's vocabulary (1.5.47): a dozen tools of one or two parameters, in the words its models know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import Call, NativeResult
+
+from .dialect import Dialect, Steer
+from .mcp_names import McpNames
+from .spelling import SECONDS, Content, Spelling, Tells, means
+from .wording import FailuresInWords, tell, tell_all, text_of, understand
+
+NOT_OFFERED = "models call it, and no version that was captured offers it"
+
+
+# ── reading files ────────────────────────────────────────────────────────────
+
+
+class Read(Spelling[op.ReadFile]):
+    """Read a whole file, text or image; of one that is too large, read parts with a shell command."""
+
+    native_name = "Read"
+    unsaid = {
+        "first_line": "a file is read whole",
+        "last_line": "a file is read whole",
+        "pages": "a file is read whole",
+    }
+
+    filepath: str = means("path", "Path of the file.")
+
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
+    _TOLD = re.compile(r"Content of [^\n]*?(?: \(from line (\d+)(, cut)?\))?:\n(.*)", re.DOTALL)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if isinstance(outcome, out.ImageOutcome):
+            return (f"Image file: {self.filepath} ({outcome.image.media_type})", outcome.image)
+        if not isinstance(outcome, out.FileOutcome):
+            return tell(operation, outcome)
+        part = outcome.truncated or outcome.first_line != 1
+        where = f" (from line {outcome.first_line}{', cut' if outcome.truncated else ''})" if part else ""
+        return f"Content of {self.filepath}{where}:\n{outcome.text}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        if not isinstance(native.content, str):
+            images = [piece for piece in native.content if isinstance(piece, out.Media)]
+            return out.ImageOutcome(images[0]) if len(images) == 1 else understand(operation, native)
+        found = self._TOLD.fullmatch(native.content)
+        if found is None:
+            return understand(operation, native)
+        return out.FileOutcome(self.filepath, found[3], int(found[1] or 1), truncated=bool(found[2]))
+
+
+class List(Spelling[op.ListDirectory]):
+    """List the files and folders directly inside a folder."""
+
+    native_name = "List"
+    unsaid = {
+        "ignore": "nothing is left out",
+        "depth": "only one level is listed",
+        "limit": "the folder is listed whole",
+        "respect_ignore": "nothing is left out",
+    }
+
+    dirpath: str = means("path", "Path of the folder.")
+
+    tells: ClassVar[Tells] = {out.DirectoryOutcome: ("path", "entries", "truncated")}
+    _MORE = "[more entries are not shown]"
+    _ENTRY = re.compile(r"(.*) \((file|directory|link|other)(?:, (\d+) bytes)?\)", re.DOTALL)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.DirectoryOutcome):
+            return tell(operation, outcome)
+        lines = [f"Files in {self.dirpath}:"]
+        for entry in outcome.entries:
+            size = "" if entry.size is None else f", {entry.size} bytes"
+            lines.append(f"{entry.path} ({entry.kind}{size})")
+        return "\n".join([*lines, self._MORE] if outcome.truncated else lines)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        header, *lines = text.split("\n")
+        if not header.startswith("Files in "):
+            return understand(operation, native)
+        cut = lines[-1:] == [self._MORE]
+        found = [self._ENTRY.fullmatch(line) for line in (lines[:-1] if cut else lines) if line]
+        if not all(found):
+            return out.TextOutcome(text)
+        entries = [
+            out.Entry(one[1], one[2], int(one[3]) if one[3] else None)  # type: ignore[arg-type]
+            for one in found
+            if one is not None
+        ]
+        return out.DirectoryOutcome(self.dirpath, tuple(entries), cut)
+
+
+# ── changing files ───────────────────────────────────────────────────────────
+
+
+class ChangingFiles:
+    """How a changed file is told: what was done to which file, and the difference where there was one before."""
+
+    _TOLD = re.compile(
+        r"Successfully (?:(?P<created>created file)|wrote to file|edited)(?::| (?=\S)) ?(?P<path>[^\n]*?)"
+        r"(?: with (?P<count>\d+) edits?)?(?:\nDiff:\n(?P<diff>.*))?",
+        re.DOTALL,
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
+            return tell(operation, outcome)
+        change = outcome.changes[0]
+        difference = "" if change.diff is None else f"\nDiff:\n{change.diff}"
+        if change.kind == "created" and isinstance(operation, op.WriteFile):
+            return f"Successfully created file: {change.path}"
+        if change.kind != "modified":
+            return tell(operation, outcome)
+        if isinstance(operation, op.EditFile):
+            count = len(operation.edits)
+            return f"Successfully edited {change.path} with {count} edit{'s' * (count != 1)}{difference}"
+        return f"Successfully wrote to file: {change.path}{difference}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self._TOLD.fullmatch(text_of(native.content))
+        if found is None:
+            return understand(operation, native)
+        added, removed = _lines_changed(found["diff"])
+        kind: Any = "created" if found["created"] else "modified"
+        return out.ChangesOutcome((out.Change(found["path"], kind, diff=found["diff"], added=added, removed=removed),))
+
+
+def _lines_changed(difference: str | None) -> tuple[int | None, int | None]:
+    if difference is None:
+        return None, None
+    lines = difference.split("\n")
+    body = lines[next((index for index, line in enumerate(lines) if line.startswith("@@")), len(lines)) :]
+    return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
+
+
+class Write(ChangingFiles, Spelling[op.WriteFile]):
+    """Write a whole file; an existing one is replaced, folders that are missing are made."""
+
+    native_name = "Write"
+    unsaid = {"overwrite": "an existing file is always replaced"}
+
+    filepath: str = means("path", "Path of the file.")
+    content: str = means("content", "The whole new content.")
+
+
+class OneEdit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One piece of text and what takes its place."""
+
+    old_string: str
+    new_string: str
+    replace_all: bool | None = None
+
+
+class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
+    """Replace one or several pieces of text in a file, one after the other: all of them or none."""
+
+    native_name = "MultiEdit"
+    approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    file_path: str = means("path", "Path of the file.")
+    edits: tuple[OneEdit, ...] = means("edits", "The exact texts and what takes their place, in order.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        edits = (op.Edit(one.old_string, one.new_string, everywhere=one.replace_all or False) for one in self.edits)
+        return (op.EditFile(self.file_path, tuple(edits)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> MultiEdit | None:
+        edits = operation.edits
+        if not edits or any(not edit.old or ((edit.expected or 1) != 1 and not edit.everywhere) for edit in edits):
+            return None  # a text that must be found so often, or nowhere, is never found so
+        said = (OneEdit(edit.old or "", edit.new, edit.everywhere or None) for edit in edits)
+        return cls(file_path=operation.path, edits=tuple(said))
+
+
+class Edit(ChangingFiles, Spelling[op.EditFile]):
+    """Replace a piece of text in a file."""
+
+    native_name = "Edit"
+    read_only = NOT_OFFERED
+
+    file_path: str
+    old_string: str
+    new_string: str
+    replace_all: bool | None = None
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        edit = op.Edit(self.old_string, self.new_string, everywhere=self.replace_all or False)
+        return (op.EditFile(self.file_path, (edit,)),)
+
+
+# ── commands ─────────────────────────────────────────────────────────────────
+
+_STDERR = "\nStderr: "
+_ENDED = re.compile(
+    r"(?:Error executing tool Bash: )?Error \((?:exit code (?P<code>-?\d+|null)|ended by signal (?P<signal>\d+))\): "
+    r"(?P<printed>.*)",
+    re.DOTALL,
+)
+_TIMED_OUT = re.compile(r"(.*)\n\n\[Command timed out(?: after [\d.]+ seconds of no output)?\]", re.DOTALL)
+_MOVED = re.compile(
+    r"Command moved to background\.(?: Job ID: (?P<job>[^\n]*))?\nOutput so far:\n(?P<printed>.*)\n"
+    r"Use CheckBackgroundJob[^\n]*",
+    re.DOTALL,
+)
+
+
+def _printed(outcome: out.CommandOutcome) -> str:
+    if outcome.output is not None:
+        return outcome.output
+    return (outcome.stdout or "") + (f"{_STDERR}{outcome.stderr}" if outcome.stderr else "")
+
+
+def _streams(printed: str) -> dict[str, Any]:
+    """What was printed: the streams apart where something was written to the second, else as one."""
+    stdout, mark, stderr = printed.partition(_STDERR)
+    return {"stdout": stdout, "stderr": stderr} if mark else {"output": printed}
+
+
+class Bash(Spelling[op.RunCommand]):
+    """Run a command line in a login shell in the working folder; it may be silent for `timeout` seconds."""
+
+    native_name = "Bash"
+    approximated = {"timeout_ms": "the time counts from the last output, not from the start"}
+    unsaid = {
+        "cwd": "it runs in the working folder",
+        "purpose": "there is no parameter for it",
+        "background": "only the user moves a command to the background",
+        "wait_ms": "a command is waited for until the user moves it to the background",
+        "job": "the client names the jobs",
+        "shell": "it is always the user's shell",
+        "login": "it is always a login shell",
+        "terminal": "there is never a terminal",
+        "output_limit": "the client has one limit for all output",
+        "unsandboxed": "there is no sandbox",
+    }
+
+    command: str = means("command", "The command line.")
+    timeout: float | None = means(
+        "timeout_ms", "Seconds it may be silent (180, at most 600).", default=None, convert=SECONDS
+    )
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("signal", "running", "timed_out", "job")}
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        """A command that did not end well is an error, though it ran."""
+        (outcome,) = outcomes
+        if not isinstance(outcome, out.CommandOutcome):
+            return tell(operations[0], outcome), None
+        printed = _printed(outcome)
+        if outcome.timed_out:
+            silent = "" if self.timeout is None else f" after {self.timeout:g} seconds of no output"
+            return f"{printed}\n\n[Command timed out{silent}]", None
+        if outcome.running:
+            job = "" if outcome.job is None else f" Job ID: {outcome.job}"
+            use = "CheckBackgroundJob" + ("" if outcome.job is None else f'("{outcome.job}")')
+            told = f"Command moved to background.{job}\nOutput so far:\n{printed}\nUse {use} to check status."
+            return told, None
+        if outcome.signal is None and not outcome.exit_code:
+            return printed, None
+        end = f"ended by signal {outcome.signal}" if outcome.signal is not None else f"exit code {outcome.exit_code}"
+        body = outcome.stderr or "" if not outcome.output and not outcome.stdout else printed
+        return f"Error executing tool Bash: Error ({end}): {body}", True
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if ended := _ENDED.fullmatch(text):
+            # The client shows what was written to the second stream alone; nothing is known of the first.
+            streams = _streams(ended["printed"]) if _STDERR in ended["printed"] else {"stderr": ended["printed"]}
+            code = int(ended["code"]) if ended["code"] not in (None, "null") else None
+            return out.CommandOutcome(code, signal=int(ended["signal"]) if ended["signal"] else None, **streams)
+        if timed := _TIMED_OUT.fullmatch(text):
+            return out.CommandOutcome(timed_out=True, **_streams(timed[1]))
+        if moved := _MOVED.fullmatch(text):
+            return out.CommandOutcome(running=True, job=moved["job"], **_streams(moved["printed"]))
+        # A command that failed without a word on the second stream is told as one that did not fail.
+        return out.CommandOutcome(0 if _STDERR in text else None, **_streams(text))
+
+
+class KeptJob(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A background job, as a result tells it."""
+
+    job_id: str
+    status: str
+    command: str | None = None
+    output: str = ""
+    started_at: str | None = None
+    ended_at: str | None = None
+    duration_seconds: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    error: str | None = None
+
+
+class NoJob(msgspec.Struct, frozen=True):
+    """That there is no such job, as a result tells it."""
+
+    error: str
+    available_jobs: list[dict[str, Any]]
+
+
+class CheckBackgroundJob(Spelling[op.ReadOutput]):
+    """Look at a background job: whether it runs, how it ended, and all it has written."""
+
+    native_name = "CheckBackgroundJob"
+    unsaid = {
+        "wait_ms": "it never waits",
+        "lines": "all output is given",
+        "pattern": "all output is given",
+        "block": "it never waits",
+        "output_limit": "all output is given",
+    }
+
+    job_id: str = means("job", "Id of the job.")
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out")}
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome):
+            return tell(operation, outcome)
+        ended = "failed" if outcome.exit_code or outcome.signal is not None or outcome.timed_out else "completed"
+        kept = KeptJob(
+            self.job_id,
+            "running" if outcome.running else ended,
+            output=_printed(outcome),
+            exit_code=outcome.exit_code,
+            signal=outcome.signal,
+            timed_out=outcome.timed_out,
+        )
+        return msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        try:
+            kept = msgspec.json.decode(text_of(native.content), type=dict[str, Any])
+            if "available_jobs" in kept:
+                missing = msgspec.convert(kept, NoJob)
+                return out.Failure("failed", missing.error, {"available_jobs": missing.available_jobs})
+            job = msgspec.convert(kept, KeptJob)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return understand(operation, native)
+        return out.CommandOutcome(
+            job.exit_code,
+            output=job.output,
+            signal=job.signal,
+            running=job.status in ("pending", "running"),
+            timed_out=job.timed_out,
+            job=job.job_id,
+            duration_ms=None if job.duration_seconds is None else job.duration_seconds * 1000,
+        )
+
+
+# ── searching ────────────────────────────────────────────────────────────────
+
+_NO_MATCHES = re.compile(
+    r"(?:Error executing (?:tool Search|search|ripgrep): )*No matches found for pattern .*", re.DOTALL
+)
+
+
+class Search(Spelling[op.SearchText]):
+    """Search file contents with a regular expression; ignored files are passed over."""
+
+    native_name = "Search"
+    unsaid = {
+        "exclude": "files are only chosen, never left out",
+        "file_type": "files are chosen by glob",
+        "mode": "the matching lines are always given",
+        "case_sensitive": "it is said in the expression",
+        "literal": "the pattern is always an expression",
+        "multiline": "a match is within a line",
+        "only_matching": "whole lines are given",
+        "before": "only the matching lines are given",
+        "after": "only the matching lines are given",
+        "line_numbers": "lines always have their numbers",
+        "limit": "the client has one limit for all searches",
+        "offset": "results start at the first",
+        "limit_per_file": "results are cut as a whole",
+        "respect_ignore": "ignored files are always left out",
+    }
+
+    pattern: str = means("pattern", "The regular expression.")
+    path: str = means("path", "The folder or file to search in.", default=".")
+    file_pattern: str | None = means("include", "Only files that match this glob.", default=None)
+
+    tells: ClassVar[Tells] = {out.MatchesOutcome: ("matches", "mode", "truncated")}
+    _TOLD = re.compile(r'Search results for pattern ".*?"(?: in files matching ".*?")?:\n\n(.*)', re.DOTALL)
+    _CUT = re.compile(r"(.*)\n\n\[Results truncated: [^\n]*?(?: of (\d+) matches)?\]", re.DOTALL)
+
+    def _wanted(self) -> str:
+        files = "" if self.file_pattern is None else f' in files matching "{self.file_pattern}"'
+        return f'"{self.pattern}"{files}'
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.MatchesOutcome) or outcome.mode != "content":
+            return tell(operation, outcome)
+        if not outcome.matches:
+            return f"No matches found for pattern {self._wanted()}."
+        lines = [
+            f"{match.path}:{(match.line or 1) + index}:{text}"
+            for match in outcome.matches
+            for index, text in enumerate((match.text or "").split("\n"))
+        ]
+        told = f"Search results for pattern {self._wanted()}:\n\n" + "\n".join(lines)
+        counted = "" if outcome.total is None else f" of {outcome.total} matches"
+        return f"{told}\n\n[Results truncated: showing {len(lines)}{counted}]" if outcome.truncated else f"{told}\n"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if _NO_MATCHES.fullmatch(text):
+            return out.MatchesOutcome(())
+        found = self._TOLD.fullmatch(text)
+        if found is None:
+            return understand(operation, native)
+        cut = self._CUT.fullmatch(found[1])
+        body = cut[1] if cut else found[1].removesuffix("\n")
+        lines = [re.fullmatch(r"(.+?):(\d+):(.*)", line, re.DOTALL) for line in body.split("\n")]
+        if not all(lines):
+            return out.TextOutcome(text)
+        matches = tuple(out.Match(line[1], int(line[2]), line[3]) for line in lines if line is not None)
+        return out.MatchesOutcome(matches, total=int(cut[2]) if cut and cut[2] else None, truncated=cut is not None)
+
+
+# ── web ──────────────────────────────────────────────────────────────────────
+
+
+class Fetch(Spelling[op.FetchPage]):
+    """Fetch a page; it comes back as Markdown."""
+
+    native_name = "Fetch"
+    unsaid = {
+        "instructions": "a page is given as it is",
+        "format": "it is always Markdown",
+        "timeout_ms": "there is no parameter for it",
+        "offset": "a page is given from its start",
+        "limit": "the client has one limit for all pages",
+    }
+
+    url: str = means("url", "Address of the page.")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.PagesOutcome) or len(outcome.pages) != 1 or outcome.answer is not None:
+            return tell(operation, outcome)
+        return outcome.pages[0].text or ""
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        told = understand(operation, native)
+        return out.PagesOutcome((out.Page(self.url, text=told.text),)) if isinstance(told, out.TextOutcome) else told
+
+
+# ── plans ────────────────────────────────────────────────────────────────────
+
+_BOX = re.compile(r"\s*[-*+] \[([ xX])\] ?(.*)", re.DOTALL)
+
+
+def _read_list(text: str) -> tuple[tuple[op.PlanItem, ...], str | None]:
+    """The boxes of a Markdown list; what stands above them explains it, what stands below one describes it."""
+    above: list[str] = []
+    items: list[tuple[str, str, list[str]]] = []
+    for line in text.split("\n"):
+        box = _BOX.fullmatch(line)
+        if box is not None:
+            items.append((box[2], box[1], []))
+        else:
+            (items[-1][2] if items else above).append(line.strip())
+    return tuple(
+        op.PlanItem(said, "pending" if mark == " " else "completed", description="\n".join(below).strip() or None)
+        for said, mark, below in items
+    ), "\n".join(above).strip() or None
+
+
+def _write_list(items: Sequence[op.PlanItem], explanation: str | None) -> str:
+    lines = [] if not explanation else [*explanation.split("\n"), ""]
+    for item in items:
+        first, *rest = item.text.split("\n")
+        lines.append(f"- [{'x' if item.status == 'completed' else ' '}] {first}")
+        lines += [f"  {line}" for line in (*rest, *(item.description or "").split("\n")) if line]
+    return "\n".join(lines)
+
+
+class Checklist(Spelling[op.UpdatePlan]):
+    """Keep the list of things to do: the whole list each time, as Markdown boxes, ticked when done."""
+
+    native_name = "Checklist"
+    approximated = {
+        "items": "an item is a text that is done or not",
+        "explanation": "it stands above the list",
+    }
+
+    checklist: str = means("items", "The whole list in Markdown: `- [ ] to do`, `- [x] done`.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.UpdatePlan(*_read_list(self.checklist)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.UpdatePlan) -> Checklist:
+        return cls(checklist=_write_list(operation.items, operation.explanation))
+
+    _TOLD = "Task list status:\n"
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.PlanOutcome):
+            return tell(operation, outcome)
+        return self._TOLD + _write_list(outcome.items, outcome.explanation)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if not text.startswith(self._TOLD):
+            return understand(operation, native)
+        return out.PlanOutcome(*_read_list(text.removeprefix(self._TOLD)))
+
+
+# ── people and skills ────────────────────────────────────────────────────────
+
+
+class AskQuestion(Spelling[op.AskUser]):
+    """Ask the user one question, with answers to choose from or (none given) an open one."""
+
+    native_name = "AskQuestion"
+    approximated = {"questions": "a question has no header and no id, takes one answer, and its options are bare texts"}
+
+    question: str = means("questions", "The question.")
+    options: tuple[str, ...] = means(None, "Answers to choose from; none for an open question.")
+    defaultAnswer: str | None = means(None, "The answer when the user gives none.", default=None)  # noqa: N815 - native
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        options = tuple(op.Option(option) for option in self.options)
+        return (op.AskUser((op.Question(self.question, options, default=self.defaultAnswer),)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.AskUser) -> AskQuestion | None:
+        if len(operation.questions) != 1:
+            return None
+        (question,) = operation.questions
+        options = tuple(option.label for option in question.options)
+        return cls(question=question.text, options=options, defaultAnswer=question.default)
+
+    _TOLD = re.compile(
+        r'User (?:selected option \d+|(?P<own>provided custom answer|answered)): "(?P<said>.*)"', re.DOTALL
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.AnswersOutcome) or len(outcome.answers) != 1:
+            return tell(operation, outcome)
+        answer = outcome.answers[0]
+        said = answer.text if answer.text is not None else ", ".join(answer.choices)
+        if said in self.options:
+            return f'User selected option {self.options.index(said) + 1}: "{said}"'
+        return f'User {"provided custom answer" if self.options else "answered"}: "{said}"'
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        found = self._TOLD.fullmatch(text)
+        if found is not None:
+            answer = out.Answer(self.question, () if found["own"] else (found["said"],), found["own"] and found["said"])
+            return out.AnswersOutcome((answer,))
+        if text == "The user declined to answer your question.":
+            return out.Failure("denied", text)
+        return understand(operation, native)
+
+
+class Skills(Spelling[op.UseSkill]):
+    """Load a skill: instructions for a kind of work."""
+
+    native_name = "Skills"
+    unsaid = {"arguments": "a skill takes none"}
+
+    skill_name: str = means("name", "Name of the skill.")
+
+
+# ── results of servers, and failures ─────────────────────────────────────────
+
+
+class ContinueUnspelled:
+    """Results of servers: the list of content pieces as JSON. Whether it failed is not told."""
+
+    def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
+        """Texts as pieces; media beside them."""
+        told = tell_all(operations, outcomes)
+        if not isinstance(told, str) or not any(isinstance(one, op.CallMcpTool) for one in operations):
+            return told
+        return msgspec.json.encode([{"type": "text", "text": told}]).decode()
+
+    def understand(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """The pieces of the list."""
+        if not isinstance(operation, op.CallMcpTool) or not isinstance(native.content, str):
+            return understand(operation, native)
+        try:
+            pieces = msgspec.json.decode(native.content, type=list[dict[str, Any]])
+            content = tuple(_piece(piece) for piece in pieces)
+        except (msgspec.DecodeError, UnicodeEncodeError, KeyError):
+            return understand(operation, native)
+        if len(content) == 1 and isinstance(content[0], str):
+            return understand(operation, NativeResult(native.call_id, content[0]))
+        return out.ContentOutcome(content)
+
+
+def _piece(piece: dict[str, Any]) -> str | out.Media:
+    if piece["type"] == "text":
+        return str(piece["text"])
+    if piece["type"] in ("image", "audio"):
+        return out.Media(str(piece["mimeType"]), str(piece["data"]))
+    return msgspec.json.encode(piece).decode()
+
+
+class ContinueFailures(FailuresInWords):
+    """Failures by their words, for the wire has no flag; a command that ended badly is none."""
+
+    def tell(self, call: Call, failure: out.Failure) -> tuple[Content, bool | None]:
+        """As for all, so introduced that it is known for a failure without the flag."""
+        told = text_of(super().tell(call, failure)[0])
+        known = _introduced(call, told)
+        return (told if known else f"{_introduction(call)}{told}"), True
+
+    def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
+        """A result that the log flags, or that is introduced as a failure."""
+        text = text_of(native.content)
+        if not native.is_error and (native.is_error is False or not _introduced(call, text)):
+            return None
+        for operation in call.operations:
+            if isinstance(operation, op.RunCommand) and _ENDED.fullmatch(text):
+                return None
+            if isinstance(operation, op.SearchText) and _NO_MATCHES.fullmatch(text):
+                return None
+        return out.Failure(self.kind(text.removeprefix(_introduction(call))), text)
+
+    def kind(self, message: str) -> out.FailureKind:
+        """As for all; the introduction says nothing of the kind."""
+        return super().kind(re.sub(r"\AError executing tool [^\n:]*: ", "", message))
+
+
+def _introduction(call: Call) -> str:
+    return f"Error executing tool {call.native.name}: "
+
+
+def _introduced(call: Call, text: str) -> bool:
+    return text.startswith((_introduction(call), f"Tool {call.native.name} not found"))
+
+
+FAILURES = ContinueFailures(
+    (
+        (r"Tool .* not found", "unknown_tool"),
+        (r"Required (?:argument|parameter)|Invalid arguments|Failed to parse arguments", "invalid_arguments"),
+        (r"Permission denied by|The user declined", "denied"),
+        (r"Cancell?ed by", "cancelled"),
+        (r"(?s:.*)\btimed out\b", "timed_out"),
+    ),
+    {
+        "unknown_tool": "Tool {tool} not found. {message}",
+        "invalid_arguments": "Invalid arguments: {message}",
+        "denied": "Permission denied by user: {message}",
+        "cancelled": "Cancelled by user: {message}",
+        "timed_out": "It timed out: {message}",
+    },
+)
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+ALONE = "the client has no other agents"
+
+DIALECT = Dialect(
+    "continue",
+    (Read, Write, List, Bash, Fetch, Checklist, CheckBackgroundJob, AskQuestion, Search, MultiEdit, Edit, Skills),
+    steering=(Steer("Exit", "it ends the client itself with a status"),),
+    mcp=(McpNames("{tool}"),),
+    failures=FAILURES,
+    unspelled=ContinueUnspelled(),
+    unspoken={
+        op.ReadFiles: "files are read one by one",
+        op.ReadNotebook: "a notebook is read as the text it is",
+        op.ViewImage: "an image is read with Read",
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.EditNotebook: "a notebook is edited as the text it is",
+        op.FindFiles: SHELL,
+        op.TypeInto: NO_TOOL,
+        op.StopCommand: NO_TOOL,
+        op.ListCommands: NO_TOOL,
+        op.WatchCommand: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchTools: NO_TOOL,
+        op.SearchDocuments: NO_TOOL,
+        op.SearchWeb: NO_TOOL,
+        op.FindInPage: NO_TOOL,
+        op.TakeScreenshot: NO_TOOL,
+        op.AddPlanItem: "the list is always written whole",
+        op.ChangePlanItem: "the list is always written whole",
+        op.ReadPlan: "the list is told when it is written",
+        op.SpawnAgent: ALONE,
+        op.MessageAgent: ALONE,
+        op.WaitForAgent: ALONE,
+        op.StopAgent: ALONE,
+        op.ResumeAgent: ALONE,
+        op.ListAgents: ALONE,
+        op.SignalParent: ALONE,
+        op.ReturnToParent: ALONE,
+        op.SaveMemory: "memories are files",
+        op.RecallMemory: "memories are files",
+        op.ReadMcpResource: NO_TOOL,
+        op.ListMcpResources: NO_TOOL,
+        op.RunCode: SHELL,
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+    },
+)

@@ -1,0 +1,1413 @@
+"""Qwen Code's vocabulary (0.1.3 … 0.24.4): one class per native tool, in the words its models know.
+
+Tools that are not offered up front are called through `tool_call`, which is opened: what it carries is what is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import Call, NativeResult
+
+from .dialect import Dialect, Steer
+from .mcp_names import McpNames
+from .spelling import EMPTY_IS_UNSAID, TUPLE, Content, Conversion, Spelling, Tells, means, native_only
+from .wording import FailuresInWords, tell, text_of, understand
+
+FILTERS = "which ignore files count is the workspace's to decide"
+NO_PAGES = {"pages": "there is no parameter for the pages of a document"}
+
+
+def _whole(number: float | None) -> int | None:
+    if number is not None and number != int(number):
+        raise ValueError(f"{number} is no whole number")
+    return None if number is None else int(number)
+
+
+WHOLE = Conversion(to=_whole, back=lambda number: number)
+"""A native number where only whole ones have a meaning."""
+
+
+def _display(native: NativeResult) -> dict[str, Any]:
+    """What the log keeps for display beside a result, where that is data."""
+    item = native.item
+    shown = item.get("resultDisplay") if isinstance(item, dict) else None
+    return shown if isinstance(shown, dict) else {}
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# ── reading files ────────────────────────────────────────────────────────────
+
+
+class ReadingFiles:
+    """How a file is told: as it is, or under a note that says which lines of how many these are."""
+
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
+    _NOTE = re.compile(
+        r"Showing lines (?P<first>\d+)-(?P<last>\d+) of (?P<unknown>more than |at least )?(?P<total>\d+) total lines\."
+        r"[^\n]*\n\n---\n\n"
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if isinstance(outcome, out.ImageOutcome):
+            return ("Binary content provided (1 item(s)).", outcome.image)
+        if not isinstance(outcome, out.FileOutcome):
+            return tell(operation, outcome)
+        last = outcome.first_line + outcome.text.count("\n")
+        total = outcome.total_lines
+        if not outcome.truncated and outcome.first_line == 1 and (total is None or total <= last):
+            return outcome.text
+        if outcome.truncated:
+            counted = f"{total}" if total is not None and total > last else f"more than {last}"
+        else:
+            counted = f"{total}" if total is not None and total >= last else f"at least {last}"
+        return f"Showing lines {outcome.first_line}-{last} of {counted} total lines.\n\n---\n\n{outcome.text}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        if not isinstance(native.content, str):
+            images = [piece for piece in native.content if isinstance(piece, out.Media)]
+            return out.ImageOutcome(images[0]) if len(images) == 1 else understand(operation, native)
+        assert isinstance(operation, op.ReadFile)
+        text = native.content
+        if text.startswith(("Jupyter Notebook (", "[Unsupported ")):
+            return out.TextOutcome(text)  # told of the file, not the file
+        note = self._NOTE.match(text)
+        if note is None:
+            return out.FileOutcome(operation.path, text)
+        total = int(note["total"])
+        # The note also stands above lines that are all that was asked for.
+        cut = int(note["last"]) < min(total, operation.last_line or total) or note["unknown"] == "more than "
+        known = None if note["unknown"] else total
+        return out.FileOutcome(operation.path, text[note.end() :], int(note["first"]), known, truncated=cut)
+
+
+def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int | None]:
+    """First and last line, from an offset that counts from 0."""
+    start, count = _whole(offset), _whole(limit)
+    first = None if start is None else start + 1
+    return first, None if count is None else (first or 1) + count - 1
+
+
+def _offset(operation: op.ReadFile) -> dict[str, int | None]:
+    first, last = operation.first_line, operation.last_line
+    return {
+        "offset": None if first is None else first - 1,
+        "limit": None if last is None else last - (first or 1) + 1,
+    }
+
+
+OFFSET = "Lines to pass over before the first."
+LIMIT = "How many lines to read."
+OR_NULL = {"type": ["integer", "null"]}
+
+
+class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
+    """Read a file by its absolute path, or `limit` of its lines from `offset` (from 0), or pages of a document."""
+
+    native_name = "read_file"
+    since = "0.24"
+
+    file_path: str = means("path", "Absolute path of the file.")
+    offset: int | None = means("first_line", OFFSET, default=None, schema=OR_NULL)
+    limit: int | None = means("last_line", LIMIT, default=None, schema=OR_NULL)
+    pages: str | None = means(
+        "pages", "Pages of a document, for example `1-5`.", default=None, schema={"type": ["string", "null"]}
+    )
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile) -> ReadFile:
+        return cls(file_path=operation.path, pages=operation.pages, **_offset(operation))
+
+
+class ReadFileByNumber(ReadingFiles, Spelling[op.ReadFile]):
+    """Read a file by its absolute path, or `limit` of its lines from `offset` (from 0), or pages of a document."""
+
+    native_name = "read_file"
+    since, until = "0.15", "0.15"
+
+    file_path: str = means("path", "Absolute path of the file.")
+    offset: float | None = means("first_line", OFFSET, default=None)
+    limit: float | None = means("last_line", LIMIT, default=None)
+    pages: str | None = means("pages", "Pages of a document, for example `1-5`.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile) -> ReadFileByNumber:
+        return cls(file_path=operation.path, pages=operation.pages, **_offset(operation))
+
+
+class ReadFileByAbsolutePath(ReadingFiles, Spelling[op.ReadFile]):
+    """Read a file given by its absolute path, or `limit` of its lines from `offset` (from 0)."""
+
+    native_name = "read_file"
+    until = "0.12"
+    unsaid = NO_PAGES
+
+    absolute_path: str = means("path", "Absolute path of the file.")
+    offset: float | None = means("first_line", OFFSET, default=None)
+    limit: float | None = means("last_line", LIMIT, default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadFile(self.absolute_path, *_lines(self.offset, self.limit)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile) -> ReadFileByAbsolutePath:
+        return cls(absolute_path=operation.path, **_offset(operation))
+
+
+class FilterOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which ignore files a listing respects."""
+
+    respect_git_ignore: bool | None = None
+
+
+QWEN_IGNORE = {"respect_qwen_ignore": FILTERS}
+FILTER_OPTIONS = Conversion(
+    to=lambda options: None if options is None else options.respect_git_ignore,
+    back=lambda respect: None if respect is None else FilterOptions(respect),
+)
+
+
+class ReadManyFiles(Spelling[op.ReadFiles]):
+    """Read all files that match one of several glob patterns."""
+
+    native_name = "read_many_files"
+    until = "0.7"
+
+    paths: tuple[str, ...] = means("patterns", "Paths or glob patterns.")
+    include: tuple[str, ...] = means(None, "More patterns.", default=())
+    exclude: tuple[str, ...] = means("exclude", "Patterns to leave out.", default=())
+    recursive: bool = native_only("a pattern says itself how deep it goes", default=True)
+    useDefaultExcludes: bool = native_only(FILTERS, default=True)  # noqa: N815 - the native name
+    file_filtering_options: FilterOptions | None = means(
+        "respect_ignore", "Which ignore files count.", default=None, without=QWEN_IGNORE
+    )
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        options = self.file_filtering_options
+        respect = options is None or options.respect_git_ignore is not False
+        return (op.ReadFiles(self.paths + self.include, self.exclude, respect),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFiles) -> ReadManyFiles:
+        options = None if operation.respect_ignore else FilterOptions(respect_git_ignore=False)
+        return cls(paths=operation.patterns, exclude=operation.exclude, file_filtering_options=options)
+
+
+class ListDirectory(Spelling[op.ListDirectory]):
+    """List the files and folders directly inside a folder given by its absolute path."""
+
+    native_name = "list_directory"
+    until = "0.15"
+    unsaid = {"depth": "only one level is listed", "limit": "the listing is not cut"}
+
+    path: str = means("path", "The folder to list.")
+    ignore: tuple[str, ...] | None = means(
+        "ignore", "Glob patterns of names to leave out.", default=None, convert=TUPLE
+    )
+    file_filtering_options: FilterOptions | None = means(
+        "respect_ignore", "Whether ignore files count.", default=None, convert=FILTER_OPTIONS, without=QWEN_IGNORE
+    )
+
+    _LISTED = re.compile(
+        r"(?:Directory listing for (?P<first>.*?):\n|Listed \d+ item\(s\) in (?P<path>.*?):\n---\n)(?P<names>.*?)"
+        r"(?:\n\n\((?P<ignored>\d+) [^\n]*ignored\))?",
+        re.DOTALL,
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.DirectoryOutcome):
+            return tell(operation, outcome)
+        if not outcome.entries:
+            return f"Directory {outcome.path} is empty."
+        names = [f"[DIR] {entry.path}" for entry in outcome.entries if entry.kind == "directory"]
+        names += [entry.path for entry in outcome.entries if entry.kind != "directory"]
+        left_out = f"\n\n({outcome.ignored} git-ignored)" if outcome.ignored else ""
+        return "\n".join([f"Listed {len(names)} item(s) in {outcome.path}:", "---", *names]) + left_out
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        empty = re.fullmatch(r"Directory (.*) is empty\.", text, re.DOTALL)
+        if empty:
+            return out.DirectoryOutcome(empty[1], ())
+        found = self._LISTED.fullmatch(text)
+        if found is None:
+            return understand(operation, native)
+        entries = [
+            out.Entry(name.removeprefix("[DIR] "), "directory" if name.startswith("[DIR] ") else "file")
+            for name in found["names"].split("\n")
+        ]
+        ignored = int(found["ignored"]) if found["ignored"] else None
+        return out.DirectoryOutcome(found["first"] or found["path"] or "", tuple(entries), ignored=ignored)
+
+
+ZOOMED = (0, 0, 1000, 1000)
+
+
+class ZoomImage(Spelling[op.ViewImage]):
+    """Look closely at a part of an image, given by its corners from 0 to 1000."""
+
+    native_name = "zoom_image"
+    since = "0.24"
+    approximated = {"region": "corners go from 0 to 1000, whatever the size of the image"}
+    unsaid = {"detail": "there is no parameter for it"}
+
+    file_path: str = means("path", "Absolute path of the image.")
+    x1: int = means("region", "Left edge.", schema={"minimum": 0, "maximum": 1000})
+    y1: int = means(None, "Top edge.", schema={"minimum": 0, "maximum": 1000})
+    x2: int = means(None, "Right edge.", schema={"minimum": 0, "maximum": 1000})
+    y2: int = means(None, "Bottom edge.", schema={"minimum": 0, "maximum": 1000})
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        corners = (self.x1, self.y1, self.x2, self.y2)
+        return (op.ViewImage(self.file_path, region=None if corners == ZOOMED else corners),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ViewImage) -> ZoomImage | None:
+        x1, y1, x2, y2 = operation.region or ZOOMED
+        if not all(0 <= edge <= 1000 for edge in (x1, y1, x2, y2)):
+            return None
+        return cls(file_path=operation.path, x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+# ── changing files ───────────────────────────────────────────────────────────
+
+
+class ChangingFiles:
+    """How a change is told: what happened to which file; the log counts the lines."""
+
+    _TOLD = re.compile(
+        r"(?:The file: (?P<updated>.+?) has been updated\.|Notebook (?P<notebook>.+?) has been updated\."
+        r"|(?:Successfully created and wrote to new file|Created new file): (?P<created>.+?)"
+        r"(?: with provided content)?\."
+        r"|Successfully (?:overwrote|modified) file: (?P<modified>.+?)(?: \((?P<count>\d+) replacements?\))?\.)(?:\s|$)"
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
+            return tell(operation, outcome)
+        change = outcome.changes[0]
+        if change.kind == "created":
+            return f"Successfully created and wrote to new file: {change.path}."
+        if change.kind != "modified":
+            return tell(operation, outcome)
+        if isinstance(operation, op.EditNotebook):
+            return f"Notebook {change.path} has been updated. {operation.mode} cell."
+        if isinstance(operation, op.WriteFile):
+            return f"Successfully overwrote file: {change.path}."
+        return f"The file: {change.path} has been updated."
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self._TOLD.match(text_of(native.content))
+        if found is None:
+            return understand(operation, native)
+        kind: Literal["created", "modified"] = "created" if found["created"] else "modified"
+        path = found["created"] or found["updated"] or found["notebook"] or found["modified"]
+        counts = _display(native).get("diffStat")
+        counted = counts if isinstance(counts, dict) else {}
+        change = out.Change(
+            path,
+            kind,
+            added=_number(counted.get("model_added_lines")),
+            removed=_number(counted.get("model_removed_lines")),
+            replacements=int(found["count"]) if found["count"] else None,
+        )
+        return out.ChangesOutcome((change,))
+
+
+class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
+    """Write a whole file; an existing one is replaced."""
+
+    native_name = "write_file"
+    unsaid = {"overwrite": "an existing file is always replaced"}
+
+    file_path: str = means("path", "Absolute path of the file.")
+    content: str = means("content", "The whole new content.")
+    record_as_artifact: bool | None = native_only("what the client shows as a product is its own affair", since="0.24")
+
+
+def _created(path: str, content: str) -> tuple[op.Operation, ...]:
+    """Nothing replaced by something is how a file that is not there yet is created."""
+    return (op.WriteFile(path, content, overwrite=False),)
+
+
+OLD = "The exact text to replace, with enough around it to be unique."
+NEW = "The text to put in its place."
+
+
+class Edit(ChangingFiles, Spelling[op.EditFile]):
+    """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
+
+    native_name = "edit"
+    since = "0.7"
+    approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    file_path: str = means("path", "Absolute path of the file.")
+    old_string: str = means("edits", OLD)
+    new_string: str = means(None, NEW)
+    replace_all: bool = means(None, "Replace every occurrence.", default=False)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.old_string:
+            return _created(self.file_path, self.new_string)
+        edit = op.Edit(self.old_string, self.new_string, everywhere=self.replace_all)
+        return (op.EditFile(self.file_path, (edit,)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> tuple[Edit, ...] | None:
+        if not operation.edits or not all(edit.old for edit in operation.edits):
+            return None
+        return tuple(
+            cls(
+                file_path=operation.path,
+                old_string=edit.old or "",
+                new_string=edit.new,
+                replace_all=edit.everywhere,
+            )
+            for edit in operation.edits
+        )
+
+
+class EditCounted(ChangingFiles, Spelling[op.EditFile]):
+    """Replace a piece of text in a file by another, as many times as is expected."""
+
+    native_name = "edit"
+    until = "0.1"
+    approximated = {"edits": "a text is matched, not whole lines; every occurrence must be counted beforehand"}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    file_path: str = means("path", "Absolute path of the file.")
+    old_string: str = means("edits", OLD)
+    new_string: str = means(None, NEW)
+    expected_replacements: float | None = means(
+        None, "How many times it must be replaced; once if not given.", default=None, schema={"minimum": 1}
+    )
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.old_string:
+            return _created(self.file_path, self.new_string)
+        expected = _whole(self.expected_replacements)
+        edit = op.Edit(self.old_string, self.new_string, everywhere=(expected or 1) > 1, expected=expected)
+        return (op.EditFile(self.file_path, (edit,)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> tuple[EditCounted, ...] | None:
+        if not operation.edits or not all(edit.old for edit in operation.edits):
+            return None
+        return tuple(
+            cls(
+                file_path=operation.path,
+                old_string=edit.old or "",
+                new_string=edit.new,
+                expected_replacements=edit.expected,
+            )
+            for edit in operation.edits
+        )
+
+
+class NotebookEdit(ChangingFiles, Spelling[op.EditNotebook]):
+    """Replace, insert or delete one cell of a notebook."""
+
+    native_name = "notebook_edit"
+    since = "0.24"
+
+    notebook_path: str = means("path", "Absolute path of the notebook.")
+    cell_id: str | None = means("cell_id", "The cell; an inserted one comes after it, or first.", default=None)
+    new_source: str | None = means("source", "The cell's new source.", default=None)
+    cell_type: Literal["code", "markdown"] | None = means("cell_type", "The cell's type.", default=None)
+    edit_mode: Literal["replace", "insert", "delete"] = means("mode", "What to do.", default="replace")
+
+
+# ── searching ────────────────────────────────────────────────────────────────
+
+
+def _where(path: str) -> str:
+    return "in the workspace directory" if path == "." else f"within {path}"
+
+
+class FindingFiles:
+    """How found files are told: how many, then one a line."""
+
+    tells: ClassVar[Tells] = {out.PathsOutcome: ("paths",)}
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.PathsOutcome) or not isinstance(operation, op.FindFiles):
+            return tell(operation, outcome)
+        where = f'"{operation.pattern}" {_where(operation.path)}'
+        if not outcome.paths:
+            return f"No files found matching pattern {where}"
+        cut = ["---", "[more files follow: truncated]"] if outcome.truncated else []
+        return "\n".join([f"Found {len(outcome.paths)} file(s) matching {where}:", "---", *outcome.paths, *cut])
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if text.startswith("No files found matching pattern"):
+            return out.PathsOutcome(())
+        head = re.match(r"Found (\d+) file\(s\) matching .*?:\n(?:---\n)?", text, re.DOTALL)
+        if head is None:
+            return understand(operation, native)
+        listed, _, note = text[head.end() :].partition("\n---\n[")
+        paths = tuple(listed.split("\n"))
+        cut = "truncated" in note
+        return out.PathsOutcome(paths, int(head[1]) if cut and int(head[1]) > len(paths) else None, cut)
+
+
+class Glob(FindingFiles, Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern, the newest first."""
+
+    native_name = "glob"
+    since = "0.7"
+    unsaid = {
+        "case_sensitive": "there is no parameter for it",
+        "respect_ignore": "ignored files are always left out",
+        "limit": "the client has one limit for all",
+    }
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    path: str = means("path", "The folder to look in.", default=".")
+
+
+class GlobFiltered(FindingFiles, Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern, the newest first."""
+
+    native_name = "glob"
+    until = "0.1"
+    unsaid = {"limit": "the list is not cut"}
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    path: str = means("path", "The folder to look in.", default=".")
+    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
+    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+    respect_qwen_ignore: bool | None = native_only(FILTERS)
+
+
+class SearchingText:
+    """How matches are told: counted, then one a line with its file and number."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.MatchesOutcome) or not isinstance(operation, op.SearchText):
+            return tell(operation, outcome)
+        where = f'for pattern "{operation.pattern}" {_where(operation.path)}'
+        if not outcome.matches:
+            return f"No matches found {where}."
+        if outcome.mode != "content":
+            return tell(operation, outcome)
+        lines = [
+            f"{match.path}:{(match.line or 1) + index}:{line}"
+            for match in outcome.matches
+            for index, line in enumerate((match.text or "").split("\n"))
+        ]
+        count = outcome.total if outcome.total is not None else len(lines)
+        noun = "match" if count == 1 else "matches"
+        cut = ["---", "[more lines follow: truncated]"] if outcome.truncated else []
+        return "\n".join([f"Found {count} {noun} {where}:", "---", *lines, *cut])
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if text.startswith("No matches found"):
+            return out.MatchesOutcome(())
+        head = re.match(r"Found (\d+) match(?:es)? .*?:\n---\n", text, re.DOTALL)
+        if head is None:
+            return understand(operation, native)
+        listed, _, note = text[head.end() :].partition("\n---\n[")
+        found = re.findall(r"^(.+?):(\d+):(.*)$", listed, re.MULTILINE)
+        matches = tuple(out.Match(path, int(line), words) for path, line, words in found)
+        return out.MatchesOutcome(matches, total=int(head[1]), truncated="truncated" in note)
+
+
+GREP_UNSAID = {
+    "exclude": "files are only chosen, never left out",
+    "file_type": "files are chosen by glob",
+    "mode": "the matching lines are always given",
+    "case_sensitive": "case never matters",
+    "literal": "it is always a regular expression",
+    "multiline": "a match is within a line",
+    "only_matching": "whole lines are given",
+    "before": "no lines around a match are given",
+    "after": "no lines around a match are given",
+    "line_numbers": "lines always have their numbers",
+    "offset": "results start at the first",
+    "limit_per_file": "results are cut as a whole",
+    "respect_ignore": "ignored files are always left out",
+}
+
+
+class GrepSearch(SearchingText, Spelling[op.SearchText]):
+    """Search file contents with a regular expression."""
+
+    native_name = "grep_search"
+    since = "0.24"
+    unsaid = GREP_UNSAID
+
+    pattern: str = means("pattern", "The regular expression.")
+    glob: str | None = means("include", "Only files that match this glob.", default=None)
+    path: str = means("path", "The folder or file to search in.", default=".")
+    limit: int | None = means("limit", "At most so many matching lines.", default=None, schema={"minimum": 1})
+
+
+class GrepSearchByNumber(SearchingText, Spelling[op.SearchText]):
+    """Search file contents with a regular expression."""
+
+    native_name = "grep_search"
+    until = "0.15"
+    unsaid = GREP_UNSAID
+
+    pattern: str = means("pattern", "The regular expression.")
+    glob: str | None = means("include", "Only files that match this glob.", default=None)
+    path: str = means("path", "The folder or file to search in.", default=".")
+    limit: float | None = means("limit", "At most so many matching lines.", default=None, convert=WHOLE)
+
+
+class ToolSearch(Spelling[op.SearchTools]):
+    """Look for tools that were not offered up front: by words, or by name with `select:`."""
+
+    native_name = "tool_search"
+    since = "0.15"
+
+    query: str = means("query", "Words, or `select:` and names with commas between them.", schema={"minLength": 1})
+    max_results: int | None = means("limit", "At most so many; 5 if not given.", default=None)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ToolsOutcome) or outcome.definitions:
+            return tell(operation, outcome)
+        if not outcome.names:
+            return f"Not found: {self.query.removeprefix('select:')}"
+        named = [msgspec.json.encode({"name": name}).decode() for name in outcome.names]
+        return "<functions>\n" + "\n".join(f"<function>{one}</function>" for one in named) + "\n</functions>"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if text.startswith("Not found: "):
+            return out.ToolsOutcome(())
+        found = re.findall(r'<function>\s*\{[^{}]*?"name":\s*"((?:[^"\\]|\\.)*)"', text)
+        if not found:
+            return understand(operation, native)
+        return out.ToolsOutcome(tuple(msgspec.json.decode(f'"{name}"', type=str) for name in found))
+
+
+# ── commands ─────────────────────────────────────────────────────────────────
+
+_FACT = re.compile(r"(Exit Code|Signal|Process Group PGID|Background PIDs|Error): (.*)")
+_TIMED_OUT = re.compile(r"Command timed out[^\n]*:(?:\n|$)")
+_STARTED = re.compile(
+    r"(?:Background shell|Monitor) started\.\nid: (?P<id>[^\n]+)(?:\npid: [^\n]*)?(?:\noutput file: (?P<path>[^\n]*))?"
+)
+_TOO_LARGE = re.compile(
+    r"Tool output was too large and has been truncated\.\nThe full output has been saved to: (?P<path>[^\n]*)\n.*?"
+    r"\n\nTruncated part of the output:\n",
+    re.DOTALL,
+)
+_RAN = (r"Command: ", r"Command timed out", r"Background shell started", r"Tool output was too large")
+
+
+class RunningCommands:
+    """How a command is told: itself, its folder, its output, and how it ended, each under a heading."""
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "job")}
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        """A command that did not end well is flagged as an error, though it ran."""
+        (operation,), (outcome,) = operations, outcomes
+        if not isinstance(outcome, out.CommandOutcome) or not isinstance(operation, op.RunCommand):
+            return tell(operation, outcome), None
+        printed = outcome.output if outcome.output is not None else (outcome.stdout or "") + (outcome.stderr or "")
+        printed = printed.rstrip("\n")
+        if outcome.running:
+            saved = "" if outcome.output_path is None else f"\noutput file: {outcome.output_path}"
+            return f"Background shell started.\nid: {outcome.job or 'unknown'}{saved}", False
+        if outcome.timed_out:
+            return (
+                f"Command timed out before it could complete. Below is the output before it timed out:\n{printed}",
+                True,
+            )
+        lines = [
+            f"Command: {operation.command}",
+            f"Directory: {operation.cwd or '(root)'}",
+            f"Output: {printed or '(empty)'}",
+            "Error: (none)",
+            f"Exit Code: {'(none)' if outcome.exit_code is None else outcome.exit_code}",
+            f"Signal: {'(none)' if outcome.signal is None else outcome.signal}",
+        ]
+        return "\n".join(lines), bool(outcome.exit_code or outcome.signal)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if started := _STARTED.match(text):
+            job = None if started["id"] == "unknown" else started["id"]
+            return out.CommandOutcome(running=True, job=job, output_path=started["path"])
+        if timed_out := _TIMED_OUT.match(text):
+            return out.CommandOutcome(output=text[timed_out.end() :], timed_out=True)
+        large = _TOO_LARGE.match(text)
+        assert isinstance(operation, op.RunCommand)
+        return _ran(operation.command, text[large.end() :] if large else text, large["path"] if large else None)
+
+
+def _ran(command: str, text: str, saved: str | None) -> out.Outcome:
+    """Lines such as `Exit Code: 3` after the output, each always there: `(none)` when there was none."""
+    lines = text.split("\n")
+    facts: dict[str, str] = {}
+    while lines and (found := _FACT.fullmatch(lines[-1])):
+        facts[found[1]] = found[2]
+        lines.pop()
+    body = "\n".join(lines)
+    head = f"Command: {command}\nDirectory: "
+    start = re.compile(r"[^\n]*\nOutput: ").match(body, len(head)) if body.startswith(head) else None
+    if start is None or "Exit Code" not in facts:
+        return out.TextOutcome(text)
+    printed = body[start.end() :]
+    code, signal = facts["Exit Code"], facts.get("Signal", "")
+    return out.CommandOutcome(
+        int(code) if code.lstrip("-").isdigit() else None,
+        output="" if printed == "(empty)" else printed,
+        # 0 is how some versions say "by no signal"
+        signal=int(signal) if signal.isdigit() and signal != "0" else None,
+        output_path=saved,
+    )
+
+
+COMMAND_UNSAID = {
+    "wait_ms": "a background command is not watched",
+    "job": "the client names background commands",
+    "shell": "it is always bash",
+    "login": "it is never a login shell",
+    "terminal": "the client decides whether there is a terminal",
+    "output_limit": "the client has one limit for all output",
+    "unsandboxed": "the client decides about the sandbox",
+}
+
+
+class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash, or leave it running in the background."""
+
+    native_name = "run_shell_command"
+    since = "0.24"
+    unsaid = COMMAND_UNSAID
+
+    command: str = means("command", "The command line.")
+    is_background: bool = means("background", "Leave it running in the background.", default=False)
+    timeout: int | None = means(
+        "timeout_ms", "Milliseconds it may take.", default=None, schema={"minimum": 1, "maximum": 600000}
+    )
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class RunShellCommandByNumber(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash, or leave it running in the background."""
+
+    native_name = "run_shell_command"
+    since, until = "0.12", "0.15"
+    unsaid = COMMAND_UNSAID
+
+    command: str = means("command", "The command line.")
+    is_background: bool = means("background", "Leave it running in the background.", default=False)
+    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class RunShellCommandStated(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash, or leave it running in the background."""
+
+    native_name = "run_shell_command"
+    until = "0.7"
+    unsaid = COMMAND_UNSAID
+
+    command: str = means("command", "The command line.")
+    is_background: bool = means("background", "Leave it running in the background.")
+    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE, since="0.7")
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class WatchingCommands:
+    """How a watched command is told: that it was started, and its id."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome) or not outcome.running or outcome.job is None:
+            return tell(operation, outcome)
+        return f"Monitor started.\nid: {outcome.job}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        started = _STARTED.match(text_of(native.content))
+        return out.CommandOutcome(running=True, job=started["id"]) if started else understand(operation, native)
+
+
+WATCH_UNSAID = {"url": "only commands are watched", "timeout_ms": "it is watched until it is silent for long"}
+
+
+class Monitor(WatchingCommands, Spelling[op.WatchCommand]):
+    """Run a command in the background and be told of each line it writes."""
+
+    native_name = "monitor"
+    since = "0.24"
+    unsaid = WATCH_UNSAID
+
+    command: str = means("command", "The command line.")
+    description: str | None = means("purpose", "What is watched, in a few words.", default=None)
+    max_events: int | None = means("limit", "Stop after so many lines.", default=None)
+    idle_timeout_ms: int | None = means(
+        "idle_timeout_ms", "Milliseconds without a line after which to stop.", default=None
+    )
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class MonitorByNumber(WatchingCommands, Spelling[op.WatchCommand]):
+    """Run a command in the background and be told of each line it writes."""
+
+    native_name = "monitor"
+    since, until = "0.15", "0.15"
+    unsaid = WATCH_UNSAID
+
+    command: str = means("command", "The command line.")
+    description: str | None = means("purpose", "What is watched, in a few words.", default=None)
+    max_events: float | None = means("limit", "Stop after so many lines.", default=None, convert=WHOLE)
+    idle_timeout_ms: float | None = means(
+        "idle_timeout_ms", "Milliseconds without a line after which to stop.", default=None, convert=WHOLE
+    )
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class TaskStop(Spelling[op.StopCommand]):
+    """Stop a background command, a watched one, or an agent."""
+
+    native_name = "task_stop"
+    since = "0.15"
+
+    task_id: str = means("job", "Its id.")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        return outcome.note if isinstance(outcome, out.DoneOutcome) and outcome.note else tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        asked = text.startswith("Cancellation requested")
+        return out.DoneOutcome(text) if asked else understand(operation, native)
+
+
+# ── web ──────────────────────────────────────────────────────────────────────
+
+
+class FetchingPages:
+    """How a page is told: where it came from, and what a model made of it."""
+
+    _HEAD = re.compile(
+        r"URL: (?P<url>[^\n]*)\nStatus: (?P<status>\d+)[^\n|]*"
+        r"(?:\| Content-Type: (?P<type>[^\n|]*?) ?(?:\|[^\n]*)?)?\n\n"
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.PagesOutcome) or not outcome.pages:
+            return tell(operation, outcome)
+        page = outcome.pages[0]
+        texts = [one.text or one.snippet or "" for one in outcome.pages]
+        body = "\n\n".join(texts) if outcome.answer is None else outcome.answer
+        if page.status is None:
+            return body
+        kind = "" if page.media_type is None else f" | Content-Type: {page.media_type}"
+        return f"URL: {page.final_url or page.url}\nStatus: {page.status}{kind}\n\n{body}"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.FetchPage)
+        text = text_of(native.content)
+        head = self._HEAD.match(text)
+        if head is None:
+            return out.PagesOutcome((out.Page(operation.url),), text)
+        final = None if head["url"] == operation.url else head["url"]
+        page = out.Page(operation.url, status=int(head["status"]), media_type=head["type"], final_url=final)
+        return out.PagesOutcome((page,), text[head.end() :])
+
+
+PAGE_UNSAID = {
+    "timeout_ms": "the client has one time limit for all pages",
+    "offset": "a page is taken from its start",
+    "limit": "the client decides how much of a page is read",
+}
+PAGE_NEARLY = {"instructions": "a prompt is required, so an empty one says nothing"}
+FORMAT = Conversion(to=lambda form: None if form == "auto" else form, back=lambda form: form)
+
+
+class WebFetch(FetchingPages, Spelling[op.FetchPage]):
+    """Fetch a page of the web and have a question about it answered."""
+
+    native_name = "web_fetch"
+    since = "0.15"
+    unsaid = PAGE_UNSAID
+    approximated = PAGE_NEARLY
+
+    url: str = means("url", "The page's address.")
+    prompt: str = means("instructions", "What is wanted from the page.", convert=EMPTY_IS_UNSAID)
+    format: Literal["auto", "markdown", "html", "text"] | None = means(
+        "format", "The form the page is read in.", default=None, convert=FORMAT
+    )
+
+
+class WebFetchUnformatted(FetchingPages, Spelling[op.FetchPage]):
+    """Fetch a page of the web and have a question about it answered."""
+
+    native_name = "web_fetch"
+    until = "0.12"
+    unsaid = {**PAGE_UNSAID, "format": "a model reads the page and answers"}
+    approximated = PAGE_NEARLY
+
+    url: str = means("url", "The page's address.")
+    prompt: str = means("instructions", "What is wanted from the page.", convert=EMPTY_IS_UNSAID)
+
+
+class WebSearch(Spelling[op.SearchWeb]):
+    """Search the web."""
+
+    native_name = "web_search"
+    read_only = "the client offers it only where a search engine is set up, and none was in what was captured"
+
+    query: str
+    provider: str | None = native_only("which search engine is asked is the client's to decide")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SearchWeb(self.query),)
+
+
+# ── plan ─────────────────────────────────────────────────────────────────────
+
+
+class Todo(msgspec.Struct, frozen=True):
+    """One thing to do."""
+
+    id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+class TodoWrite(Spelling[op.UpdatePlan]):
+    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+
+    native_name = "todo_write"
+    on_request = "the client has it off unless a setting turns it on"
+    on_request_since = "0.24"
+    approximated = {"items": "an item is a text, a status and an id (empty: not said)"}
+    unsaid = {"explanation": "the list speaks for itself"}
+
+    todos: tuple[Todo, ...] = means("items", "The whole list, in order.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.UpdatePlan(tuple(_plan_item(todo) for todo in self.todos)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.UpdatePlan) -> TodoWrite | None:
+        todos = _todos(operation.items)
+        return None if todos is None else cls(todos=todos)
+
+    tells: ClassVar[Tells] = {out.PlanOutcome: ("items",)}
+    _LIST = re.compile(
+        r"Todos have been modified successfully.*?\n\n(\[[^\n]*\])\.[^\n]*\n</system-reminder>", re.DOTALL
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        todos = _todos(outcome.items) if isinstance(outcome, out.PlanOutcome) else None
+        if todos is None:
+            return tell(operation, outcome)
+        kept = msgspec.json.encode(todos).decode()
+        return (
+            "Todos have been modified successfully.\n\n<system-reminder>\n"
+            f"The list is now:\n\n{kept}. Go on with it.\n</system-reminder>"
+        )
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self._LIST.match(text_of(native.content))
+        try:
+            todos = msgspec.json.decode(found[1] if found else "", type=tuple[Todo, ...])
+        except msgspec.DecodeError:
+            return understand(operation, native)
+        return out.PlanOutcome(tuple(_plan_item(todo) for todo in todos))
+
+
+def _plan_item(todo: Todo) -> op.PlanItem:
+    return op.PlanItem(todo.content, todo.status, todo.id or None)
+
+
+def _todos(items: tuple[op.PlanItem, ...]) -> tuple[Todo, ...] | None:
+    """The list, or `None` when an item's status is none of its three."""
+    todos: list[Todo] = []
+    for item in items:
+        if item.status == "cancelled" or item.status == "blocked":
+            return None
+        todos.append(Todo(item.id or "", item.text, item.status))
+    return tuple(todos)
+
+
+# ── agents ───────────────────────────────────────────────────────────────────
+
+
+class ToldByAgents:
+    """How an agent is told: that it was started, with its id, or what it answered."""
+
+    _STARTED = re.compile(r"Background agent launched successfully\.\ntask_id: (\S+)")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1:
+            return tell(operation, outcome)
+        agent = outcome.agents[0]
+        if agent.status == "running" and agent.id is not None:
+            return (
+                f"Background agent launched successfully.\ntask_id: {agent.id} (go on with it by send_message)\n"
+                "It works in the background; its result will be given to you."
+            )
+        return agent.text or "" if agent.status == "completed" else tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        agent = operation.agent if isinstance(operation, op.SpawnAgent) else None
+        if started := self._STARTED.match(text):
+            return out.AgentsOutcome((out.AgentReport(started[1], "running", agent=agent),))
+        if text.startswith('{"type":'):
+            return understand(operation, native)
+        return out.AgentsOutcome((out.AgentReport(status="completed", text=text, agent=agent),))
+
+
+SPAWN_UNSAID = {
+    "name": "the client names agents",
+    "system_prompt": "an agent's type has its own",
+    "model": "an agent's type has its own",
+    "effort": "an agent's type has its own",
+    "max_turns": "an agent's type has its own",
+    "continues": "an agent goes on when a message is sent to it",
+    "command": "there is no such parameter",
+}
+SPAWN_APART = {
+    "isolation": "agents share the workspace",
+    "cwd": "agents share the workspace",
+    "history": "an agent starts with its prompt alone",
+    "tools": "an agent's type has its own",
+}
+DESCRIBED = {"description": "a description is required, so an empty one says nothing"}
+
+
+def _turns(turns: Any) -> str | None:
+    if turns is None or (isinstance(turns, str) and re.fullmatch(r"all|[1-9][0-9]*", turns)):
+        return turns
+    raise ValueError(f"{turns!r} is no number of turns; take `all` or a number")
+
+
+TURNS = Conversion(to=_turns, back=lambda turns: turns if re.fullmatch(r"all|[1-9][0-9]*", turns or "") else None)
+WORKTREE = Conversion(to=lambda kind: kind, back=lambda kind: kind if kind == "worktree" else None)
+
+
+class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent; it works in the background and reports when it is done."""
+
+    native_name = "agent"
+    since = "0.24"
+    unsaid = SPAWN_UNSAID
+    approximated = {
+        **DESCRIBED,
+        "isolation": "only a worktree can be asked for",
+        "history": "only all of it, or a number of turns, can be asked for",
+    }
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task.")
+    subagent_type: str | None = means("agent", "The agent's type.", default=None)
+    fork_turns: Any = means(
+        "history",
+        "How much of this conversation it is given: `all`, or the last so many turns.",
+        default=None,
+        convert=TURNS,
+        schema={"oneOf": [{"type": "string", "enum": ["all"]}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]},
+    )
+    fork_tools: tuple[str, ...] | None = means("tools", "Names of the tools it may use.", default=None)
+    fork_profile: str | None = native_only("a profile is kept in the client's settings")
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    isolation: Literal["worktree"] | None = means(
+        "isolation", "Give it a copy of the files to itself.", default=None, convert=WORKTREE
+    )
+    working_dir: str | None = means("cwd", "The folder it works in.", default=None)
+
+
+class AgentOfThree(ToldByAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and have its answer, or let it work in the background."""
+
+    native_name = "agent"
+    since, until = "0.15", "0.15"
+    unsaid = {**SPAWN_UNSAID, **SPAWN_APART}
+    approximated = DESCRIBED
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str | None = means(
+        "agent",
+        "The agent's type.",
+        default=None,
+        schema={"enum": ["general-purpose", "Explore", "statusline-setup"]},
+    )
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+
+
+GENERAL = Conversion(to=lambda agent: agent, back=lambda agent: agent or "general-purpose")
+
+
+class Task(ToldByAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and wait for its answer."""
+
+    native_name = "task"
+    until = "0.12"
+    unsaid = {**SPAWN_UNSAID, **SPAWN_APART, "background": "the answer is always waited for"}
+    approximated = {**DESCRIBED, "agent": "a type is required: without one it is the general agent"}
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str = means("agent", "The agent's type.", convert=GENERAL, schema={"enum": ["general-purpose"]})
+
+
+MESSAGE_UNSAID = {
+    "interrupt": "a message waits until the agent is ready",
+    "starts_turn": "an agent always acts on a message",
+    "notify_when_idle": "the client tells of every agent's end",
+}
+
+
+class SendMessage(Spelling[op.MessageAgent]):
+    """Send a message to another agent: one that was started, by its task's id, or one of a team, by its name."""
+
+    native_name = "send_message"
+    since = "0.24"
+    unsaid = MESSAGE_UNSAID
+
+    to: str | None = means("to", "The name of one of the team.", default=None)
+    task_id: str | None = means(None, "The id of an agent's task.", default=None)
+    message: str = means("message", "The message.", schema={"minLength": 1})
+    summary: str | None = means("summary", "The message in a few words.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if (self.to is None) == (self.task_id is None):
+            raise ValueError("name either `to` or `task_id`")
+        return (op.MessageAgent(self.task_id or self.to or "", self.message, self.summary),)
+
+    @classmethod
+    def from_operation(cls, operation: op.MessageAgent) -> SendMessage:
+        return cls(task_id=operation.to, message=operation.message, summary=operation.summary)
+
+
+class SendMessageToTask(Spelling[op.MessageAgent]):
+    """Send a message to an agent that was started."""
+
+    native_name = "send_message"
+    since, until = "0.15", "0.15"
+    unsaid = {**MESSAGE_UNSAID, "summary": "there is no parameter for it"}
+
+    task_id: str = means("to", "The id of the agent's task.")
+    message: str = means("message", "The message.")
+
+
+class ListAgents(Spelling[op.ListAgents]):
+    """List the agents that work in the background."""
+
+    native_name = "list_agents"
+    since = "0.24"
+    unsaid = {"query": "all are listed", "scope": "all are listed"}
+
+    _NONE = "No ordinary background subagents are available in this session."
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        none = isinstance(outcome, out.AgentsOutcome) and not outcome.agents
+        return self._NONE if none else tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        none = text_of(native.content).startswith(self._NONE)
+        return out.AgentsOutcome(()) if none else understand(operation, native)
+
+
+# ── people, memory, extensions ───────────────────────────────────────────────
+
+
+class AskedOption(msgspec.Struct, frozen=True):
+    """One answer to choose from."""
+
+    label: str
+    description: str
+
+
+class AskedQuestion(msgspec.Struct, frozen=True):
+    """One question to the user."""
+
+    question: str
+    header: str
+    options: tuple[AskedOption, ...]
+    multiSelect: bool  # noqa: N815 - the native name
+
+
+class AskUserQuestion(Spelling[op.AskUser]):
+    """Ask the user one or several questions."""
+
+    native_name = "ask_user_question"
+    since, until = "0.12", "0.12"
+    approximated = {"questions": "a question has no id, no default, and its options no preview"}
+
+    questions: tuple[AskedQuestion, ...] = means("questions", "The questions, one to four.")
+    metadata: dict[str, Any] | None = native_only("where a question came from is the client's own affair")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (
+            op.AskUser(
+                tuple(
+                    op.Question(
+                        asked.question,
+                        tuple(op.Option(option.label, option.description or None) for option in asked.options),
+                        asked.header or None,
+                        asked.multiSelect,
+                    )
+                    for asked in self.questions
+                )
+            ),
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.AskUser) -> AskUserQuestion:
+        return cls(
+            questions=tuple(
+                AskedQuestion(
+                    question.text,
+                    question.header or "",
+                    tuple(AskedOption(option.label, option.description or "") for option in question.options),
+                    question.multiple,
+                )
+                for question in operation.questions
+            )
+        )
+
+
+class SaveMemory(Spelling[op.SaveMemory]):
+    """Remember a fact about the user or the project for later conversations."""
+
+    native_name = "save_memory"
+    until = "0.12"
+    unsaid = {"key": "facts have no names"}
+
+    fact: str = means("text", "The fact, in one sentence.")
+    scope: Literal["global", "project"] | None = native_only("where memories are kept is the client's to decide")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.DoneOutcome):
+            return tell(operation, outcome)
+        return outcome.note or f'Okay, I\'ve remembered that: "{self.fact}"'
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        return out.DoneOutcome(text) if text.startswith("Okay, ") else understand(operation, native)
+
+
+class UseSkill(Spelling[op.UseSkill]):
+    """Load a skill: instructions for a kind of work."""
+
+    native_name = "skill"
+    since = "0.12"
+
+    skill: str = means("name", "The skill's name.")
+    args: str | None = means("arguments", "What the skill is given.", default=None, since="0.24")
+
+
+class ReadMcpResource(Spelling[op.ReadMcpResource]):
+    """Read a resource of an MCP server."""
+
+    native_name = "read_mcp_resource"
+    since = "0.24"
+
+    server_name: str = means("server", "The server.")
+    uri: str = means("uri", "The resource's URI.")
+
+    _TOLD = re.compile(
+        r"\n?--- Content from MCP resource (?P<name>[^\n]*?)(?P<mark> \[\w+\])? ---\n\n(?P<text>.*)\n\n"
+        r"--- End of MCP resource [^\n]* ---\n?",
+        re.DOTALL,
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.ResourcesOutcome) or len(outcome.resources) != 1:
+            return tell(operation, outcome)
+        resource = outcome.resources[0]
+        if resource.text is None:
+            return tell(operation, outcome)
+        name = f"{resource.server or self.server_name}:{resource.uri}"
+        return f"\n--- Content from MCP resource {name} ---\n\n{resource.text}\n\n--- End of MCP resource {name} ---\n"
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self._TOLD.fullmatch(text_of(native.content))
+        if found is None:
+            return understand(operation, native)
+        return out.ResourcesOutcome((out.Resource(self.uri, server=self.server_name, text=found["text"]),))
+
+
+# ── failures ─────────────────────────────────────────────────────────────────
+
+_ERROR_TYPES: dict[str, out.FailureKind] = {
+    "execution_denied": "denied",
+    "invalid_tool_params": "invalid_arguments",
+    "tool_not_registered": "unknown_tool",
+    "execution_timeout": "timed_out",
+}
+
+
+class QwenFailures(FailuresInWords):
+    """The log names the type of an error; a command that ended badly is flagged as one and is none."""
+
+    def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
+        """A cancelled call by its state, any other by the type of its error, or by its words."""
+        text = text_of(native.content)
+        record = native.item if isinstance(native.item, dict) else {}
+        if record.get("status") == "cancelled":
+            return out.Failure("cancelled", text)
+        ran = any(isinstance(operation, op.RunCommand) for operation in call.operations)
+        if ran and text.startswith(_RAN):
+            return None
+        known = _ERROR_TYPES.get(str(record.get("errorType")))
+        return out.Failure(known, text) if known is not None and native.is_error else super().understand(call, native)
+
+
+FAILURES = QwenFailures(
+    (
+        (r'Tool "[^"]*" (?:not found|is a built-in tool that is disabled)', "unknown_tool"),
+        (r'\[tool_call bridge refused\] Deferred tool "', "unknown_tool"),
+        (r"params\b.* must |Invalid parameters|The '\w+' (?:parameter )?(?:cannot|must)", "invalid_arguments"),
+        (r".*\bpermission was declined\b|.*\bdenied\b", "denied"),
+        (r"\[Operation Cancelled\]", "cancelled"),
+        (r"(?s:.*)\btimed out\b", "timed_out"),
+    ),
+    {
+        "unknown_tool": 'Tool "{tool}" not found in registry. {message}',
+        "invalid_arguments": "Invalid parameters: {message}",
+        "denied": 'Qwen Code requires permission to use "{tool}", but that permission was declined. {message}',
+        "cancelled": "[Operation Cancelled] Reason: {message}",
+        "timed_out": "The tool timed out: {message}",
+    },
+)
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+SCHEDULE = "the client's own schedule"
+WORK = "the client's own worktrees"
+
+DIALECT = Dialect(
+    "qwen_code",
+    (
+        Agent,
+        AgentOfThree,
+        Task,
+        Edit,
+        EditCounted,
+        Glob,
+        GlobFiltered,
+        GrepSearch,
+        GrepSearchByNumber,
+        ListAgents,
+        ListDirectory,
+        NotebookEdit,
+        ReadFile,
+        ReadFileByNumber,
+        ReadFileByAbsolutePath,
+        ReadManyFiles,
+        RunShellCommand,
+        RunShellCommandByNumber,
+        RunShellCommandStated,
+        UseSkill,
+        ToolSearch,
+        WriteFile,
+        Monitor,
+        MonitorByNumber,
+        ReadMcpResource,
+        SendMessage,
+        SendMessageToTask,
+        TaskStop,
+        WebFetch,
+        WebFetchUnformatted,
+        WebSearch,
+        ZoomImage,
+        TodoWrite,
+        AskUserQuestion,
+        SaveMemory,
+    ),
+    steering=(
+        Steer(
+            "tool_call",
+            "it carries calls of tools that are not offered up front",
+            ("name", "arguments"),
+            since="0.24",
+            opens=("name", "arguments"),
+        ),
+        Steer("get_goal", "a goal the client keeps", since="0.24"),
+        Steer("update_goal", "a goal the client keeps", ("status", "reason", "blockerKind"), since="0.24"),
+        Steer("cron_create", SCHEDULE, ("cron", "prompt", "recurring", "durable", "sessionMode"), since="0.24"),
+        Steer("cron_delete", SCHEDULE, ("id",), since="0.24"),
+        Steer("cron_list", SCHEDULE, since="0.24"),
+        Steer("loop_wakeup", SCHEDULE, ("delaySeconds", "prompt", "reason"), since="0.24"),
+        Steer("enter_worktree", WORK, ("name",), since="0.24"),
+        Steer("exit_worktree", WORK, ("name", "action", "discard_changes"), since="0.24"),
+        Steer("exit_plan_mode", "a mode of the client", ("plan",), until="0.12"),
+        Steer(
+            "record_artifact",
+            "a product in the client's display",
+            (
+                "title",
+                "kind",
+                "storage",
+                "description",
+                "workspacePath",
+                "managedId",
+                "url",
+                "mimeType",
+                "sizeBytes",
+                "metadata",
+            ),
+            since="0.24",
+        ),
+        Steer("report_findings", "a report in the client's display", ("level", "findings"), since="0.24"),
+    ),
+    mcp=(McpNames("mcp__{server}__{tool}"), McpNames("{tool}")),
+    failures=FAILURES,
+    captured=("0.1.3", "0.7.1", "0.12.0", "0.15.10", "0.24.4"),
+    unspoken={
+        op.ReadFiles: "files are read one by one",
+        op.ReadNotebook: "a notebook is read with read_file",
+        op.ListDirectory: SHELL,
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.ReadOutput: "a background command's output is a file",
+        op.TypeInto: NO_TOOL,
+        op.ListCommands: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchDocuments: NO_TOOL,
+        op.SearchWeb: "the client offers it only where a search engine is set up",
+        op.FindInPage: "no native tool searches within a page",
+        op.TakeScreenshot: NO_TOOL,
+        op.AddPlanItem: "the plan is written whole",
+        op.ChangePlanItem: "the plan is written whole",
+        op.ReadPlan: "the plan is written whole",
+        op.WaitForAgent: "an agent's end is told when it comes",
+        op.StopAgent: "an agent is stopped as a background command is",
+        op.ResumeAgent: "an agent goes on when a message is sent to it",
+        op.SignalParent: NO_TOOL,
+        op.ReturnToParent: "an agent's last words are its result",
+        op.AskUser: "a question is asked in the answer itself",
+        op.SaveMemory: "memories are files",
+        op.RecallMemory: "memories are files",
+        op.ListMcpResources: NO_TOOL,
+        op.RunCode: NO_TOOL,
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+    },
+)

@@ -1,0 +1,202 @@
+"""Seven tools as Z.AI's GLM models like them: snake_case names, flat parameters, defaults that are said.
+
+No client keeps logs in these words, so results and failures are told in our own.
+"""
+
+from __future__ import annotations
+
+from dragoman.model import operations as op
+
+from .dialect import Dialect
+from .spelling import Conversion, Spelling, means
+
+HERE = Conversion(to=lambda path: path or ".", back=lambda path: path)
+"""An empty path is the working folder, as one that is left out."""
+
+
+class ListDir(Spelling[op.ListDirectory]):
+    """List the files and folders directly inside a folder."""
+
+    native_name = "list_dir"
+    approximated = {"path": "an empty path is the working folder"}
+    unsaid = {
+        "ignore": "nothing is left out",
+        "depth": "only one level is listed",
+        "limit": "the listing is not cut",
+        "respect_ignore": "nothing is left out",
+    }
+
+    path: str = means("path", "The folder to list.", default=".", convert=HERE)
+
+
+class ReadFile(Spelling[op.ReadFile]):
+    """Read a file, or `limit` of its lines from line `offset`."""
+
+    native_name = "read_file"
+    unsaid = {"pages": "there is no parameter for the pages of a document"}
+
+    file_path: str = means("path", "Absolute path of the file.")
+    offset: int | None = means("first_line", "First line to read, from 1.", default=None)
+    limit: int | None = means("last_line", "How many lines to read.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        last = None if self.limit is None else (self.offset or 1) + self.limit - 1
+        return (op.ReadFile(self.file_path, self.offset, last),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile) -> ReadFile:
+        first, last = operation.first_line, operation.last_line
+        limit = None if last is None else last - (first or 1) + 1
+        return cls(file_path=operation.path, offset=first, limit=limit)
+
+
+class WriteFile(Spelling[op.WriteFile]):
+    """Write a whole file; an existing one is replaced, folders that are missing are made."""
+
+    native_name = "write_file"
+    unsaid = {"overwrite": "an existing file is always replaced"}
+
+    file_path: str = means("path", "Absolute path of the file.")
+    content: str = means("content", "The whole new content.")
+
+
+class EditFile(Spelling[op.EditFile]):
+    """Replace a piece of text in a file by another; it must stand there exactly once."""
+
+    native_name = "edit_file"
+    approximated = {"edits": "a text is matched, not whole lines; anchors cannot be said"}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    file_path: str = means("path", "Absolute path of the file.")
+    old_string: str = means("edits", "The exact text to replace, with enough around it to be unique.")
+    new_string: str = means(None, "The text to put in its place.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.old_string:
+            raise ValueError("old_string is empty; give the exact text to replace")
+        return (op.EditFile(self.file_path, (op.Edit(self.old_string, self.new_string),)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> tuple[EditFile, ...] | None:
+        edits = operation.edits
+        if not edits or any(not edit.old or edit.everywhere or (edit.expected or 1) != 1 for edit in edits):
+            return None  # what must be found in more places than one is not said as if in one
+        return tuple(cls(file_path=operation.path, old_string=edit.old or "", new_string=edit.new) for edit in edits)
+
+
+class RunCommand(Spelling[op.RunCommand]):
+    """Run a command line in the working folder."""
+
+    native_name = "run_command"
+    unsaid = {
+        "cwd": "it runs in the working folder",
+        "timeout_ms": "there is no parameter for it",
+        "purpose": "there is no parameter for it",
+        "background": "a command is left running with `&`",
+        "wait_ms": "a command is always waited for",
+        "job": "commands have no names",
+        "shell": "there is one shell",
+        "login": "there is one shell",
+        "terminal": "there is never a terminal",
+        "output_limit": "there is one limit for all output",
+        "unsandboxed": "there is no parameter for it",
+    }
+
+    command: str = means("command", "The command line.")
+
+
+class GrepFiles(Spelling[op.SearchText]):
+    """Search file contents with a regular expression; matching lines come back with their files and numbers."""
+
+    native_name = "grep_files"
+    approximated = {"path": "an empty path is the working folder"}
+    unsaid = {
+        "include": "all files are searched",
+        "exclude": "all files are searched",
+        "file_type": "all files are searched",
+        "mode": "the matching lines are always given",
+        "case_sensitive": "the pattern itself says so",
+        "literal": "it is always a regular expression",
+        "multiline": "a match is within a line",
+        "only_matching": "whole lines are given",
+        "before": "no lines around a match are given",
+        "after": "no lines around a match are given",
+        "line_numbers": "lines always have their numbers",
+        "limit": "results are not cut",
+        "offset": "results start at the first",
+        "limit_per_file": "results are not cut",
+        "respect_ignore": "there is no parameter for it",
+    }
+
+    pattern: str = means("pattern", "The regular expression.")
+    path: str = means("path", "The folder to search in.", default=".", convert=HERE)
+
+
+class FindFiles(Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern."""
+
+    native_name = "find_files"
+    approximated = {"path": "an empty path is the working folder"}
+    unsaid = {
+        "case_sensitive": "there is no parameter for it",
+        "respect_ignore": "there is no parameter for it",
+        "limit": "the list is not cut",
+    }
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    path: str = means("path", "The folder to look in.", default=".", convert=HERE)
+
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+
+
+DIALECT = Dialect(
+    "zai",
+    (ListDir, ReadFile, WriteFile, EditFile, RunCommand, GrepFiles, FindFiles),
+    unspoken={
+        op.ReadFiles: "files are read one by one",
+        op.ReadNotebook: "a notebook is read as the text it is",
+        op.ViewImage: "an image is read with read_file",
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.EditNotebook: "a notebook is edited as the text it is",
+        op.ReadOutput: SHELL,
+        op.TypeInto: NO_TOOL,
+        op.StopCommand: SHELL,
+        op.ListCommands: SHELL,
+        op.WatchCommand: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchTools: "all tools are offered up front",
+        op.SearchDocuments: NO_TOOL,
+        op.SearchWeb: NO_TOOL,
+        op.FetchPage: NO_TOOL,
+        op.FindInPage: NO_TOOL,
+        op.TakeScreenshot: NO_TOOL,
+        op.UpdatePlan: NO_TOOL,
+        op.AddPlanItem: NO_TOOL,
+        op.ChangePlanItem: NO_TOOL,
+        op.ReadPlan: NO_TOOL,
+        op.SpawnAgent: NO_TOOL,
+        op.MessageAgent: NO_TOOL,
+        op.WaitForAgent: NO_TOOL,
+        op.StopAgent: NO_TOOL,
+        op.ResumeAgent: NO_TOOL,
+        op.ListAgents: NO_TOOL,
+        op.SignalParent: NO_TOOL,
+        op.ReturnToParent: NO_TOOL,
+        op.AskUser: "a question is asked in the answer itself",
+        op.SaveMemory: NO_TOOL,
+        op.RecallMemory: NO_TOOL,
+        op.CallMcpTool: "it has no names for the tools of servers",
+        op.ReadMcpResource: NO_TOOL,
+        op.ListMcpResources: NO_TOOL,
+        op.UseSkill: NO_TOOL,
+        op.RunCode: SHELL,
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+        op.SteerClient: "there is no client to steer",
+    },
+)

@@ -1,0 +1,231 @@
+"""Results of Cline's tools: read as its logs hold them, and told in its words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
+
+DIALECT: Dialect = DIALECTS["cline"].knowing(servers=("toy",))
+
+
+def understood(
+    name: str, arguments: dict[str, Any], told: Any, *, is_error: bool | None = None
+) -> tuple[out.Outcome, ...]:
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    content = told if isinstance(told, str) else json.dumps(told)
+    return DIALECT.read_result(call, NativeResult("1", content, is_error)).outcomes
+
+
+def told(name: str, arguments: dict[str, Any], *outcomes: out.Outcome) -> Any:
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    content = DIALECT.write_result(call, outcomes).content
+    assert isinstance(content, str)
+    return json.loads(content)
+
+
+def entry(query: str, result: Any, error: str | None = None) -> dict[str, Any]:
+    wrong = {} if error is None else {"error": error}
+    return {"query": query, "result": result, **wrong, "success": error is None}
+
+
+# ── files ────────────────────────────────────────────────────────────────────
+
+READ = ("read_files", {"files": [{"path": "a.py"}, {"path": "b.py", "start_line": 9, "end_line": 10}]})
+
+
+def test_every_file_has_its_entry_with_numbered_lines() -> None:
+    entries = [entry("a.py", "1 | x = 1\n2 | "), entry("b.py:9-10", " 9 | a\n10 |   b")]
+    outcomes = (out.FileOutcome("a.py", "x = 1\n"), out.FileOutcome("b.py", "a\n  b", 9))
+    assert understood(*READ, entries) == outcomes
+    assert told(*READ, *outcomes) == entries
+
+
+def test_one_file_that_fails_does_not_fail_the_others() -> None:
+    entries = [entry("a.py", "", "Error reading file: ENOENT"), entry("b.py:9-10", "9 | a")]
+    outcomes = (out.Failure("failed", "Error reading file: ENOENT"), out.FileOutcome("b.py", "a", 9))
+    assert understood(*READ, entries) == outcomes
+    assert told(*READ, *outcomes) == entries
+
+
+def test_an_image_stands_in_its_entry() -> None:
+    read = ("read_files", {"files": [{"path": "a.png"}]})
+    pieces = [
+        {"type": "text", "text": "Successfully read image"},
+        {"type": "image", "data": "aGk=", "mediaType": "image/png"},
+    ]
+    outcome = out.ImageOutcome(out.Media("image/png", "aGk="))
+    assert understood(*read, [entry("a.png", pieces)]) == (outcome,)
+    assert told(*read, outcome) == [entry("a.png", pieces)]
+
+
+def test_a_result_of_another_shape_is_what_it_is() -> None:
+    assert understood(*READ, "nothing") == (out.TextOutcome("nothing"),) * 2
+
+
+def test_the_editor_tells_what_it_did() -> None:
+    edit = ("editor", {"path": "a.py", "old_text": "x", "new_text": "y"})
+    difference = "Edited a.py\n```diff\n-14: x\n+14: y\n+15: z\n```"
+    edited = out.ChangesOutcome((out.Change("a.py", "modified", added=2, removed=1),))
+    assert understood(*edit, entry("edit:a.py", difference)) == (edited,)
+    assert told(*edit, edited) == entry("edit:a.py", "Edited a.py (+2 -1)")
+    assert understood(*edit, told(*edit, edited)) == (edited,)
+    create = ("editor", {"path": "a.py", "new_text": "y"})
+    created = out.ChangesOutcome((out.Change("a.py", "created"),))
+    assert told(*create, created) == entry("edit:a.py", "File created successfully at: a.py")
+    assert understood(*create, told(*create, created)) == (created,)
+    insert = ("editor", {"path": "a.py", "new_text": "y", "insert_line": 1})
+    inserted = out.ChangesOutcome((out.Change("a.py", "modified"),))
+    assert told(*insert, inserted) == entry("insert:a.py", "Inserted content at line 1 in a.py.")
+    assert understood(*insert, told(*insert, inserted)) == (inserted,)
+
+
+def test_an_edit_that_failed() -> None:
+    edit = ("editor", {"path": "a.py", "old_text": "x", "new_text": "y"})
+    failure = out.Failure("failed", "Editor operation failed: text not found")
+    assert understood(*edit, entry("edit:a.py", "", failure.message)) == (failure,)
+    assert told(*edit, failure) == entry("edit:a.py", "", failure.message)
+
+
+# ── commands ─────────────────────────────────────────────────────────────────
+
+RUN = ("run_commands", {"commands": ["x"]})
+
+
+@pytest.mark.parametrize(
+    "result, error, outcome",
+    [
+        ("42\n", None, out.CommandOutcome(0, output="42\n")),
+        (
+            "[Command exited with code 3]\npartial\n\n[stderr]\nboom\n",
+            "Command exited with code 3",
+            out.CommandOutcome(3, stdout="partial\n", stderr="boom\n"),
+        ),
+        ("[Command timed out]\n1", "Command timed out", out.CommandOutcome(output="1", timed_out=True)),
+        (
+            "[Command was ended by signal 9]\n1",
+            "Command was ended by signal 9",
+            out.CommandOutcome(output="1", signal=9),
+        ),
+        ("[Command is still running as job 7]\n1", None, out.CommandOutcome(output="1", running=True, job="7")),
+    ],
+)
+def test_a_command_tells_how_it_ended(result: str, error: str | None, outcome: out.CommandOutcome) -> None:
+    assert understood(*RUN, [entry("x", result, error)]) == (outcome,)
+    assert told(*RUN, outcome) == [entry("x", result, error)]
+
+
+def test_a_command_that_never_ran_is_a_failure() -> None:
+    assert understood(*RUN, [entry("x", "", "spawn failed")]) == (out.Failure("failed", "spawn failed"),)
+
+
+# ── searching and fetching ───────────────────────────────────────────────────
+
+
+def test_matches_and_the_lines_next_to_them() -> None:
+    search = ("search_codebase", {"queries": ["x"]})
+    result = (
+        "Found 2 results for pattern: x\n\na.md:3:3\n  4: after\n\n  1: other\n\n  2: before\n\n\nb.py:3:23\n  4: \n"
+        "\n  11: far\n\n"
+    )
+    outcome = out.MatchesOutcome(
+        (
+            out.Match("a.md", 3, after=("after",), column=3),
+            out.Match("b.py", 3, before=("other", "before"), after=("",), column=23),
+        ),
+        total=2,
+    )
+    assert understood(*search, [entry("x", result)]) == (outcome,)
+    assert understood(*search, [entry("x", "No results found for pattern: x\nSearched 7 files.")]) == (
+        out.MatchesOutcome(()),
+    )
+
+
+def test_matches_that_were_cut_say_so() -> None:
+    search = ("search_codebase", {"queries": ["x"]})
+    outcome = out.MatchesOutcome((out.Match("a.md", 3, "x", ("a",), ("b",)),), total=9, truncated=True)
+    result = "Found 9 results for pattern: x\n\na.md:3\n  2: a\n> 3: x\n  4: b\n\n[more results are not shown]"
+    assert told(*search, outcome) == [entry("x", result)]
+    assert understood(*search, [entry("x", result)]) == (outcome,)
+
+
+def test_a_page() -> None:
+    url = "https://example.com/"
+    fetch = ("fetch_web_content", {"requests": [{"url": url, "prompt": "limit?"}]})
+    result = (
+        f"URL: {url}\nContent-Type: text/html\nSize: 205 bytes\n\n--- Content ---\nHi\n\n--- Analysis Request ---\n"
+    )
+    outcome = out.PagesOutcome((out.Page(url, text="Hi", media_type="text/html"),))
+    assert understood(*fetch, [entry(url, f"{result}Prompt: limit?")]) == (outcome,)
+    assert understood(*fetch, told(*fetch, outcome)) == (outcome,)
+
+
+# ── people, agents, plans, servers ───────────────────────────────────────────
+
+
+def test_an_answer_is_a_bare_text() -> None:
+    ask = ("ask_question", {"question": "Which?", "options": ["a", "b"]})
+    assert understood(*ask, "a") == (out.AnswersOutcome((out.Answer("Which?", ("a",)),)),)
+    assert understood(*ask, "neither") == (out.AnswersOutcome((out.Answer("Which?", text="neither"),)),)
+
+
+def test_what_an_agent_had_to_say() -> None:
+    spawn = ("spawn_agent", {"systemPrompt": "", "task": "x"})
+    outcome = out.AgentsOutcome((out.AgentReport(None, "completed", "done"),))
+    logged = {"text": "done", "iterations": 2, "finishReason": "completed", "usage": {"inputTokens": 1}}
+    assert understood(*spawn, logged) == (outcome,)
+    assert told(*spawn, outcome) == {"text": "done", "finishReason": "completed"}
+
+
+def test_who_is_in_the_team() -> None:
+    members = {"teamId": "t", "members": [{"agentId": "1", "role": "lead", "status": "running"}]}
+    outcome = out.AgentsOutcome((out.AgentReport("1", "running", agent="lead"),))
+    assert understood("team_status", {}, members) == (outcome,)
+    assert understood("team_status", {}, told("team_status", {}, outcome)) == (outcome,)
+
+
+def test_the_list_of_tasks() -> None:
+    tasks = ("team_task", {"action": "list"})
+    outcome = out.PlanOutcome((op.PlanItem("Fix", "blocked", "1", owner="anna", blocked_by=("2",)),))
+    listed = {"id": "1", "title": "Fix", "status": "blocked", "assignee": "anna", "dependsOn": ["2"]}
+    assert understood(*tasks, {"action": "list", "tasks": [listed]}) == (outcome,)
+    assert told(*tasks, outcome) == {"action": "list", "tasks": [listed]}
+    made = {"action": "create", "taskId": "1"}
+    assert understood("team_task", {"action": "create", "title": "Fix"}, made) == (out.JsonOutcome(made),)
+
+
+def test_what_a_server_gave() -> None:
+    echo = ("toy__echo", {"text": "hi"})
+    assert understood(*echo, {"content": [{"type": "text", "text": "hi"}]}) == (out.TextOutcome("hi"),)
+    assert told(*echo, out.TextOutcome("hi")) == {"content": [{"type": "text", "text": "hi"}]}
+    failed = {"content": [{"type": "text", "text": "no"}], "isError": True}
+    assert understood(*echo, failed) == (out.Failure("failed", "no"),)
+
+
+# ── failures ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "message, kind",
+    [
+        ("Tool call no_such was rejected before execution: AI_NoSuchToolError: no such", "unknown_tool"),
+        ("Tool call editor was rejected before execution: AI_InvalidToolInputError: no path", "invalid_arguments"),
+        ("something else", "failed"),
+    ],
+)
+def test_a_call_that_was_refused_is_one_error(message: str, kind: out.FailureKind) -> None:
+    assert understood("no_such", {"x": 1}, {"error": message}, is_error=True) == (out.Failure(kind, message),)
+
+
+@pytest.mark.parametrize("kind", ["unknown_tool", "invalid_arguments", "denied", "failed", "timed_out", "cancelled"])
+def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind) -> None:
+    read = ("read_files", {"files": [{"path": "a.py"}]})
+    written = told(*read, out.Failure(kind, "so it is"))
+    (again,) = understood(*read, written)
+    assert isinstance(again, out.Failure)
+    assert again.kind == kind
+    assert told(*read, again) == written, "a failure told twice does not grow"

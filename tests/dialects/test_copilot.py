@@ -1,0 +1,286 @@
+"""Results of Copilot CLI's tools: read as its logs hold them, and told in its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
+
+DIALECT: Dialect = DIALECTS["copilot"].knowing(servers=("toy",))
+Content = str | tuple[str | out.Media, ...]
+Arguments = dict[str, Any] | str
+
+
+def all_understood(
+    name: str, arguments: Arguments, content: Content, *, is_error: bool | None = None, item: Any = None
+) -> tuple[out.Outcome, ...]:
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    return DIALECT.read_result(call, NativeResult("1", content, is_error, item=item)).outcomes
+
+
+def understood(
+    name: str, arguments: Arguments, content: Content, *, is_error: bool | None = None, item: Any = None
+) -> out.Outcome:
+    (outcome,) = all_understood(name, arguments, content, is_error=is_error, item=item)
+    return outcome
+
+
+def told(name: str, arguments: Arguments, *outcomes: out.Outcome) -> NativeResult:
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    return DIALECT.write_result(call, outcomes)
+
+
+# ── files ────────────────────────────────────────────────────────────────────
+
+VIEW = ("view", {"path": "a.py"})
+
+
+def test_a_file_is_its_text() -> None:
+    assert understood(*VIEW, "x = 1\n") == out.FileOutcome("a.py", "x = 1\n")
+    part = ("view", {"path": "a.py", "view_range": [5, 6]})
+    assert understood(*part, "x\ny") == out.FileOutcome("a.py", "x\ny", 5)
+    cut = out.FileOutcome("a.py", "x", truncated=True)
+    assert understood(*VIEW, told(*VIEW, cut).content) == cut
+
+
+def test_a_file_that_is_too_large_was_not_read_though_the_log_calls_it_a_success() -> None:
+    text = "File too large to read at once (64.9 KB). Consider view_range."
+    assert understood(*VIEW, text, is_error=False) == out.Failure("failed", text)
+
+
+def test_an_image_stands_beside_a_sentence_or_is_named_by_the_log() -> None:
+    outcome = out.ImageOutcome(out.Media("image/png", "aGk="))
+    content = told(*VIEW, outcome).content
+    assert content == ("Viewed image file successfully.", outcome.image)
+    assert understood(*VIEW, content) == outcome
+    asset = {"type": "image", "assetId": "sha256:1", "mimeType": "image/png", "byteLength": 74}
+    item = {"result": {"binaryResultsForLlm": [asset]}}
+    assert understood(*VIEW, "Viewed image file successfully.", item=item) == out.ImageOutcome(
+        out.Media("image/png", file_id="sha256:1", size=74)
+    )
+
+
+def test_a_folder_is_names_alone() -> None:
+    folder = ("view", {"path": "src/"})
+    assert understood(*folder, ".git\na.py") == out.DirectoryOutcome(
+        "src", (out.Entry(".git", "other"), out.Entry("a.py", "other"))
+    )
+    outcome = out.DirectoryOutcome("src", (out.Entry("lib", "directory"), out.Entry("a.py", "other")))
+    assert told(*folder, outcome).content == "lib/\na.py"
+    assert understood(*folder, "lib/\na.py") == outcome
+
+
+def test_changed_files() -> None:
+    create = ("create", {"path": "a.py", "file_text": "xyz"})
+    created = out.ChangesOutcome((out.Change("a.py", "created"),))
+    assert told(*create, created).content == "Created file a.py with 3 characters"
+    assert understood(*create, "Created file a.py with 3 characters") == created
+    edit = ("edit", {"path": "a.py", "old_str": "x", "new_str": "y"})
+    edited = out.ChangesOutcome((out.Change("a.py", "modified"),))
+    assert told(*edit, edited).content == "File a.py updated with changes."
+    assert understood(*edit, "File a.py updated with changes.") == edited
+    unchanged = "No changes made: old_str and new_str are the same"
+    assert understood(*edit, unchanged) == out.ChangesOutcome((out.Change("a.py", "unchanged"),))
+
+
+def test_a_patch_lists_what_became_of_the_files() -> None:
+    patch = (
+        "*** Begin Patch\n*** Add File: a.py\n+x\n*** Delete File: b.py\n*** Update File: c.py\n*** Move to: d.py\n"
+        "@@\n-x\n+y\n*** End Patch"
+    )
+    text = "Added 2 file(s): /p/a.py, /p/d.py\nDeleted 1 file(s): /p/b.py"
+    outcomes = all_understood("apply_patch", patch, text)
+    assert [(change.path, change.kind) for one in outcomes for change in getattr(one, "changes", ())] == [
+        ("a.py", "created"),
+        ("b.py", "deleted"),
+        ("c.py", "modified"),
+        ("c.py", "moved"),
+    ]
+
+
+# ── commands ─────────────────────────────────────────────────────────────────
+
+BASH = ("bash", {"command": "x", "description": "run"})
+
+
+@pytest.mark.parametrize(
+    "text, outcome",
+    [
+        ("42\n<shellId: 0 completed with exit code 0>", out.CommandOutcome(0, output="42", job="0")),
+        ("\n<shellId: 4 completed with exit code 3>", out.CommandOutcome(3, output="", job="4")),
+        ("1\n<shellId: 4 was ended by signal 9>", out.CommandOutcome(output="1", signal=9, job="4")),
+        ("1\n<shellId: 4 timed out>", out.CommandOutcome(output="1", timed_out=True, job="4")),
+        ("<command started in background with shellId: b>", out.CommandOutcome(output="", running=True, job="b")),
+        ("1\n<command with shellId: b is still running>", out.CommandOutcome(output="1", running=True, job="b")),
+        ("1\n<command completed with exit code 0>", out.CommandOutcome(0, output="1")),
+    ],
+)
+def test_a_command_tells_how_it_ended(text: str, outcome: out.CommandOutcome) -> None:
+    assert understood(*BASH, text, is_error=False) == outcome
+    assert told(*BASH, outcome).content == text
+
+
+def test_a_command_that_still_runs() -> None:
+    text = "tick\n<command with shellId: b is still running after 2 seconds. Use read_bash or stop_bash.>"
+    assert understood("read_bash", {"shellId": "b", "delay": 2}, text) == out.CommandOutcome(
+        output="tick", running=True, job="b"
+    )
+
+
+def test_long_output_is_kept_in_a_file() -> None:
+    text = (
+        "Output too large to read at once (106.3 KB). Saved to: /tmp/o.txt\nUse grep.\n\nPreview "
+        "(first 500 chars):\n1\n2\n<shellId: 3 completed with exit code 0>"
+    )
+    assert understood(*BASH, text) == out.CommandOutcome(0, output="1\n2", job="3", output_path="/tmp/o.txt")
+
+
+def test_shells() -> None:
+    stop = ("stop_bash", {"shellId": "b"})
+    assert understood(*stop, "<command with id: b stopped>") == out.DoneOutcome("<command with id: b stopped>")
+    assert told(*stop, out.DoneOutcome()).content == "<command with id: b stopped>"
+    listed = (
+        "Active shell sessions:\n  shellId: b, pid: 87, mode: async, status: running, elapsed: 2s, commands: 1\n"
+        "    current command: sleep 60\n  shellId: 1, pid: 7, mode: sync, status: completed (exit code: 3), "
+        "elapsed: 2s\n    current command: false"
+    )
+    jobs = out.JobsOutcome((out.Job("b", "sleep 60", running=True), out.Job("1", "false", running=False, exit_code=3)))
+    assert understood("list_bash", {}, listed) == jobs
+    assert understood("list_bash", {}, told("list_bash", {}, jobs).content) == jobs
+
+
+# ── searching ────────────────────────────────────────────────────────────────
+
+
+def test_matches_in_every_mode() -> None:
+    assert understood("grep", {"pattern": "x"}, "./a.md\n./b.py") == out.MatchesOutcome(
+        (out.Match("./a.md"), out.Match("./b.py")), "files"
+    )
+    count = ("rg", {"pattern": "x", "output_mode": "count"})
+    assert understood(*count, "src/a.py:12") == out.MatchesOutcome((out.Match("src/a.py", count=12),), "count")
+    assert understood(*count, "No matches found.") == out.MatchesOutcome((), "count")
+
+
+def test_matching_lines_with_the_lines_around_them() -> None:
+    grep = ("grep", {"pattern": "x", "output_mode": "content", "-n": True, "-C": 1})
+    text = "a.md-2-\na.md:3:- x\na.md-4-b\n--\nb.py-6-c\nb.py:7:x\nb.py:8:x"
+    outcome = out.MatchesOutcome(
+        (out.Match("a.md", 3, "- x", ("",), ("b",)), out.Match("b.py", 7, "x", ("c",)), out.Match("b.py", 8, "x"))
+    )
+    assert understood(*grep, text) == outcome
+    assert told(*grep, outcome).content == text
+    assert understood("grep", {"pattern": "x", "output_mode": "content"}, "a.md:the x") == out.MatchesOutcome(
+        (out.Match("a.md", None, "the x"),)
+    )
+
+
+def test_what_was_found_in_several_places_is_told_apart() -> None:
+    found = all_understood("grep", {"pattern": "x", "paths": ["src", "docs/"]}, "src/a.py\ndocs/b.md")
+    assert found == (
+        out.MatchesOutcome((out.Match("src/a.py"),), "files"),
+        out.MatchesOutcome((out.Match("docs/b.md"),), "files"),
+    )
+    paths = all_understood("glob", {"pattern": "*", "paths": ["src", "docs"]}, "src/a.py\ndocs/b.md")
+    assert paths == (out.PathsOutcome(("src/a.py",)), out.PathsOutcome(("docs/b.md",)))
+
+
+def test_found_files() -> None:
+    glob = ("glob", {"pattern": "*.py"})
+    assert understood(*glob, "./a.py\n./b.py") == out.PathsOutcome(("./a.py", "./b.py"))
+    assert understood(*glob, "No files matched the pattern.") == out.PathsOutcome(())
+    cut = out.PathsOutcome(("a.py",), truncated=True)
+    assert understood(*glob, told(*glob, cut).content) == cut
+
+
+# ── plans and agents ─────────────────────────────────────────────────────────
+
+
+def test_the_plan() -> None:
+    read = ("sql", {"description": "x", "query": "SELECT * FROM todos"})
+    text = (
+        "1 row(s) returned:\n\n| id | title | description | status |\n| --- | --- | --- | --- |\n| t1 | Fix |  | done |"
+    )
+    outcome = out.PlanOutcome((op.PlanItem("Fix", "completed", "t1"),))
+    assert understood(*read, text) == outcome
+    assert told(*read, outcome).content == text
+    change = ("sql", {"description": "x", "query": "UPDATE todos SET status = 'done' WHERE id IN ('a', 'b')"})
+    done = out.DoneOutcome("2 row(s) updated.")
+    assert all_understood(*change, "2 row(s) updated.") == (done, done)
+
+
+def test_agents() -> None:
+    task = ("task", {"description": "x", "prompt": "p", "agent_type": "explore", "name": "n"})
+    assert understood(*task, "three") == out.AgentsOutcome((out.AgentReport(None, "completed", "three"),))
+    started = "Agent started in background with agent_id: a-1. You'll be notified."
+    assert understood(*task, started) == out.AgentsOutcome((out.AgentReport("a-1", "running"),))
+    idle = (
+        "Agent is idle (waiting for messages). agent_id: a-1, agent_type: explore, status: idle, description: Bg, "
+        "elapsed: 1s, total_turns: 1\n\n[Turn 0]\nok"
+    )
+    report = out.AgentsOutcome(
+        (out.AgentReport("a-1", "completed", "[Turn 0]\nok", agent="explore", description="Bg"),)
+    )
+    read = ("read_agent", {"agent_id": "a-1"})
+    assert understood(*read, idle) == report
+    assert understood(*read, told(*read, report).content) == report
+
+
+def test_the_list_of_agents() -> None:
+    text = (
+        'Background agents:\n\nRunning (1):\n  o slow (a-1): general-purpose - "Bg" (0s, owner: s)\n\nIdle (1):\n'
+        '  z look (a-2): explore - "Look" (0s, relation: child)'
+    )
+    outcome = out.AgentsOutcome(
+        (
+            out.AgentReport("a-1", "running", name="slow", agent="general-purpose", description="Bg"),
+            out.AgentReport("a-2", "completed", name="look", agent="explore", description="Look"),
+        )
+    )
+    assert understood("list_agents", {}, text) == outcome
+    assert understood("list_agents", {}, told("list_agents", {}, outcome).content) == outcome
+
+
+def test_a_message_was_delivered() -> None:
+    write = ("write_agent", {"agent_id": "a", "message": "m"})
+    text = "Message delivered to agent a."
+    assert understood(*write, text) == out.DoneOutcome(text)
+    assert told(*write, out.DoneOutcome()).content == text
+
+
+def test_what_a_server_gave() -> None:
+    assert understood("toy-echo", {}, "hi") == out.TextOutcome("hi")
+    item = {"result": {"structuredContent": {"n": 7}}}
+    assert understood("toy-stamp", {}, "7", item=item) == out.ContentOutcome(("7",), {"n": 7})
+
+
+# ── failures ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("Tool 'no_such' does not exist.", "unknown_tool"),
+        ('"path": Required', "invalid_arguments"),
+        ("Permission denied because nobody was there.", "denied"),
+        ("Path does not exist", "failed"),
+    ],
+)
+def test_failures_by_their_words(text: str, kind: out.FailureKind) -> None:
+    assert understood(*VIEW, text, is_error=True) == out.Failure(kind, text)
+
+
+def test_a_denial_by_its_code() -> None:
+    item = {"error": {"message": "No.", "code": "denied"}}
+    assert understood(*VIEW, "No.", is_error=True, item=item) == out.Failure("denied", "No.")
+
+
+@pytest.mark.parametrize("kind", ["unknown_tool", "invalid_arguments", "denied", "failed", "timed_out", "cancelled"])
+def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind) -> None:
+    written = told(*VIEW, out.Failure(kind, "so it is"))
+    again = understood(*VIEW, written.content, is_error=written.is_error)
+    assert isinstance(again, out.Failure)
+    assert again.kind == kind
+    assert told(*VIEW, again).content == written.content, "a failure told twice does not grow"
