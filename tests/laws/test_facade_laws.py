@@ -1,0 +1,49 @@
+"""Laws of the facade: names are legal, unique, stable and reversible whatever the tools are called."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given, strategies as st
+
+from dragoman import Tool, Toolset
+from dragoman.dialects import DIALECTS
+from dragoman.engine import Facade
+from dragoman.model import Limits, NativeCall, operations as op
+
+LETTERS = "abcXYZ019_-"
+NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", fullmatch=True)
+LIMITS = st.builds(
+    Limits, name_length=st.sampled_from([16, 40, 64, None]), name_pattern=st.sampled_from([None, r"[a-z][a-z0-9_]*"])
+)
+RESERVED = [op.ReadFile, op.SearchWeb, op.RunCommand]
+
+
+def _function(name: str) -> Tool:
+    return Tool(name, "does something", {"type": "object"}, lambda _: None)
+
+
+@given(
+    names=st.lists(NAMES | st.sampled_from(["web_search", "vfs_read", "Web_Search"]), unique=True, max_size=6),
+    limits=LIMITS,
+)
+def test_offered_names_are_legal_unique_and_turned_back(names: list[str], limits: Limits) -> None:
+    standard = [Tool.from_operation(operation, lambda said: None) for operation in RESERVED]
+    toolset = Toolset([*standard, *(_function(name) for name in names if name not in {tool.name for tool in standard})])
+    facade = Facade(DIALECTS["plain"], toolset, limits)
+    functions = [tool.name for tool in toolset if isinstance(tool, Tool) and tool.operation is None]
+    offered = [definition.name for definition in facade.definitions]
+    assert len({(name or "").casefold() for name in offered}) == len(offered)
+    for name in functions:
+        shown = facade.names.offer(name)
+        assert limits.name_length is None or len(shown) <= limits.name_length
+        assert re.fullmatch(limits.name_pattern or r"[A-Za-z_][A-Za-z0-9_-]*", shown)
+        assert facade.read_call(NativeCall("1", shown, {})).operations == (op.CallFunction(name, {}),)
+
+
+@given(names=st.lists(NAMES, unique=True, min_size=2, max_size=6), limits=LIMITS, data=st.data())
+def test_names_do_not_depend_on_the_order_of_tools(names: list[str], limits: Limits, data: st.DataObject) -> None:
+    shuffled = data.draw(st.permutations(names))
+    one = Facade(DIALECTS["plain"], Toolset([_function(name) for name in names]), limits).names
+    other = Facade(DIALECTS["plain"], Toolset([_function(name) for name in shuffled]), limits).names
+    assert one.offered == other.offered
