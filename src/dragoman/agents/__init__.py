@@ -1,0 +1,1 @@
+"""Agents and tools written as Markdown, and what runs them."""

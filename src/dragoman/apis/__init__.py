@@ -1,0 +1,1 @@
+"""How a provider's wire carries calls: pure codecs, no I/O."""

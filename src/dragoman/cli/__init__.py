@@ -1,0 +1,131 @@
+"""The command `dragoman`: one file per sub-command, imported when it is used.
+
+A new sub-command is a file here that sets `command`, and a line in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman import __version__
+from dragoman.errors import nearest
+
+from .console import Console, ExitCode, reported
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# Short, so that each stays on one line of the help.
+COMMANDS = {
+    "completion": "Print the script that completes words in your shell.",
+    "config": "Show the settings, and where each of them came from.",
+    "plugins": "List tools, dialects, APIs and all else, with their origin.",
+    "say": "Say an operation in the words of each vocabulary.",
+    "tool": "Do one operation by hand: read a file, run a command, …",
+    "tools": "Show the tools as a model sees them, and what is lost.",
+    "translate": "Translate a tool call from one vocabulary to another.",
+    "trust": "Let a project set URLs, keys, plugins and looser policies.",
+    "untrust": "Take back what `dragoman trust` gave.",
+}
+
+
+class CommandFiles(click.Group):
+    """The sub-commands as files. Listing them, for help and for completion, imports none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
+        command.short_help = COMMANDS[cmd_name]
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            ctx.fail(f'There is no command "{args[0]}".{nearest(args[0], COMMANDS)}')
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        words = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return words + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _complete_setting(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from dragoman.config import known_settings
+
+    return [f"{key}=" for key, _ in known_settings() if key.startswith(incomplete)]
+
+
+def _read_flags(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, object]:
+    wrong = [pair for pair in pairs if "=" not in pair]
+    if wrong:
+        raise click.BadParameter(f'"{wrong[0]}" is not of the form KEY=VALUE.')
+    return {key.strip(): value for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
+@click.group(
+    cls=CommandFiles,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="dragoman %(version)s", help="Show the version.")
+@click.option("--debug", is_flag=True, help="Show where in the code an error came from.")
+@click.option("--colour", "--color", type=click.Choice(["auto", "always", "never"]), help="When to use colour.")
+@click.option(
+    "--set",
+    "flags",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_read_flags,
+    shell_complete=_complete_setting,
+    help="Change a setting for this call, for example policy.timeout=5. May be repeated.",
+)
+@click.pass_context
+def dragoman(ctx: click.Context, /, *, debug: bool, colour: str | None, flags: dict[str, object]) -> None:
+    """Define a tool once, speak it to every model, run it, and read it back from any agent's log."""
+    console = ctx.ensure_object(Console)
+    console.debug, console.flags = debug, flags
+    if colour is not None:
+        console.flags = {**flags, "colour": colour}
+    if ctx.invoked_subcommand is None:
+        console.line(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and gives its exit code. Nothing but an exit code ever leaves it."""
+    console = Console()
+    return reported(console, lambda: _run(console, sys.argv[1:] if arguments is None else arguments))
+
+
+def _run(console: Console, arguments: Sequence[str]) -> Any:
+    # Not `dragoman.main`: click turns some errors into exit codes of its own, which mean something else here.
+    completing = os.environ.get("_DRAGOMAN_COMPLETE")
+    if completing:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(dragoman, {"obj": console}, "dragoman", "_DRAGOMAN_COMPLETE", completing)
+    try:
+        with dragoman.make_context("dragoman", list(arguments), obj=console) as ctx:
+            return dragoman.invoke(ctx)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code

@@ -1,0 +1,1 @@
+"""The recorded path: sessions of coding agents as one typed history."""

@@ -1,0 +1,314 @@
+"""What every command shares: its output, its exit codes, its errors, its configuration.
+
+Rule: text that is not ours never steers the terminal. Everything is written through `foreign`, which makes control
+characters visible, and no text is ever read as markup.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
+
+import click
+
+from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, ToolError
+
+if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
+
+    from dragoman.config import Configuration
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class ExitCode(enum.IntEnum):
+    """What the exit code of every command means."""
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> ExitCode:
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
+
+    OK = 0, "done"
+    NO = 1, "the answer is no: nothing found, something differs or is broken"
+    USAGE = 2, "the command was called wrongly"
+    DEFINITION = 3, "a setting, a definition or a plugin is wrong, or a part is missing"
+    ENGINE = 4, "a provider or the network failed"
+    LOG = 5, "a log cannot be read"
+    LIMIT = 6, "a limit stopped the run"
+    TOOL = 7, "a tool failed"
+    FAULT = 70, "the system or dragoman itself failed"
+    INTERRUPTED = 130, "interrupted"
+    PIPE = 141, "whoever read the output stopped reading"
+
+
+def exit_code_of(error: DragomanError) -> ExitCode:
+    codes = {
+        EngineError: ExitCode.ENGINE,
+        LogError: ExitCode.LOG,
+        LimitReached: ExitCode.LIMIT,
+        ToolError: ExitCode.TOOL,
+    }
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.DEFINITION)
+
+
+# --- text that is not ours ---------------------------------------------------------------------------------------
+
+# C0 and C1 (escape sequences, carriage return, backspace), DEL, line and paragraph separators, everything that turns
+# the direction of text, invisible marks, tags (text nobody sees), and lone surrogates, which cannot be written.
+_UNSAFE: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f"
+)
+_STEERING: Final = re.compile(f"[{_UNSAFE}]")
+_STEERING_OR_BREAK: Final = re.compile(f"[\t\n{_UNSAFE}]")
+
+
+def foreign(text: str, *, one_line: bool = False) -> str:
+    """Text from anywhere, safe to show: what would steer a terminal is written out, as `\\x1b`.
+
+    Line breaks and tabs stay, unless it must be `one_line`.
+    """
+    return (_STEERING_OR_BREAK if one_line else _STEERING).sub(_written_out, text)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
+# --- the console -------------------------------------------------------------------------------------------------
+
+_STYLES: Final = {"error": "1;31", "warning": "1;33", "good": "32", "bad": "31", "strong": "1", "quiet": "2"}
+_NARROW: Final = 60
+
+
+class Console:
+    """Where a command writes to. Results go to standard output, everything said about them to standard error."""
+
+    def __init__(self) -> None:
+        self.debug = False
+        self.flags: Mapping[str, object] = {}
+        self._configuration: Configuration | None = None
+
+    def configuration(self) -> Configuration:
+        """The settings that hold for this call; what the user should know about them is said once."""
+        if self._configuration is None:
+            from dragoman import config
+
+            self._configuration = config.load(flags=self.flags)
+            config.use(self._configuration)
+            for warning in self._configuration.warnings:
+                self.warn(warning)
+        return self._configuration
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        self._write(sys.stdout, text, style)
+
+    def diff(self, text: str) -> None:
+        """A unified diff, added and removed lines in colour."""
+        for line in text.splitlines():
+            mark = line[:1] if not line.startswith(("+++", "---")) else ""
+            self.line(line, {"+": "good", "-": "bad", "@": "quiet"}.get(mark))
+
+    def note(self, text: str) -> None:
+        """Something said beside the result."""
+        self._write(sys.stderr, text, "quiet")
+
+    def warn(self, text: str) -> None:
+        self._write(sys.stderr, text, label="warning")
+
+    def error(self, text: str) -> None:
+        self._write(sys.stderr, text, label="error")
+
+    def _write(self, stream: TextIO, text: str, style: str | None = None, *, label: str | None = None) -> None:
+        shown = self._styled(stream, foreign(text), style)
+        head = self._styled(stream, f"{label}:", label) + " " if label else ""
+        stream.write(f"{head}{shown}\n")
+
+    def _styled(self, stream: TextIO, text: str, style: str | None) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and text and self.coloured(stream) else text
+
+    def coloured(self, stream: TextIO) -> bool:
+        """A flag or a setting decides; else NO_COLOR, then FORCE_COLOR; else whether this is a terminal."""
+        chosen = self.flags.get("colour")
+        if chosen is None and self._configuration is not None:
+            chosen = self._configuration.settings.colour
+        if chosen in ("always", "never"):
+            return chosen == "always"
+        if os.environ.get("NO_COLOR"):
+            return False
+        if os.environ.get("FORCE_COLOR"):
+            return True
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    def json(self, value: Any) -> None:
+        """One JSON document for machines: UTF-8 whatever the locale says, and no text is lost."""
+        sys.stdout.flush()
+        content = as_json(value)
+        if sys.stdout.isatty():
+            # JSON leaves some of what steers a terminal as it is. Written out, it is the same JSON.
+            content = _STEERING.sub(_written_in_json, content.decode()).encode()
+        sys.stdout.buffer.write(content + b"\n")
+        sys.stdout.buffer.flush()
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Columns that fit the terminal; whole lines when it is a pipe, whatever their length."""
+        cells = [[foreign(cell, one_line=True) for cell in row] for row in rows]
+        if not sys.stdout.isatty():
+            self._plain_table(columns, cells)
+            return
+        rich = self._rich(sys.stdout)
+        if rich.width < _NARROW:
+            self._stacked(columns, cells)
+            return
+        self._rich_table(rich, columns, cells)
+
+    def _plain_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        widths = [max(len(row[index]) for row in [columns, *rows]) for index in range(len(columns))]
+        for style, row in [("strong", columns), *((None, row) for row in rows)]:
+            padded = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.line(padded.rstrip(), style)
+
+    def _stacked(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        for row in rows:
+            self.line(row[0], "strong")
+            for name, cell in zip(columns[1:], row[1:], strict=True):
+                if cell:
+                    self.line(f"  {name}: {cell}")
+
+    def _rich_table(self, rich: RichConsole, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="bold" if self.coloured(sys.stdout) else "")
+        for name in columns:
+            table.add_column(Text(name), overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        rich.print(table)
+
+    def _rich(self, stream: TextIO) -> RichConsole:
+        from rich.console import Console as RichConsole
+
+        return RichConsole(
+            file=stream,
+            force_terminal=stream.isatty(),
+            no_color=not self.coloured(stream),
+            markup=False,
+            emoji=False,
+            highlight=False,
+        )
+
+    @contextmanager
+    def progress(self, description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """Shows how far long work is, on a terminal and on standard error only. Call what it gives with each step."""
+        if not sys.stderr.isatty():
+            yield lambda steps: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=self._rich(sys.stderr), transient=True) as shown:
+            task = shown.add_task(foreign(description, one_line=True), total=total)
+            yield lambda steps: shown.advance(task, steps)
+
+
+def as_json(value: Any) -> bytes:
+    """Plain data and paths. What is neither is an error, so that nothing secret is written by accident."""
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value, enc_hook=os.fspath)
+    except UnicodeEncodeError:
+        import json
+
+        plain = msgspec.to_builtins(value, enc_hook=os.fspath)
+        # A lone surrogate has no UTF-8; backslashreplace writes it as JSON's own escape.
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+def _written_in_json(match: re.Match[str]) -> str:
+    return "".join(f"\\u{unit:04x}" for unit in _utf16(match[0]))
+
+
+def _utf16(character: str) -> Iterator[int]:
+    encoded = character.encode("utf-16-be", "surrogatepass")
+    for index in range(0, len(encoded), 2):
+        yield int.from_bytes(encoded[index : index + 2], "big")
+
+
+def json_option(function: Function) -> Function:
+    """`--json`, the same for every command that has it."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(function)
+
+
+# --- errors ------------------------------------------------------------------------------------------------------
+
+
+def reported(console: Console, run: Callable[[], Any]) -> int:
+    """Runs a command. Whatever happens becomes an exit code, and one clear message when it went wrong."""
+    _prepare_streams()
+    try:
+        code = run()
+        sys.stdout.flush()
+        return int(code or ExitCode.OK)
+    except BrokenPipeError:
+        _discard_output()
+        return ExitCode.PIPE
+    except (click.Abort, KeyboardInterrupt):
+        if sys.stderr.isatty():
+            sys.stderr.write("\n")  # after the terminal's own ^C
+        console.error("interrupted")
+        return ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the outermost place: there is nobody else to tell
+        if console.debug:
+            import traceback
+
+            sys.stderr.write(foreign(traceback.format_exc()))
+        return _explained(console, error)
+
+
+def _explained(console: Console, error: Exception) -> int:
+    match error:
+        case click.ClickException():
+            console.error(error.format_message())
+            if isinstance(error, click.UsageError) and error.ctx is not None:
+                console.note(f"See: {error.ctx.command_path} --help")
+            return error.exit_code
+        case DragomanError():
+            console.error(str(error))
+            return exit_code_of(error)
+        case OSError():
+            _discard_output()
+            place = f"{error.filename}: " if error.filename is not None else ""
+            console.error(f"{place}{error.strerror or error}")
+            return ExitCode.FAULT
+        case _:
+            console.error(f"{type(error).__name__}: {error}")
+            console.note("This is a fault in dragoman or in a plugin. `dragoman --debug …` shows where it happened.")
+            return ExitCode.FAULT
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """What is still buffered cannot be written; without this, Python tries again at the end and complains."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,114 @@
+"""`dragoman tool`: one operation, done by hand with the standard tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dragoman.errors import nearest
+
+from .console import Console, ExitCode, json_option
+from .vocabulary import operation_of
+
+if TYPE_CHECKING:
+    from dragoman.config import Settings
+    from dragoman.model import Operation, Outcome
+
+
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from dragoman.registry import TOOLS
+
+    return [name for name in TOOLS.built_in if name.startswith(incomplete)]
+
+
+@click.command
+@click.argument("operation", shell_complete=_complete)
+@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]…")
+@click.option(
+    "--workspace",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder to work in; nothing outside of it is touched.",
+)
+@json_option
+@click.pass_obj
+def command(
+    console: Console, *, operation: str, arguments: tuple[str, ...], workspace: Path | None, as_json: bool
+) -> ExitCode:
+    """Do one operation and show what it gave.
+
+    A value is text, a number, true or false, or JSON for a list; @FILE takes it from a file, @- from standard input.
+
+    \b
+    dragoman tool read_file path=README.md last_line=5
+    dragoman tool run_command command='ls -l'
+    dragoman tool search_text pattern=TODO include='*.py' mode=files
+    """
+    import asyncio
+
+    from dragoman.registry import TOOLS
+
+    if operation not in TOOLS.built_in:
+        raise click.UsageError(f'There is no operation "{operation}" to do.{nearest(operation, TOOLS.built_in)}')
+    settings = console.configuration().settings
+    wanted = operation_of(operation, arguments)
+    if getattr(wanted, "background", False) or operation in ("read_output", "type_into", "stop_command"):
+        raise click.UsageError("Background jobs end with this command, so there is nothing to leave or to find here.")
+    outcome = asyncio.run(_done(console, settings, wanted, workspace or settings.workspace or Path.cwd()))
+    if as_json:
+        console.json(outcome)
+    else:
+        _show(console, wanted, outcome)
+    return _code(outcome)
+
+
+async def _done(console: Console, settings: Settings, operation: Operation, folder: Path) -> Outcome:
+    from dragoman.model import CommandOutcome, ReadOutput, WatchCommand
+    from dragoman.tools import DiskWorkspace, Web, perform, standard_context
+
+    web = Web(search_backend=settings.search.backend, search_url=settings.search.url)
+    # What a command writes is in its outcome; only a watch tells its lines as they come and nowhere else.
+    report = (lambda message, _: console.line(message)) if isinstance(operation, WatchCommand) else None
+    async with standard_context(DiskWorkspace(folder), web=web, report=report) as context:
+        outcome = await perform(operation, context)
+        while isinstance(operation, WatchCommand) and isinstance(outcome, CommandOutcome) and outcome.running:
+            outcome = await perform(ReadOutput(outcome.job or "", block=True), context)
+        return outcome
+
+
+def _show(console: Console, operation: Operation, outcome: Outcome) -> None:
+    from dragoman.dialects import tell
+    from dragoman.model import ChangesOutcome, Failure, Media
+
+    if isinstance(outcome, Failure):
+        console.error(outcome.message)
+        return
+    if isinstance(outcome, ChangesOutcome):
+        for change in outcome.changes:
+            moved = f" to {change.moved_to}" if change.moved_to else ""
+            console.line(f"{change.kind} {change.path}{moved}", "strong")
+            if change.diff:
+                console.diff(change.diff)
+        return
+    told = tell(operation, outcome)
+    for piece in (told,) if isinstance(told, str) else told:
+        if isinstance(piece, Media):
+            console.line(f"[{piece.media_type}, {piece.width or '?'}×{piece.height or '?'}, {piece.size or '?'} bytes]")
+        else:
+            console.line(piece)
+
+
+def _code(outcome: Outcome) -> ExitCode:
+    from dragoman.model import CommandOutcome, Failure, MatchesOutcome, PathsOutcome
+
+    match outcome:
+        case Failure(kind="invalid_arguments"):
+            return ExitCode.USAGE
+        case Failure():
+            return ExitCode.TOOL
+        case CommandOutcome() if not outcome.running and outcome.exit_code != 0:
+            return ExitCode.NO
+        case MatchesOutcome(matches=()) | PathsOutcome(paths=()):
+            return ExitCode.NO
+    return ExitCode.OK

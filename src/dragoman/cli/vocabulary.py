@@ -1,0 +1,125 @@
+"""What the commands about vocabularies share: dialects by name, operations and calls from words on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from dragoman.errors import ToolError, nearest
+
+if TYPE_CHECKING:
+    from dragoman.dialects import Dialect, Loss
+    from dragoman.model import NativeCall, Operation
+
+
+class Said(msgspec.Struct, frozen=True):
+    """An operation in the words of a vocabulary, and what is lost by it."""
+
+    calls: tuple[NativeCall, ...]
+    loss: tuple[Loss, ...]
+
+
+def dialects_named(names: Sequence[str]) -> list[Dialect]:
+    """The dialects of these names, or all."""
+    from dragoman.dialects import DIALECTS
+
+    return [DIALECTS[name] for name in (names or DIALECTS)]
+
+
+def complete_dialects(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Names of dialects that begin so."""
+    from dragoman.registry import DIALECTS
+
+    return [name for name in DIALECTS if name.startswith(incomplete)]
+
+
+def complete_operations(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Names of operations that begin so."""
+    from dragoman.model import OPERATIONS
+
+    return [tag for tag in OPERATIONS if tag.startswith(incomplete)]
+
+
+def arguments_of(pairs: Sequence[str]) -> dict[str, Any]:
+    """`key=value` words as arguments: `@file` takes a value from a file, `@-` from standard input, `@@` is an "@"."""
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator:
+            raise click.UsageError(f'"{pair}" is not of the form key=value.')
+        if key in arguments:
+            raise click.UsageError(f'"{key}" is given twice.')
+        arguments[key] = (
+            text_from(value[1:]) if value.startswith("@") and value[1:2] != "@" else value.removeprefix("@")
+        )
+    return arguments
+
+
+def text_from(path: str) -> str:
+    """The text of a file, or of standard input for "-", with its line ends as they are."""
+    try:
+        with click.open_file(path, "rb") as file:
+            return str(file.read(), "utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{path} is not UTF-8 text (byte {error.start}).") from error
+
+
+def operation_of(tag: str, pairs: Sequence[str]) -> Operation:
+    """The operation these words mean."""
+    from dragoman.model import OPERATIONS
+    from dragoman.schema import Reader
+
+    if tag not in OPERATIONS:
+        raise click.UsageError(f'There is no operation "{tag}".{nearest(tag, OPERATIONS)}')
+    try:
+        operation: Operation = Reader.of_type(OPERATIONS[tag], tag).read(arguments_of(pairs))[0]
+    except ToolError as error:
+        raise click.UsageError(error.message) from error
+    return operation
+
+
+def native_calls(text: str) -> list[NativeCall]:
+    """Calls given as JSON: one object or a list, `{"name": …, "arguments": …}`."""
+    from dragoman.model import NativeCall
+
+    class Given(msgspec.Struct, forbid_unknown_fields=True):
+        name: str
+        arguments: dict[str, Any] | str = {}
+        input: dict[str, Any] | str = {}
+        id: str = "1"
+        namespace: str | None = None
+        type: str | None = None
+        call_id: str | None = None
+
+    try:
+        given = msgspec.json.decode(text, type=list[Given] | Given)
+    except msgspec.DecodeError as error:
+        form = '{"name": "read_file", "arguments": {"file_path": "a.py"}}'
+        raise ToolError(f"standard input is not a call: {error}. Write {form}, or a list of such.") from error
+    return [
+        NativeCall(call.call_id or call.id, call.name, _object(call.arguments or call.input), call.namespace)
+        for call in (given if isinstance(given, list) else [given])
+    ]
+
+
+def _object(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
+    """Some APIs write the arguments as JSON inside a string; any other text is a freeform tool's input."""
+    if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
+        try:
+            return msgspec.json.decode(arguments, type=dict[str, Any])
+        except msgspec.DecodeError:
+            return arguments
+    return arguments
+
+
+def shown(call: NativeCall) -> str:
+    """A native call on one line; freeform text below its name."""
+    name = f"{call.namespace}.{call.name}" if call.namespace else call.name
+    if isinstance(call.arguments, str):
+        return f"{name}\n{call.arguments}"
+    return f"{name} {msgspec.json.encode(call.arguments).decode()}"

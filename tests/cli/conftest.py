@@ -1,0 +1,120 @@
+"""A user at a machine of their own: a home, a current folder, and the real command in a real process or terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dragoman import config, registry
+from dragoman.cli import main
+
+
+class Answer(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    err: str = ""
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.out)
+
+
+class User:
+    """Runs `dragoman` as somebody whose whole world is a temporary folder."""
+
+    def __init__(self, root: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.home, self.here, self.config_dir = root / "home", root / "home" / "here", root / "config"
+        self.here.mkdir(parents=True)
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "DRAGOMAN_CONFIG_DIR": str(self.config_dir),
+            "DRAGOMAN_DATA_DIR": str(root / "data"),
+            "DRAGOMAN_CACHE_DIR": str(root / "cache"),
+        }
+        self._capture = capture
+
+    def settings(self, text: str) -> Path:
+        return self.write(self.config_dir / "config.toml", text)
+
+    def plugin(self, name: str, source: str) -> Path:
+        return self.write(self.config_dir / "plugins" / name, source)
+
+    def write(self, path: Path, text: str) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o600)
+        return path
+
+    def types(self, *words: str) -> Answer:
+        """In this process: quick, and no terminal anywhere."""
+        config.use(None)
+        registry.PLUGINS.forget()
+        self._capture.readouterr()
+        code = main(words)
+        return Answer(code, *self._capture.readouterr())
+
+    def starts(self, *words: str, stdout: Any = subprocess.PIPE, **environ: str) -> subprocess.CompletedProcess[bytes]:
+        """In a process of its own, with its output in pipes."""
+        return subprocess.run(
+            [sys.executable, "-m", "dragoman", *words],
+            cwd=self.here,
+            env={**self.environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+
+    def sees(self, *words: str, columns: int = 80, **environ: str) -> Answer:
+        """In a real terminal: everything that reaches the screen, in the order it does."""
+        return in_terminal(
+            [sys.executable, "-m", "dragoman", *words], self.here, {**self.environ, "TERM": "xterm", **environ}, columns
+        )
+
+
+def in_terminal(command: list[str], cwd: Path, environ: Mapping[str, str], columns: int) -> Answer:
+    ours, theirs = pty.openpty()
+    try:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen(command, cwd=cwd, env=environ, stdin=theirs, stdout=theirs, stderr=theirs)
+    finally:
+        os.close(theirs)
+    try:
+        screen = b"".join(iter(lambda: _read(ours), b""))
+    finally:
+        os.close(ours)
+    return Answer(process.wait(), screen.decode().replace("\r\n", "\n"))
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # how Linux says that nobody writes to this terminal any more
+        return b""
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[User]:
+    user = User(tmp_path, capfd)
+    for name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
+        monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in user.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(user.here)
+    yield user
+    config.use(None)
+    registry.PLUGINS.forget()

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman import __version__, cli
+from dragoman.cli import COMMANDS, main
+from dragoman.cli.console import Console, ExitCode, reported
+
+from .conftest import Answer, User
+
+HEAVY = ("asyncio", "aiohttp", "rich", "platformdirs", "tomllib", "dragoman.config", "dragoman.registry", "pydantic")
+
+
+def test_alone_it_shows_its_help(user: User) -> None:
+    answer = user.types()
+    assert answer == user.types("--help") == user.types("-h")
+    assert (answer.code, answer.err) == (0, "")
+    assert all(f"  {name} " in answer.out and text in answer.out for name, text in COMMANDS.items())
+    assert all(f"  {code.value} " in answer.out and code.meaning in answer.out for code in ExitCode if code.value < 70)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], []], ids=["version", "help", "nothing"])
+def test_its_version_and_its_help_load_nothing_heavy_and_no_command(arguments: list[str]) -> None:
+    program = (
+        "import sys; from dragoman.cli import main\n"
+        f"code = main({arguments!r})\n"
+        f"names = {HEAVY!r} + tuple('dragoman.cli.' + name for name in {list(COMMANDS)!r})\n"
+        "print([code, *(name for name in names if name in sys.modules)], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "[0]\n"
+
+
+def test_it_tells_its_version(user: User) -> None:
+    assert user.types("--version") == Answer(0, f"dragoman {__version__}\n")
+
+
+def test_it_is_the_same_as_a_module_and_as_a_script(user: User) -> None:
+    script = Path(sys.executable).with_name("dragoman")
+    done = subprocess.run([script, "--version"], capture_output=True, env=user.environ, check=False)
+    assert (done.returncode, done.stdout) == (user.starts("--version").returncode, user.starts("--version").stdout)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_listed_command_is_there_and_explains_itself(name: str, user: User) -> None:
+    answer = user.types(name, "--help")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith(f"Usage: dragoman {name} ")
+
+
+def test_every_file_with_a_command_is_listed() -> None:
+    files = [path.stem for path in Path(cli.__file__).parent.glob("*.py") if path.stem != "__init__"]
+    commands = {name for name in files if hasattr(importlib.import_module(f"dragoman.cli.{name}"), "command")}
+    assert {name.replace("-", "_") for name in COMMANDS} == commands
+
+
+def test_every_short_help_fits_one_line() -> None:
+    widest = max(map(len, COMMANDS))
+    assert [name for name, text in COMMANDS.items() if widest + len(text) + 4 > 80] == []
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["plugin"], 'There is no command "plugin". Did you mean "plugins"?'),
+        (["xyzzy"], 'There is no command "xyzzy".'),
+        (["--colour", "blue"], "Invalid value for '--colour'"),
+        (["--set", "x", "plugins"], '"x" is not of the form KEY=VALUE.'),
+        (["plugins", "--jason"], "No such option"),
+        (["config", "sho"], "No such command"),
+        (["completion", "tcsh"], "Invalid value for"),
+        (["trust", "/no/such/folder"], "does not exist"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong_and_where_help_is(user: User, words: list[str], message: str) -> None:
+    answer = user.types(*words)
+    assert (answer.code, answer.out) == (ExitCode.USAGE, "")
+    assert answer.err.startswith("error: ")
+    assert message in answer.err
+    assert "--help" in answer.err.splitlines()[-1]
+
+
+def test_an_error_is_one_message_and_a_traceback_only_when_asked_for(user: User) -> None:
+    file = user.settings("modle = 'x'\n")
+    message = f'error: {file}:1: modle: there is no such setting. Did you mean "model"?\n'
+    assert user.types("config", "show") == Answer(3, "", message)
+    debugged = user.types("--debug", "config", "show")
+    assert (debugged.code, debugged.out) == (3, "")
+    assert debugged.err.startswith("Traceback (most recent call last):")
+    assert debugged.err.endswith(message)
+
+
+def test_an_error_shows_foreign_text_written_out(user: User) -> None:
+    user.write(user.config_dir / "config.toml", '"\\u001b[31m\\rx" = 1\n')
+    assert "\\x1b[31m\\rx" in user.types("config", "show").err
+    assert "\x1b" not in user.types("--debug", "config", "show").err
+
+
+def test_a_fault_of_ours_is_told_as_one(user: User, capfd: pytest.CaptureFixture[str]) -> None:
+    def fails() -> None:
+        raise ZeroDivisionError("no\x1b")
+
+    assert reported(Console(), fails) == ExitCode.FAULT
+    assert capfd.readouterr().err == (
+        "error: ZeroDivisionError: no\\x1b\n"
+        "This is a fault in dragoman or in a plugin. `dragoman --debug …` shows where it happened.\n"
+    )
+
+
+def test_an_interruption_is_no_fault(user: User) -> None:
+    user.plugin("a.py", "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nTOOLS = {'a': 1}\n")
+    done = user.starts("plugins")
+    assert (done.returncode, done.stdout, done.stderr.split()) == (130, b"", [b"error:", b"interrupted"])
+
+
+def test_a_reader_that_went_away_is_no_error(user: User) -> None:
+    for words in (["config", "show"], ["config", "show", "--json"], ["--help"]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = user.starts(*words, stdout=writing)
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_full_disk_is_told(user: User) -> None:
+    with open("/dev/full", "wb") as full:
+        done = user.starts("config", "show", stdout=full)
+    assert (done.returncode, done.stderr) == (70, b"error: No space left on device\n")
+
+
+def test_closed_streams_are_no_error(user: User) -> None:
+    command = f"exec {sys.executable} -m dragoman config show >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], env=user.environ, cwd=user.here, check=False).returncode == 0
+
+
+def test_main_gives_an_exit_code_and_never_exits(user: User) -> None:
+    assert [main(["--version"]), main(["xyzzy"]), main(["trust"])] == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "locale",
+    [
+        {"LC_ALL": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+    ],
+    ids=["C", "C without help", "ascii", "latin-1"],
+)
+def test_json_is_utf_8_in_every_locale_and_text_never_fails(user: User, locale: dict[str, str]) -> None:
+    (user.config_dir).mkdir()
+    (user.config_dir / "config.toml").write_bytes("model = 'ü漢🙂'\n".encode())
+    machine = user.starts("config", "show", "model", "--json", **locale)
+    assert (machine.returncode, "ü漢🙂" in machine.stdout.decode("utf-8")) == (0, True)
+    human = user.starts("config", "show", "model", **locale)
+    assert (human.returncode, human.stderr) == (0, b"")
+
+
+def test_a_name_that_is_no_text_survives_json(user: User) -> None:
+    path = os.fsencode(user.config_dir / "plugins") + b"/\xff.py"
+    user.plugin("good.py", "TOOLS = {'good': 1}\n")
+    with open(path, "wb") as file:
+        file.write(b"TOOLS = {'odd': 1}\n")
+    origins = [entry["origin"] for entry in json.loads(user.starts("plugins", "--json").stdout)]
+    assert os.fsdecode(path) in origins
+    assert "\\udcff.py" in user.starts("plugins").stdout.decode()

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from dragoman.cli import COMMANDS
+
+from .conftest import User
+
+
+def completed(user: User, line: str) -> list[str]:
+    """What a real bash offers for a line, after reading our script as a user's ~/.bashrc would."""
+    words = ["dragoman", *line.split(" ")[1:]]
+    command = user.write(user.home / "bin" / "dragoman", f'#!/bin/sh\nexec {sys.executable} -m dragoman "$@"\n')
+    command.chmod(0o700)
+    program = f"""
+        PATH={shlex.quote(str(command.parent))}:$PATH
+        eval "$(dragoman completion bash)"
+        COMP_WORDS=({" ".join(map(shlex.quote, words))})
+        COMP_CWORD={len(words) - 1}
+        _dragoman_completion dragoman
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(
+        ["bash", "--norc", "-c", program], cwd=user.here, env=user.environ, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+def test_a_real_bash_completes_commands_options_and_settings(user: User) -> None:
+    assert completed(user, "dragoman ") == list(COMMANDS)
+    assert completed(user, "dragoman untr") == ["untrust"]
+    assert completed(user, "dragoman config ") == ["path", "show"]
+    assert completed(user, "dragoman plugins --") == ["--check", "--json", "--help"]
+    assert completed(user, "dragoman completion z") == ["zsh"]
+    assert completed(user, "dragoman --set policy.max_i") == ["policy.max_iterations="]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_its_script(user: User, shell: str) -> None:
+    answer = user.types("completion", shell)
+    assert (answer.code, answer.err) == (0, "")
+    assert f"_DRAGOMAN_COMPLETE={shell}_complete" in answer.out
+
+
+def test_bash_accepts_the_script(user: User) -> None:
+    script = user.types("completion", "bash").out
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_on_a_terminal_it_says_what_the_script_is_for(user: User) -> None:
+    assert "`dragoman completion --help` says where to put it" in user.sees("completion", "fish").out
+
+
+def test_completing_loads_no_command(user: User) -> None:
+    program = (
+        "import atexit, sys\n"
+        f"names = ['dragoman.cli.' + name for name in {list(COMMANDS)!r}]\n"
+        "atexit.register(lambda: print([name for name in names if name in sys.modules], file=sys.stderr))\n"
+        "from dragoman.cli import main\n"
+        "main([])"
+    )
+    environ = {**user.environ, "_DRAGOMAN_COMPLETE": "bash_complete", "COMP_WORDS": "dragoman ", "COMP_CWORD": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert done.stdout.split() == [f"plain,{name}" for name in COMMANDS]

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Answer, User
+
+SENSITIVE = "model = 'm'\n[search]\nurl = 'http://127.0.0.1'\n"
+
+
+def test_config_show_says_where_each_value_came_from(user: User) -> None:
+    file = user.settings("model = 'mine'\n[providers.x]\napi_key = 'sk-hidden'\n")
+    answer = user.types("--set", "policy.timeout=5", "config", "show")
+    lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in answer.out.splitlines()}
+    assert (answer.code, answer.err) == (0, "")
+    assert [
+        lines[key] for key in ("model", "policy.timeout", "policy.approval", "cache_dir", "providers.x.api_key")
+    ] == [
+        ['"mine"', f"user {file}:1"],
+        ["5.0", "flag policy.timeout"],
+        ['"ask"', "default"],
+        [f'"{user.environ["DRAGOMAN_CACHE_DIR"]}"', "environment DRAGOMAN_CACHE_DIR"],
+        ['"********"', f"user {file}:3"],
+    ]
+    assert "sk-hidden" not in answer.out
+
+
+def test_config_show_as_json_is_whole(user: User) -> None:
+    user.settings("[providers.x]\napi_key = 'sk-hidden'\n")
+    file = user.write(user.here / "dragoman.toml", SENSITIVE)
+    answer = user.types("config", "show", "--json")
+    document = answer.json
+    assert "sk-hidden" not in answer.out
+    assert document["settings"]["model"] == {"value": "m", "from": {"layer": "project", "source": str(file), "line": 1}}
+    assert document["settings"]["providers.x.api_key"]["value"] == "********"
+    assert document["project"] == {"root": str(user.here), "file": str(file), "trust": "untrusted"}
+    assert document["ignored"] == [
+        {
+            "key": "search.url",
+            "origin": {"layer": "project", "source": str(file), "line": 3},
+            "reason": "needs trust",
+            "trust_helps": True,
+        }
+    ]
+    assert [f"warning: {warning}" for warning in document["warnings"]] == answer.err.splitlines()
+
+
+def test_config_show_can_be_asked_for_one_table_or_one_setting(user: User) -> None:
+    assert list(user.types("config", "show", "search", "--json").json["settings"]) == ["search.backend", "search.url"]
+    assert list(user.types("config", "show", "search.url", "--json").json["settings"]) == ["search.url"]
+    assert user.types("config", "show", "providers", "--json").json["settings"] == {}
+    wrong = user.types("config", "show", "serch.url")
+    assert (wrong.code, 'Did you mean "search.url"?' in wrong.err) == (2, True)
+
+
+def test_config_path_says_where_everything_is(user: User) -> None:
+    user.write(user.here / ".dragoman" / "config.toml", "")
+    assert user.types("config", "path", "--json").json == {
+        "user": str(user.config_dir / "config.toml"),
+        "project": str(user.here / ".dragoman" / "config.toml"),
+        "plugins": str(user.config_dir / "plugins"),
+        "data": user.environ["DRAGOMAN_DATA_DIR"],
+        "cache": user.environ["DRAGOMAN_CACHE_DIR"],
+    }
+    assert user.types("config", "path", "user") == Answer(0, f"{user.config_dir / 'config.toml'}\n")
+    assert "not there yet" in user.types("config", "path").out
+
+
+def test_config_path_has_no_project_where_there_is_none(user: User) -> None:
+    assert user.types("config", "path", "project") == Answer(1, "", "There is no project here.\n")
+    assert user.types("config", "path", "project", "--json") == Answer(1, '{"project":null}\n')
+
+
+def test_a_project_is_warned_of_trusted_used_changed_and_untrusted(user: User) -> None:
+    file = user.write(user.here / "dragoman.toml", SENSITIVE)
+    advice = f"warning: this project is not trusted. Read its files, then run: dragoman trust {user.here}\n"
+    url = ("config", "show", "search.url")
+    before = user.types(*url)
+    assert before.err == f"warning: {file}: search.url (line 3) is ignored: needs trust\n{advice}"
+    assert user.types("trust") == Answer(
+        0, f'Trusted: {user.here}\n  dragoman.toml\nNow in force:\n  search.url = "http://127.0.0.1"\n'
+    )
+    trusted = user.types(*url)
+    assert ("http://127.0.0.1" in trusted.out, trusted.err) == (True, "")
+    file.write_text(SENSITIVE + "# changed\n")
+    assert "any more: changed since (dragoman.toml)" in user.types(*url).err
+    assert user.types("trust", str(user.here), "--json").json == {
+        "root": str(user.here),
+        "files": ["dragoman.toml"],
+        "settings": {"search.url": "http://127.0.0.1"},
+    }
+    assert user.types("trust", "--list") == Answer(0, f"{user.here}\n")
+    assert user.types("trust", "--list", "--json").json == [str(user.here)]
+    assert user.types("untrust") == Answer(0, f"No longer trusted: {user.here}\n")
+    assert user.types("untrust") == Answer(1, "", f"It was not trusted: {user.here}\n")
+    assert user.types(*url).err == before.err
+
+
+def test_trust_is_found_from_inside_the_project(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    user.write(user.here / "dragoman.toml", SENSITIVE)
+    (user.here / "inside").mkdir()
+    monkeypatch.chdir(user.here / "inside")
+    assert user.types("trust").out.splitlines()[0] == f"Trusted: {user.here}"
+    assert user.types("untrust").out == f"No longer trusted: {user.here}\n"
+
+
+def test_there_must_be_something_to_trust(user: User) -> None:
+    assert user.types("trust") == Answer(
+        3, "", f"error: {user.here}: there is no project here: no dragoman.toml and no .dragoman folder\n"
+    )
+
+
+def test_a_project_that_is_gone_or_broken_can_still_be_untrusted(user: User) -> None:
+    file = user.write(user.here / "dragoman.toml", SENSITIVE)
+    user.types("trust")
+    file.write_text("= broken")
+    assert user.types("config", "show").code == 3
+    assert user.types("untrust").code == 0
+    file.write_text(SENSITIVE)
+    user.types("trust")
+    file.unlink()
+    assert user.types("untrust").code == 0
+
+
+def test_trust_can_be_taken_back_from_elsewhere(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    user.write(user.here / "dragoman.toml", SENSITIVE)
+    monkeypatch.chdir(user.home)
+    assert user.types("trust", "here").code == 0
+    (user.here / "dragoman.toml").unlink()
+    assert user.types("untrust", "here").code == 0

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from .conftest import User
+
+ESCAPE = "\x1b"
+WARNED = "[search]\nurl = 'http://127.0.0.1'\n"
+
+
+def warned(user: User) -> None:
+    """A project that makes every command that reads settings say a warning."""
+    user.write(user.here / "dragoman.toml", WARNED)
+
+
+def test_colour_is_for_terminals(user: User) -> None:
+    warned(user)
+    seen = user.sees("config", "show")
+    assert (seen.code, ESCAPE in seen.out, "\x1b[1;33mwarning:\x1b[0m" in seen.out) == (0, True, True)
+    piped = user.starts("config", "show")
+    assert ESCAPE.encode() not in piped.stdout + piped.stderr
+
+
+@pytest.mark.parametrize(
+    "words, environ, coloured",
+    [
+        ([], {"NO_COLOR": "1"}, False),
+        ([], {"NO_COLOR": ""}, True),
+        ([], {"TERM": "dumb"}, False),
+        (["--colour", "never"], {}, False),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+        (["--colour", "always"], {"NO_COLOR": "1"}, True),
+        ([], {"DRAGOMAN_COLOUR": "never"}, False),
+        (["--set", "colour=never"], {}, False),
+    ],
+)
+def test_a_terminal_is_coloured_as_its_user_wants(
+    user: User, words: list[str], environ: dict[str, str], coloured: bool
+) -> None:
+    warned(user)
+    assert (ESCAPE in user.sees(*words, "config", "show", **environ).out) is coloured
+
+
+@pytest.mark.parametrize(
+    "words, environ, coloured",
+    [
+        ([], {"FORCE_COLOR": "1"}, True),
+        (["--colour", "always"], {}, True),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_a_pipe_is_coloured_only_when_told_to(
+    user: User, words: list[str], environ: dict[str, str], coloured: bool
+) -> None:
+    done = user.starts(*words, "config", "show", **environ)
+    assert (ESCAPE.encode() in done.stdout) is coloured
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_a_table_fits_the_terminal_and_loses_nothing(user: User, columns: int) -> None:
+    name = "".join(f"{number:03}" for number in range(50))
+    user.settings(f"model = '{name}'\n")
+    seen = user.sees("--colour", "never", "config", "show", "model", columns=columns).out
+    assert all(len(line) <= columns for line in seen.splitlines())
+    column = seen.splitlines()[0].index("value")
+    shown = "".join(re.findall(r"[0-9]+", "".join(line[column:].split(" ")[0] for line in seen.splitlines()[1:])))
+    assert shown == name
+
+
+@pytest.mark.parametrize("columns", [20, 40, 59])
+def test_on_a_narrow_terminal_each_row_is_a_few_lines(user: User, columns: int) -> None:
+    file = user.settings("model = 'mine'\n")
+    seen = user.sees("--colour", "never", "config", "show", "model", columns=columns)
+    assert seen.out == f'model\n  value: "mine"\n  from: user {file}:1\n'
+
+
+def test_nothing_foreign_steers_the_terminal(user: User) -> None:
+    name = "\\u001b]0;owned\\u0007\\u009b31m\\u202e[bold red]:boom:[/]"
+    user.settings(f'model = "{name}"\n[policy.tools]\n"{name}" = "deny"\n')
+    for words in (["config", "show"], ["config", "show", "--json"]):
+        seen = user.sees("--colour", "never", *words, columns=200)
+        assert seen.code == 0
+        assert [found for found in ("\x1b", "\x07", "\x9b", "\u202e") if found in seen.out] == []
+        assert "[bold red]:boom:[/]" in seen.out
+
+
+def test_what_a_plugin_is_called_is_never_markup(user: User) -> None:
+    user.plugin("a.py", "TOOLS = {'[red]x[/red] :smile: [link=http://e]': 1}\n")
+    assert "[red]x[/red] :smile: [link=http://e]" in user.sees("plugins", columns=200).out
+
+
+def test_progress_is_shown_on_a_terminal_and_gone_afterwards(user: User) -> None:
+    user.plugin("a.py", "TOOLS = {'a': 1, 'b': 2}\n")
+    seen = user.sees("plugins")
+    assert "loading" in seen.out
+    assert "\x1b[?25h" in seen.out  # the cursor is back
+    assert b"loading" not in user.starts("plugins").stderr
+
+
+def test_help_fits_a_narrow_terminal(user: User) -> None:
+    assert all(len(line) <= 50 for line in user.sees("--help", columns=50).out.splitlines())
