@@ -1,0 +1,150 @@
+"""What a command cannot do from inside bubblewrap and from inside Landlock, on a system that has both."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.model.operations import ReadOutput, StopCommand
+from dragoman.model.outcomes import CommandOutcome
+from tests.tools.shells import Bench, Held, nothing_left, typed
+
+leaves_nothing = pytest.fixture(autouse=True)(nothing_left)
+
+PATH = os.environ["PATH"]
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The sandbox that will be chosen: Landlock, where bubblewrap is out of sight."""
+    if request.param == "landlock":
+        monkeypatch.setenv("PATH", "")
+    return str(request.param)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder with a workspace in it, away from the temporary folder bubblewrap hides."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        (Path(folder) / "workspace").mkdir()
+        yield Path(folder)
+
+
+def shut_in(home: Path, **options: Any) -> Bench:
+    environment = {"PATH": PATH, "HOME": str(home)}
+    return Bench(home / "workspace", sandbox="require", environment=environment, grace_ms=100, **options)
+
+
+@pytest.fixture
+async def bench(home: Path, sandbox: str) -> AsyncIterator[Bench]:
+    async with shut_in(home) as bench:
+        yield bench
+
+
+async def test_a_command_works_inside(bench: Bench, sandbox: str) -> None:
+    (bench.folder / "inner").mkdir()
+    command = "pwd; echo text >file; mkdir -p a/b; mv file a/b; ln -s b a/c; cat a/c/file; rm -r a; echo >/dev/null"
+    given = await bench.run(f"{command}; exit 3", cwd="inner")
+    assert given == CommandOutcome(exit_code=3, stdout=f"{bench.folder}/inner\ntext\n", stderr="", sandbox=sandbox)
+
+
+ATTEMPTS = {
+    "make a file": "echo >>made",
+    "make a folder": "mkdir made",
+    "make a link": "ln -s x made",
+    "change a file": "echo more >>kept",
+    "empty a file": "truncate -s 0 kept",
+    "remove a file": "rm kept",
+    "rename a file": "mv kept made",
+    "link a file in": "ln kept workspace/kept",
+    "move a file in": "mv kept workspace/kept",
+    "move a file out": "echo >workspace/own; mv workspace/own made",
+    "make a device": "mknod workspace/disk b 8 0",
+    "mount the system anew": "mount -o remount,rw / || mount -t tmpfs none workspace",
+    "take the workspace's place": "mkdir workspace/over && mount --bind workspace/over .",
+    "write through a link": "ln -s ../kept workspace/link; echo more >workspace/link",
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
+async def test_nothing_outside_is_changed(bench: Bench, home: Path, attempt: str) -> None:
+    (home / "kept").write_text("kept")
+    given = await bench.run(f"cd .. && {attempt}")
+    assert given.exit_code != 0
+    assert (home / "kept").read_text() == "kept"
+    assert sorted(os.listdir(home)) == ["kept", "workspace"]
+
+
+async def test_named_folders_can_be_written_to(home: Path, sandbox: str) -> None:
+    cache = home / "cache"
+    cache.mkdir()
+    async with shut_in(home, writable=[str(cache)]) as bench:
+        assert (await bench.run("echo kept >../cache/file")).exit_code == 0
+    assert (cache / "file").read_text() == "kept\n"
+
+
+async def test_the_temporary_folder_is_its_own_and_goes_with_it(bench: Bench, home: Path) -> None:
+    given = await bench.run(
+        'echo secret >"$TMPDIR/file"; mkdir "$TMPDIR/locked"; touch "$TMPDIR/locked/in"; '
+        'ln -s "$HOME" "$TMPDIR/link"; chmod 0 "$TMPDIR/locked"; echo "$TMPDIR"'
+    )
+    assert given.exit_code == 0, given
+    folder = str(given.stdout).strip()
+    left = os.listdir("/tmp")
+    assert "file" not in left
+    assert folder == "/tmp" or os.path.basename(folder) not in left
+    assert os.listdir(home) == ["workspace"]
+    again = await bench.run('ls -A "$TMPDIR"')
+    assert again.stdout == ""
+
+
+async def test_the_network_is_closed_unless_it_was_opened(home: Path, sandbox: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connect = f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo connected"
+        async with shut_in(home) as bench:
+            given = await bench.run(connect)
+            assert (given.exit_code, given.stdout) == (1, "")
+        async with shut_in(home, network=True) as bench:
+            given = await bench.run(connect)
+            assert (given.exit_code, given.stdout) == (0, "connected\n")
+            server.accept()[0].close()
+
+
+async def test_our_own_process_is_out_of_reach(bench: Bench) -> None:
+    us = os.getpid()
+    given = await bench.run(f"kill -CONT {us} && echo reached; cat /proc/{us}/environ >copy && echo read; cat copy")
+    assert given.stdout == ""
+
+
+async def test_the_supervisor_is_out_of_reach(bench: Bench) -> None:
+    given = await bench.run("kill -KILL $PPID; kill -STOP $PPID; exit 4")
+    # In bubblewrap the parent that is seen is bubblewrap's own first process, which nothing inside can kill.
+    assert given.exit_code == 4
+
+
+async def test_daemons_end_with_their_job(bench: Bench) -> None:
+    with Held(bench.pipe()) as held:
+        await bench.run("env -i setsid /bin/sleep 1000 3>pipe & exit", background=True)
+        await bench.do(ReadOutput("1", block=True))
+        await bench.do(StopCommand("1"))
+        assert held.text() == ""
+
+
+async def test_a_timeout_ends_what_runs_inside(bench: Bench) -> None:
+    with Held(bench.pipe()) as held:
+        given = await bench.run("trap '' TERM; exec 3>pipe; setsid sleep 1000 & echo ready; wait", timeout_ms=1000)
+        assert (given.timed_out, given.stdout) == (True, "ready\n")
+        assert held.text() == ""
+
+
+async def test_a_terminal_works_inside(bench: Bench) -> None:
+    await bench.run("cat; exit 6", terminal=True, wait_ms=0)
+    assert await typed(bench, "1", "hello\n", "hello\r\nhello\r\n")
+    assert (await bench.run("test -t 0 && stty size", terminal=True)).output == "24 80\r\n"
+    await bench.do(StopCommand("1"))

@@ -1,0 +1,98 @@
+"""Continue's dialect against its captured tool definitions and recorded sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dragoman.dialects import DIALECTS
+from dragoman.model import Call, CommandOutcome, NativeCall, NativeResult, Outcome
+from tests.conformance import vocabulary as vocab
+
+CLIENT = "continue"
+DIALECT = DIALECTS["continue"].knowing(servers={"toy": ("echo", "fail")})
+MADE_UP = {"no_such"}
+
+
+def test_every_tool_is_known_with_all_its_parameters(shared: Path) -> None:
+    assert vocab.not_known(DIALECT, vocab.capture_of(shared, CLIENT)) == set()
+    assert vocab.read_as_unknown(DIALECT, vocab.capture_of(shared, CLIENT)) == set()
+
+
+def test_every_family_is_offered_what_it_had(shared: Path) -> None:
+    capture = vocab.capture_of(shared, CLIENT)
+    wrong = [
+        problem
+        for version in capture.versions
+        for family in capture.families(version)
+        for problem in vocab.offered_wrongly(DIALECT, capture, version, family)
+    ]
+    assert wrong == []
+
+
+def test_offered_schemas_agree_with_the_captured_ones(shared: Path) -> None:
+    capture = vocab.capture_of(shared, CLIENT)
+    assert {version: vocab.schema_differences(DIALECT, capture, version) for version in capture.versions} == {
+        version: {} for version in capture.versions
+    }
+
+
+def test_every_scripted_call_means_something(shared: Path) -> None:
+    sessions = vocab.sessions(shared, CLIENT)
+    assert len(sessions) >= 1
+    assert vocab.not_typed(DIALECT, [call for one in sessions for call in vocab.scripted_calls(one)]) == MADE_UP
+
+
+# ── logs ─────────────────────────────────────────────────────────────────────
+
+
+def logged(session: Path) -> Iterator[tuple[NativeCall, NativeResult]]:
+    for path in vocab.log_files(session, ".json"):
+        document = msgspec.json.decode(path.read_bytes())
+        for entry in document["history"] if isinstance(document, dict) else ():
+            for state in entry.get("toolCallStates") or ():
+                id, function = state["toolCallId"], state["toolCall"]["function"]
+                text = "\n".join(piece["content"] for piece in state["output"])
+                yield (
+                    NativeCall(id, function["name"], msgspec.json.decode(function["arguments"])),
+                    NativeResult(id, text, state["status"] == "errored", function["name"], item=state),
+                )
+
+
+@pytest.fixture(scope="module")
+def read(shared: Path) -> list[tuple[Call, Outcome]]:
+    found = []
+    for session in vocab.sessions(shared, CLIENT):
+        for native, result in logged(session):
+            call = DIALECT.read_call(native)
+            found += [(call, outcome) for outcome in DIALECT.read_result(call, result).outcomes]
+    return found
+
+
+def test_every_logged_result_is_read_as_what_it_is(read: list[tuple[Call, Outcome]]) -> None:
+    assert len(read) >= 21
+    assert {
+        call.native.name for call, outcome in read if type(outcome).__name__ in ("TextOutcome", "ContentOutcome")
+    } == {"echo", "fail"}, "only servers give mere text"
+
+
+def test_failures_have_their_kinds(read: list[tuple[Call, Outcome]]) -> None:
+    failed = [(call.native.name, getattr(outcome, "kind", None)) for call, outcome in read]
+    assert [(name, kind) for name, kind in failed if kind is not None] == [
+        ("Read", "failed"),
+        ("MultiEdit", "failed"),
+        ("Edit", "unknown_tool"),
+        ("List", "failed"),
+        ("Search", "failed"),
+        ("CheckBackgroundJob", "failed"),
+        ("Skills", "failed"),
+        ("no_such", "unknown_tool"),
+    ]
+
+
+def test_a_failed_command_has_its_exit_code_though_the_log_calls_it_an_error(read: list[tuple[Call, Outcome]]) -> None:
+    failed = [outcome for call, outcome in read if "sys.exit(3)" in str(call.native.arguments)]
+    assert failed == [CommandOutcome(3, stderr="boom\n")]
