@@ -1,0 +1,1 @@
+"""What dragoman costs beside its peers and the leanest code possible, always as ratios from one run."""

@@ -1,0 +1,45 @@
+"""The list of benches, and what a bench is: add a file with a `BENCH`, and its name here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+NAMES = ("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory")
+
+
+@dataclass(frozen=True)
+class Target:
+    """`column` costs at most `most` times what `floor` costs."""
+
+    column: str
+    floor: str
+    most: float
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One question asked of several columns, each in a process of its own.
+
+    `measure` is called inside the column's environment and gives the costs of one process,
+    each divided by the calibration (`bench.stopwatch` does both).
+    """
+
+    question: str
+    environments: Mapping[str, str]
+    """Column → the name of the environment it runs in (`bench.environments`)."""
+    floor: str
+    """The column all others are shown against."""
+    targets: Sequence[Target]
+    measure: Callable[[str], Sequence[float]]
+    net_of: str | None = None
+    """A column whose cost is taken off all others: what one pays before anything begins."""
+
+
+def load(name: str) -> Bench:
+    from importlib import import_module
+
+    if name not in NAMES:
+        raise SystemExit(f"no bench is called {name!r}; there are: {', '.join(NAMES)}")
+    bench: Bench = import_module(f"bench.{name}").BENCH
+    return bench
