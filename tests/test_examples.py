@@ -1,0 +1,44 @@
+"""What the README and the demo show really runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def _run(script: str) -> str:
+    done = subprocess.run([sys.executable, str(ROOT / script)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_example_of_the_readme_is_the_one_that_is_run_here() -> None:
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    example = (ROOT / "examples/first_tool.py").read_text()
+    assert shown == [example.partition('"""\n\n')[2]]
+    assert len(shown[0].strip().splitlines()) <= 20
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    printed = _run("examples/first_tool.py").splitlines()
+    assert printed[0].startswith("{'type': 'object', 'properties': {'customer'")
+    assert printed[1] == "['newest order 1 of Ada', 'newest order 2 of Ada']"
+
+
+def test_the_demo_shows_a_tool_defined_said_and_done() -> None:
+    shown = _run("examples/demo.py")
+    assert "limit: '2' → 2 (number_from_text)" in shown
+    assert "replace {" in shown
+    assert "Output: hello" in shown
+    assert "it leads out of the workspace" in shown
+
+
+def test_every_page_the_docs_link_to_is_there() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+?\.md)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).is_file(), f"{page.name} links to {target}"
