@@ -41,7 +41,7 @@ def test_offered_schemas_agree_with_the_captured_ones(shared: Path) -> None:
 
 def test_every_scripted_call_means_something(shared: Path) -> None:
     sessions = vocab.sessions(shared, CLIENT)
-    assert len(sessions) >= 1
+    assert len(sessions) >= 7
     assert vocab.not_typed(DIALECT, [call for one in sessions for call in vocab.scripted_calls(one)]) == MADE_UP
 
 
@@ -72,7 +72,7 @@ def read(shared: Path) -> list[tuple[Call, Outcome]]:
 
 
 def test_every_logged_result_is_read_as_what_it_is(read: list[tuple[Call, Outcome]]) -> None:
-    assert len(read) == 79
+    assert len(read) >= 79
     assert {
         call.native.name for call, outcome in read if type(outcome).__name__ in ("TextOutcome", "ContentOutcome")
     } == {
