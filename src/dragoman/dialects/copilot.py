@@ -13,20 +13,25 @@ from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
-from .patch_text import GRAMMAR, in_whole_lines, read_patch, write_patch
-from .spelling import EMPTY_IS_UNSAID, SECONDS, Content, Conversion, Freeform, Spelling, Tells, means, native_only
+from .patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
+from .spelling import (
+    EMPTY_IS_UNSAID,
+    SECONDS,
+    Content,
+    Conversion,
+    Freeform,
+    Spelling,
+    Tells,
+    means,
+    native_only,
+    whole_number,
+)
 from .wording import FailuresInWords, tell, tell_all, text_of, understand
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch` and `rg`, where all others have `create`, `edit` and `grep`."""
 EDITING = ("!gpt-5*",)
 NOT_OFFERED = "models call it, and it was not offered where the client was captured"
-
-
-def _whole(number: float | None) -> int | None:
-    if number is not None and number != int(number):
-        raise ValueError(f"{number} is no whole number")
-    return None if number is None else int(number)
 
 
 def _among(*values: str) -> Conversion:
@@ -254,7 +259,7 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        patches = [write_patch((part,)) for part in _by_ends(in_whole_lines(operation))]
+        patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
         return tuple(cls(input=patch) for patch in patches if patch) if patches and all(patches) else None
 
     def from_outcomes(
@@ -283,18 +288,6 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
             listed += [(found[1], path) for path in found[2].split(", ")]
         moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
         return tuple(_changed(operation, listed, moved) for operation in operations)
-
-
-def _by_ends(operation: op.Operation) -> list[op.Operation]:
-    """An edit at the end of the file is the last of its patch, so what follows it needs another."""
-    if not isinstance(operation, op.EditFile):
-        return [operation]
-    parts: list[list[op.Edit]] = [[]]
-    for edit in operation.edits:
-        if parts[-1] and parts[-1][-1].at_end:
-            parts.append([])
-        parts[-1].append(edit)
-    return [op.EditFile(operation.path, tuple(edits)) for edits in parts]
 
 
 def _changed(operation: op.Operation, listed: Sequence[tuple[str, str]], moved: Mapping[str, str]) -> out.Outcome:
@@ -532,8 +525,8 @@ class Grep(Spelling[op.SearchText]):
     multiline: bool | None = means("multiline", "Let a match span lines.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        around = _whole(self.around)
-        before, after = _whole(self.before), _whole(self.after)
+        around = whole_number(self.around)
+        before, after = whole_number(self.before), whole_number(self.after)
         return tuple(
             op.SearchText(
                 self.pattern,
@@ -546,7 +539,7 @@ class Grep(Spelling[op.SearchText]):
                 before=around if before is None else before,
                 after=around if after is None else after,
                 line_numbers=self.numbers,
-                limit=_whole(self.head_limit),
+                limit=whole_number(self.head_limit),
             )
             for folder in _folders(self.paths)
         )

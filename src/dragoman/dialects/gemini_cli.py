@@ -16,6 +16,7 @@ from .mcp_names import McpNames
 from .spelling import (
     TEXT_OF_NUMBER,
     TUPLE,
+    WHOLE,
     Content,
     Conversion,
     ProviderExecuted,
@@ -23,6 +24,7 @@ from .spelling import (
     Tells,
     means,
     native_only,
+    whole_number,
 )
 from .wording import tell, tell_all, text_of, understand
 
@@ -54,16 +56,6 @@ FILTER_OPTIONS = Conversion(
     to=lambda options: None if options is None else options.respect_git_ignore,
     back=lambda respect: None if respect is None else FilterOptions(respect),
 )
-
-
-def _whole(number: float | None) -> int | None:
-    if number is not None and number != int(number):
-        raise ValueError(f"{number} is no whole number")
-    return None if number is None else int(number)
-
-
-WHOLE = Conversion(to=_whole, back=lambda number: number)
-"""A native number where only whole ones have a meaning."""
 
 
 # ── reading files ────────────────────────────────────────────────────────────
@@ -182,7 +174,7 @@ class ReadFileByAbsolutePath(ReadingFiles, Spelling[op.ReadFile]):
 
 
 def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int | None]:
-    start, count = _whole(offset), _whole(limit)
+    start, count = whole_number(offset), whole_number(limit)
     first = None if start is None else start + 1
     return first, None if count is None else (first or 1) + count - 1
 
@@ -414,7 +406,7 @@ def _created(path: str, content: str) -> tuple[op.Operation, ...]:
 def _counted_edit(call: ReplaceCounted | ReplaceUnexplained, purpose: str | None) -> tuple[op.Operation, ...]:
     if not call.old_string:
         return _created(call.file_path, call.new_string)
-    expected = _whole(call.expected_replacements)
+    expected = whole_number(call.expected_replacements)
     edit = op.Edit(call.old_string, call.new_string, everywhere=(expected or 1) > 1, expected=expected)
     return (op.EditFile(call.file_path, (edit,), purpose),)
 

@@ -14,24 +14,25 @@ from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
-from .patch_text import in_whole_lines, read_patch, write_patch
-from .spelling import EMPTY_IS_UNSAID, SECONDS, Content, Conversion, Spelling, Tells, means, native_only
+from .patch_text import by_ends, in_whole_lines, read_patch, write_patch
+from .spelling import (
+    EMPTY_IS_UNSAID,
+    SECONDS,
+    WHOLE,
+    Content,
+    Conversion,
+    Spelling,
+    Tells,
+    means,
+    native_only,
+    whole_number,
+)
 from .wording import FailuresInWords, tell, tell_all, text_of, understand, unnumbered
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""
 EDITING = ("!gpt-5*",)
 NOT_OFFERED = "models call it, and no version that was captured offers it"
-
-
-def _whole(number: float | None) -> int | None:
-    if number is not None and number != int(number):
-        raise ValueError(f"{number} is no whole number")
-    return None if number is None else int(number)
-
-
-WHOLE = Conversion(to=_whole, back=lambda number: number)
-"""A native number where only whole ones have a meaning."""
 
 
 def _metadata(native: NativeResult) -> Mapping[str, Any]:
@@ -176,8 +177,8 @@ class ReadFromZero(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
     limit: float | None = means("last_line", "How many lines or entries to read.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        start = _whole(self.offset)
-        return _to_read(self.filePath, None if start is None else start + 1, _whole(self.limit))
+        start = whole_number(self.offset)
+        return _to_read(self.filePath, None if start is None else start + 1, whole_number(self.limit))
 
     @classmethod
     def from_operation(cls, operation: op.ReadFile | op.ListDirectory) -> ReadFromZero | None:
@@ -366,7 +367,7 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        patches = [write_patch((part,)) for part in _by_ends(in_whole_lines(operation))]
+        patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
         return tuple(cls(patchText=patch) for patch in patches if patch) if all(patches) else None
 
     def from_outcomes(
@@ -387,18 +388,6 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
         moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
         counts = _metadata(native).get("files")
         return tuple(_change(operation, listed, moved, counts) for operation in operations)
-
-
-def _by_ends(operation: op.Operation) -> list[op.Operation]:
-    """An edit at the end of the file is the last of its patch, so what follows it needs another."""
-    if not isinstance(operation, op.EditFile):
-        return [operation]
-    parts: list[list[op.Edit]] = [[]]
-    for edit in operation.edits:
-        if parts[-1] and parts[-1][-1].at_end:
-            parts.append([])
-        parts[-1].append(edit)
-    return [op.EditFile(operation.path, tuple(edits)) for edits in parts]
 
 
 def _change(

@@ -365,3 +365,15 @@ def _in_lines(edit: op.Edit) -> op.Edit:
         # Lines with their ends: what stands in their place must be such lines too.
         return op.Edit(edit.old, edit.new, whole_lines=True) if not edit.new or edit.new.endswith("\n") else edit
     return op.Edit(f"{edit.old}\n", f"{edit.new}\n", whole_lines=True)
+
+
+def by_ends(operation: op.Operation) -> list[op.Operation]:
+    """An edit at the end of the file is the last of its patch, so what follows it needs another."""
+    if not isinstance(operation, op.EditFile):
+        return [operation]
+    parts: list[list[op.Edit]] = [[]]
+    for edit in operation.edits:
+        if parts[-1] and parts[-1][-1].at_end:
+            parts.append([])
+        parts[-1].append(edit)
+    return [op.EditFile(operation.path, tuple(edits)) for edits in parts]

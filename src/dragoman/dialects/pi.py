@@ -11,20 +11,11 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect
-from .spelling import SECONDS, Content, Conversion, Spelling, Tells, means
+from .spelling import SECONDS, WHOLE, Content, Conversion, Spelling, Tells, means, whole_number
 from .wording import FailuresInWords, tell, text_of, understand
 
 BY_NAME = "the client offers it only when it is started with it"
 
-
-def _whole(number: float | None) -> int | None:
-    if number is not None and number != int(number):
-        raise ValueError(f"{number} is no whole number")
-    return None if number is None else int(number)
-
-
-WHOLE = Conversion(to=_whole, back=lambda number: number)
-"""A native number where only whole ones have a meaning."""
 
 INVERTED = Conversion(
     to=lambda ignore: None if ignore is None else not ignore,
@@ -47,7 +38,7 @@ class Read(Spelling[op.ReadFile]):
     limit: float | None = means("last_line", "How many lines to read.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        first, count = _whole(self.offset), _whole(self.limit)
+        first, count = whole_number(self.offset), whole_number(self.limit)
         return (op.ReadFile(self.path, first, None if count is None else (first or 1) + count - 1),)
 
     @classmethod
@@ -314,7 +305,7 @@ class Grep(Spelling[op.SearchText]):
     limit: float | None = means("limit", "At most so many matches.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        around = _whole(self.context)
+        around = whole_number(self.context)
         return (
             op.SearchText(
                 self.pattern,
@@ -324,7 +315,7 @@ class Grep(Spelling[op.SearchText]):
                 literal=self.literal,
                 before=around,
                 after=around,
-                limit=_whole(self.limit),
+                limit=whole_number(self.limit),
             ),
         )
 
@@ -353,7 +344,7 @@ class Grep(Spelling[op.SearchText]):
         body, cut = _unlimited(text_of(native.content))
         if body == "No matches found":
             return out.MatchesOutcome(())
-        matches = _matches_in(body.split("\n"), _whole(self.context))
+        matches = _matches_in(body.split("\n"), whole_number(self.context))
         return understand(operation, native) if matches is None else out.MatchesOutcome(matches, truncated=cut)
 
 

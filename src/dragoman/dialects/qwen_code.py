@@ -15,21 +15,22 @@ from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
-from .spelling import EMPTY_IS_UNSAID, TUPLE, Content, Conversion, Spelling, Tells, means, native_only
+from .spelling import (
+    EMPTY_IS_UNSAID,
+    TUPLE,
+    WHOLE,
+    Content,
+    Conversion,
+    Spelling,
+    Tells,
+    means,
+    native_only,
+    whole_number,
+)
 from .wording import FailuresInWords, tell, text_of, understand
 
 FILTERS = "which ignore files count is the workspace's to decide"
 NO_PAGES = {"pages": "there is no parameter for the pages of a document"}
-
-
-def _whole(number: float | None) -> int | None:
-    if number is not None and number != int(number):
-        raise ValueError(f"{number} is no whole number")
-    return None if number is None else int(number)
-
-
-WHOLE = Conversion(to=_whole, back=lambda number: number)
-"""A native number where only whole ones have a meaning."""
 
 
 def _display(native: NativeResult) -> dict[str, Any]:
@@ -90,7 +91,7 @@ class ReadingFiles:
 
 def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int | None]:
     """First and last line, from an offset that counts from 0."""
-    start, count = _whole(offset), _whole(limit)
+    start, count = whole_number(offset), whole_number(limit)
     first = None if start is None else start + 1
     return first, None if count is None else (first or 1) + count - 1
 
@@ -399,7 +400,7 @@ class EditCounted(ChangingFiles, Spelling[op.EditFile]):
     def to_operations(self) -> tuple[op.Operation, ...]:
         if not self.old_string:
             return _created(self.file_path, self.new_string)
-        expected = _whole(self.expected_replacements)
+        expected = whole_number(self.expected_replacements)
         edit = op.Edit(self.old_string, self.new_string, everywhere=(expected or 1) > 1, expected=expected)
         return (op.EditFile(self.file_path, (edit,)),)
 

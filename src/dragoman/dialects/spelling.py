@@ -75,6 +75,17 @@ def _number(text: str | None) -> int | None:
 TEXT_OF_NUMBER = Conversion(to=lambda number: None if number is None else str(number), back=_number)
 """A native number where we hold a name; a name that is no number cannot be said."""
 
+
+def whole_number(number: float | None) -> int | None:
+    """A native number as the whole one it must be."""
+    if number is not None and number != int(number):
+        raise ValueError(f"{number} is no whole number")
+    return None if number is None else int(number)
+
+
+WHOLE = Conversion(to=whole_number, back=lambda number: number)
+"""A native number where only whole ones have a meaning."""
+
 TUPLE = Conversion(to=lambda items: tuple(items or ()), back=lambda items: list(items) or None)
 """A native optional list where we hold a tuple."""
 

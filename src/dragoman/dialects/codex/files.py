@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialects.patch_text import (
-    GRAMMAR,
-    in_whole_lines,
-    read_patch,
-    write_patch,
-)
+from dragoman.dialects.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
 from dragoman.dialects.spelling import (
     Conversion,
     Freeform,
@@ -58,20 +53,8 @@ class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFi
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
         nearest = in_whole_lines(operation)
-        patches = [write_patch((part,)) for part in _by_ends(nearest)]
+        patches = [write_patch((part,)) for part in by_ends(nearest)]
         return tuple(cls(input=patch) for patch in patches) if patches and None not in patches else None
-
-
-def _by_ends(operation: op.Operation) -> list[op.Operation]:
-    """An edit at the end of the file is the last of its patch, so what follows it needs another."""
-    if not isinstance(operation, op.EditFile):
-        return [operation]
-    parts: list[list[op.Edit]] = [[]]
-    for edit in operation.edits:
-        if parts[-1] and parts[-1][-1].at_end:
-            parts.append([])
-        parts[-1].append(edit)
-    return [op.EditFile(operation.path, tuple(edits)) for edits in parts]
 
 
 DETAILS = ("high", "original")
