@@ -46,10 +46,16 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 	@command -v chromium >/dev/null || .ci/install-packages chromium
 	@$(PYTHON) -m pytest tests/conformance
 
+live: $(READY) ## the same agent on every provider whose key is set (costs money; LIVE="groq=model" to choose)
+	@$(PYTHON) -m tests.live $(PROVIDERS)
+
 bench: $(READY) ## measure against peers and floors (BENCH="define" to choose)
 	@$(PYTHON) -m bench $(BENCH)
 
 ##@ Keep house
+mapping: $(READY) ## write docs/mapping.md, the table of operations and vocabularies
+	@DRAGOMAN_CONFIG_DIR=/nonexistent $(PYTHON) -m dragoman tools --fidelity --markdown docs/mapping.md
+
 lock: $(READY) ## pin what pyproject.toml asks for (UPGRADE=yes: newest versions)
 	@$(PYTHON) -m uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
 		--all-extras --group dev --generate-hashes --custom-compile-command "make lock" \
@@ -73,4 +79,4 @@ $(READY): pyproject.toml $(VENV)/.locked
 	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: demo test check format conformance bench lock clean help
+.PHONY: demo test check format conformance live bench mapping lock clean help

@@ -410,3 +410,13 @@ def test_a_part_that_is_installed_and_broken_is_not_called_missing(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
         need("mcp", "anything", "half_installed")
+
+
+def test_a_table_reads_like_a_mapping() -> None:
+    from dragoman.registry import APIS
+
+    assert APIS.keys() == tuple(APIS)
+    assert [name for name, _ in APIS.items()] == list(APIS)
+    assert list(APIS.values()) == [APIS[name] for name in APIS]
+    assert APIS.get("openai_chat") is APIS["openai_chat"]
+    assert APIS.get("no such API") is None

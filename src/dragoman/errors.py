@@ -50,7 +50,10 @@ class Unspeakable(DragomanError):
 
 
 class EngineError(DragomanError):
-    """A provider or the network failed. Never carries a key or a request body."""
+    """A provider or the network failed. Never carries a key or a request body.
+
+    `partial` is the `Reply` as far as it had come when a stream broke off, `conversation` what a run had said so far.
+    """
 
     def __init__(
         self,
@@ -62,8 +65,10 @@ class EngineError(DragomanError):
         request_id: str | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
+        partial: Any = None,
     ) -> None:
-        self.message = message
+        self.message, self.partial = message, partial
+        self.conversation: Any = None
         self.provider, self.status, self.code = provider, status, code
         self.request_id, self.retryable, self.retry_after = request_id, retryable, retry_after
         facts = [str(fact) for fact in (provider, status, code, request_id) if fact is not None]
@@ -87,12 +92,17 @@ class ConfigError(DragomanError):
 
 
 class MissingExtra(DragomanError):
-    """An optional part of dragoman was used and is not installed."""
+    """An optional part of dragoman was used and is not installed.
 
-    def __init__(self, extra: str, purpose: str, missing: str) -> None:
+    `package` is what brings it, where that is none of our extras: a framework that tools are given to.
+    """
+
+    def __init__(self, extra: str, purpose: str, missing: str, *, package: str | None = None) -> None:
         self.extra, self.missing = extra, missing
-        install = f"pip install 'dragoman[{extra}]'"
-        super().__init__(f"{purpose} needs the extra '{extra}' ({missing} is not installed): {install}")
+        needed, install = f"the extra '{extra}'", f"'dragoman[{extra}]'"
+        if package is not None:
+            needed, install = extra, package
+        super().__init__(f"{purpose} needs {needed} ({missing} is not installed): pip install {install}")
 
 
 class ToolError(DragomanError):

@@ -3,15 +3,16 @@
 A table is a list of names; what a name stands for is imported when it is first used. Names come from
 - the rows below: `"name": "module:attribute"`, one line for one new file;
 - installed packages: entry points in the group `dragoman.<table>`, for example `dragoman.tools`;
-- plugin files: Python files in `<config dir>/plugins`, in `plugins.folders` of the user's settings, and in
-  `.dragoman/plugins` of a project the user trusts. A file says what it adds in module-level dicts with literal
-  names, so that it can be listed without being run:
+- plugin files: Python, TOML and YAML files in `<config dir>/plugins`, in `plugins.folders` of the user's settings, and
+  in `.dragoman/plugins` of a project the user trusts. A Python file says what it adds in module-level dicts with
+  literal names, so that it can be listed without being run:
 
       TOOLS = {"shout": shout}
       DIALECTS = {"acme": DIALECT}
 
-  The dicts are called as the tables are: TOOLS DIALECTS APIS FORMATS PROVIDERS SEARCH_BACKENDS. A file whose name
-  begins with `_` is passed over. Files do not see one another; what needs several files is a package.
+  The dicts are called as the tables are: TOOLS DIALECTS APIS FORMATS PROVIDERS SEARCH_BACKENDS. A TOML or YAML file is
+  a dialect in data. A file whose name begins with `_` is passed over. Files do not see one another; what needs several
+  files is a package.
 
 Rule: a plugin breaks nothing but itself. One that cannot be read or imported is listed with the reason, and one that
 takes a name already taken is not used at all: it should put its own name before it (`acme.shout`).
@@ -124,6 +125,22 @@ class Registry(Generic[T]):
         value: T = row.value()
         return value
 
+    def get(self, name: str, default: T | None = None) -> T | None:
+        """The thing of this name, or `default` when there is none of it."""
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`
+
+    def keys(self) -> tuple[str, ...]:
+        """The names, in order; nothing is imported."""
+        return tuple(self)
+
+    def values(self) -> Iterator[T]:
+        """The things, in order, each imported when it is reached."""
+        return (self[name] for name in self)
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        """Names and things, in order."""
+        return ((name, self[name]) for name in self)
+
     def __contains__(self, name: object) -> bool:
         return name in self._rows or name in self._usable()
 
@@ -183,8 +200,8 @@ def load_target(target: str) -> Any:
     return value
 
 
-def need(extra: str, purpose: str, module: str) -> ModuleType:
-    """Imports a module of an optional part; when it is not installed, says which extra brings it."""
+def need(extra: str, purpose: str, module: str, *, package: str | None = None) -> ModuleType:
+    """Imports a module of an optional part; when it is not installed, says which extra or `package` brings it."""
     import importlib
 
     try:
@@ -192,7 +209,7 @@ def need(extra: str, purpose: str, module: str) -> ModuleType:
     except ModuleNotFoundError as error:
         # Only the module itself: one that is installed and broken must not be told to be installed.
         if error.name is not None and f"{module}.".startswith(f"{error.name}."):
-            raise MissingExtra(extra, purpose, error.name) from error
+            raise MissingExtra(extra, purpose, error.name, package=package) from error
         raise
 
 
@@ -220,11 +237,33 @@ class _PluginFile:
     def _run(self) -> ModuleType:
         with self._lock:
             if self._module is None:
-                self._module = _execute(self.path, self._source)
+                self._module = run_file(self.path, self._source)
             return self._module
 
 
-def _execute(path: Path, source: bytes) -> ModuleType:
+class _DataFile:
+    """One TOML or YAML file of a plugin folder: a dialect, built when it is used. Nothing in it is ever run."""
+
+    def __init__(self, path: Path, source: bytes) -> None:
+        self.path = path
+        self._source = source
+        self._name: str | None = None
+        self.problems: list[str] = []
+        try:
+            self._name = load_target("dragoman.dialects.from_data:declared_name")(path, source)
+        except DefinitionError as error:
+            self.problems = list(error.problems)
+
+    def rows(self, kind: str) -> Iterator[_Row]:
+        if kind == "dialects" and self._name is not None:
+            yield _Row(self._name, self.path.name, str(self.path), self._build)
+
+    def _build(self) -> Any:
+        return load_target("dragoman.dialects.from_data:from_source")(self.path, self._source)
+
+
+def run_file(path: Path, source: bytes) -> ModuleType:
+    """Runs the source of a Python file as a module of its own, which no other file sees."""
     import hashlib
     import os
     import sys
@@ -297,7 +336,7 @@ class Plugins:
         self._folders = _configured_folders if folders is None else folders
         self._packages = packages
         self._lock = threading.RLock()
-        self._files: list[_PluginFile] | None = None
+        self._files: list[_PluginFile | _DataFile] | None = None
         self._broken: list[Entry] = []
         self._rows: dict[str, list[_Row]] = {}
 
@@ -319,17 +358,17 @@ class Plugins:
         with self._lock:
             self._files, self._broken, self._rows = None, [], {}
 
-    def _read_files(self) -> list[_PluginFile]:
+    def _read_files(self) -> list[_PluginFile | _DataFile]:
         if self._files is None:
             folders = list(self._folders())
             self._files = []
             for folder in folders:
-                for path in _python_files(folder, self._refuse):
+                for path in _plugin_files(folder, self._refuse):
                     self._read_file(path, folder)
         return self._files
 
     def _read_file(self, path: Path, folder: PluginFolder) -> None:
-        from dragoman.config import digest
+        from dragoman.config import DATA_SUFFIXES, digest
 
         if folder.refused is not None:
             self._refuse(path, folder.refused)
@@ -342,7 +381,7 @@ class Plugins:
         if folder.digests is not None and folder.digests.get(path.name) != digest(source):
             self._refuse(path, "changed since the project was trusted")
             return
-        file = _PluginFile(path, source)
+        file = _DataFile(path, source) if path.suffix in DATA_SUFFIXES else _PluginFile(path, source)
         for problem in file.problems:
             self._refuse(path, problem)
         assert self._files is not None
@@ -358,13 +397,15 @@ def _configured_folders() -> Iterable[PluginFolder]:
     return current().plugin_folders
 
 
-def _python_files(folder: PluginFolder, refuse: Callable[[Path, str], None]) -> list[Path]:
+def _plugin_files(folder: PluginFolder, refuse: Callable[[Path, str], None]) -> list[Path]:
+    from dragoman.config import plugin_files
+
     path = folder.path
     try:
         if path.is_file():
             return [path]
         if path.is_dir():
-            return sorted(file for file in path.glob("*.py") if file.is_file() and file.name[0] not in "_.")
+            return plugin_files(path)
     except OSError as error:
         refuse(path, f"cannot be read ({error.strerror})")
         return []
@@ -402,6 +443,7 @@ TOOLS: Final[Registry[Any]] = Registry(
         "insert_text": "dragoman.tools.files:insert_text",
         "delete_file": "dragoman.tools.files:delete_file",
         "move_file": "dragoman.tools.files:move_file",
+        "undo_edit": "dragoman.tools.files:undo_edit",
         "view_image": "dragoman.tools.files:view_image",
         "read_notebook": "dragoman.tools.notebook:read_notebook",
         "edit_notebook": "dragoman.tools.notebook:edit_notebook",
@@ -440,15 +482,68 @@ DIALECTS: Final[Registry[Any]] = Registry(
         "cline": "dragoman.dialects.cline:DIALECT",
         "continue": "dragoman.dialects.continue_:DIALECT",
         "zai": "dragoman.dialects.zai:DIALECT",
+        "anthropic": "dragoman.dialects.anthropic:DIALECT",
+        "openai": "dragoman.dialects.openai:DIALECT",
+        "google": "dragoman.dialects.google:DIALECT",
         "plain": "dragoman.dialects.plain:DIALECT",
     },
 )
 
-APIS: Final[Registry[Any]] = Registry("apis", {})
+APIS: Final[Registry[Any]] = Registry(
+    "apis",
+    {
+        "openai_chat": "dragoman.apis.openai_chat:API",
+        "openai_responses": "dragoman.apis.openai_responses:API",
+        "anthropic_messages": "dragoman.apis.anthropic_messages:API",
+        "gemini_generate": "dragoman.apis.gemini_generate:API",
+    },
+)
 
-FORMATS: Final[Registry[Any]] = Registry("formats", {})
+FORMATS: Final[Registry[Any]] = Registry(
+    "formats",
+    {
+        "claude_code": "dragoman.logs.claude_code:FORMAT",
+        "cline": "dragoman.logs.cline:FORMAT",
+        "codex": "dragoman.logs.codex:FORMAT",
+        "continue": "dragoman.logs.continue_:FORMAT",
+        "copilot": "dragoman.logs.copilot:FORMAT",
+        "dragoman": "dragoman.logs.dragoman:FORMAT",
+        "gemini_cli": "dragoman.logs.gemini_cli:FORMAT",
+        "opencode": "dragoman.logs.opencode:FORMAT",
+        "pi": "dragoman.logs.pi:FORMAT",
+        "qwen_code": "dragoman.logs.qwen_code:FORMAT",
+    },
+)
 
-PROVIDERS: Final[Registry[Any]] = Registry("providers", {})
+PROVIDERS: Final[Registry[Any]] = Registry(
+    "providers",
+    {
+        "openai": "dragoman.engine.providers:openai",
+        "openai-chat": "dragoman.engine.providers:openai_chat",
+        "anthropic": "dragoman.engine.providers:anthropic",
+        "gemini": "dragoman.engine.providers:gemini",
+        "azure": "dragoman.engine.providers:azure",
+        "openrouter": "dragoman.engine.providers:openrouter",
+        "groq": "dragoman.engine.providers:groq",
+        "deepseek": "dragoman.engine.providers:deepseek",
+        "mistral": "dragoman.engine.providers:mistral",
+        "xai": "dragoman.engine.providers:xai",
+        "together": "dragoman.engine.providers:together",
+        "fireworks": "dragoman.engine.providers:fireworks",
+        "cerebras": "dragoman.engine.providers:cerebras",
+        "perplexity": "dragoman.engine.providers:perplexity",
+        "moonshot": "dragoman.engine.providers:moonshot",
+        "zai": "dragoman.engine.providers:zai",
+        "alibaba": "dragoman.engine.providers:alibaba",
+        "huggingface": "dragoman.engine.providers:huggingface",
+        "nvidia": "dragoman.engine.providers:nvidia",
+        "ollama": "dragoman.engine.providers:ollama",
+        "llamacpp": "dragoman.engine.providers:llamacpp",
+        "vllm": "dragoman.engine.providers:vllm",
+        "lmstudio": "dragoman.engine.providers:lmstudio",
+        "local": "dragoman.engine.providers:local",
+    },
+)
 
 SEARCH_BACKENDS: Final[Registry[Any]] = Registry(
     "search_backends",

@@ -10,7 +10,18 @@ bound to the contents of the files, so a changed file asks again.
 
 from __future__ import annotations
 
-from .configuration import Configuration, PluginFolder, Refusal, current, data_dir, load, shown, use
+from .configuration import (
+    DATA_SUFFIXES,
+    Configuration,
+    PluginFolder,
+    Refusal,
+    current,
+    data_dir,
+    load,
+    plugin_files,
+    shown,
+    use,
+)
 from .layers import Found, Origin
 from .settings import (
     Approval,
@@ -29,6 +40,7 @@ from .settings import (
 from .trust import Project, Trust, digest, find_project, trust, trusted_folders, untrust, write_private
 
 __all__ = [
+    "DATA_SUFFIXES",
     "Approval",
     "Configuration",
     "Found",
@@ -53,6 +65,7 @@ __all__ = [
     "known_settings",
     "load",
     "place_of",
+    "plugin_files",
     "shown",
     "trust",
     "trusted_folders",

@@ -38,6 +38,16 @@ class Refusal(msgspec.Struct, frozen=True):
     trust_helps: bool = True
 
 
+DATA_SUFFIXES: Final = (".toml", ".yaml", ".yml")
+"""How the names of plugin files end that are data; all others are Python."""
+
+
+def plugin_files(folder: Path) -> list[Path]:
+    """The plugin files of a folder; a name that begins with `_` or `.` is none."""
+    named = (file for file in folder.glob("*") if file.suffix in (".py", *DATA_SUFFIXES))
+    return sorted(file for file in named if file.is_file() and file.name[0] not in "_.")
+
+
 class PluginFolder(msgspec.Struct, frozen=True):
     """A place to look for plugin files.
 
@@ -240,7 +250,7 @@ def _project_warnings(project: Project | None, refusals: Sequence[Refusal]) -> l
     if project is None:
         return []
     warnings = [f"{refusal.origin.source}: {_told(refusal)} is ignored: {refusal.reason}" for refusal in refusals]
-    plugins = project.trust.state != "trusted" and project.plugins.is_dir() and any(project.plugins.glob("*.py"))
+    plugins = project.trust.state != "trusted" and project.plugins.is_dir() and bool(plugin_files(project.plugins))
     if plugins:
         warnings.append(f"{project.plugins}: these plugins are not loaded: they need trust")
     if plugins or any(refusal.trust_helps for refusal in refusals):

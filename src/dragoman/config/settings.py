@@ -89,6 +89,15 @@ class Provider(Table, frozen=True):
     api_key: Annotated[Secret | None, setting("The key itself; api_key_env is safer.")] = None
     api_key_env: Annotated[str | None, setting("The environment variable that holds the key.")] = None
     options: Annotated[dict[str, Any], setting("Sent to the provider as they are.")] = {}
+    policy: Annotated[dict[str, Any], setting("What differs from the policy when this provider answers.")] = {}
+
+
+class Model(Table, frozen=True):
+    """What holds for one model; the name may be a glob (`claude-*`)."""
+
+    dialect: Annotated[str | None, setting("The vocabulary to speak to it.")] = None
+    options: Annotated[dict[str, Any], setting("Sent to the provider as they are.")] = {}
+    policy: Annotated[dict[str, Any], setting("What differs from the policy when this model answers.")] = {}
 
 
 class Plugins(Table, frozen=True):
@@ -143,6 +152,7 @@ class Settings(Table, frozen=True):
     cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Rule.OWN)] = None
     policy: Policy = Policy()
     providers: dict[str, Provider] = {}
+    models: dict[str, Model] = {}
     plugins: Plugins = Plugins()
     logs: Logs = Logs()
     search: Search = Search()

@@ -45,11 +45,12 @@ class Part(Tagged, frozen=True):
 
 
 class TextPart(Part, frozen=True):
-    """Text; the spans of its citations count within this text."""
+    """Text; the spans of its citations count within this text. `signature` must go back with it."""
 
     text: str
     citations: tuple[Citation, ...] = ()
     metadata: Metadata = {}
+    signature: str | None = None
 
 
 class ThinkingPart(Part, frozen=True):
@@ -63,10 +64,11 @@ class ThinkingPart(Part, frozen=True):
 
 
 class MediaPart(Part, frozen=True):
-    """An image, a sound or a file."""
+    """An image, a sound or a file; `signature` must go back with it."""
 
     media: Media
     metadata: Metadata = {}
+    signature: str | None = None
 
 
 class CallPart(Part, frozen=True):
@@ -78,10 +80,11 @@ class CallPart(Part, frozen=True):
 
 
 class ResultPart(Part, frozen=True):
-    """The result of a tool call."""
+    """The result of a tool call; `signature` must go back with it."""
 
     result: NativeResult
     metadata: Metadata = {}
+    signature: str | None = None
 
 
 class RefusalPart(Part, frozen=True):
@@ -170,12 +173,16 @@ class FinishReason(enum.StrEnum):
 
 
 class Provenance(Value, frozen=True):
-    """Where a turn came from: opaque state may go back only to the API and model that made it."""
+    """Where a turn came from: opaque state may go back only to the API and model that made it.
+
+    `model` is the one that was asked; `served` the one that says it answered, where it is called otherwise.
+    """
 
     api: str | None = None
     provider: str | None = None
     model: str | None = None
     dialect: str | None = None
+    served: str | None = None
 
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -206,6 +213,8 @@ class Reply(Tagged, frozen=True):
     request_id: str | None = None
     provenance: Provenance = Provenance()
     metadata: Metadata = {}
+    alternatives: tuple[Reply, ...] = ()
+    """Further answers, where several were asked for."""
 
     @property
     def role(self) -> Role:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from .base import Value, snake
 from .calls import Call, Result
-from .conversation import FinishReason, Usage
+from .conversation import FinishReason, Reply, Usage
 from .outcomes import Failure, Media
 
 
@@ -99,6 +99,13 @@ class SystemSaid(Event, frozen=True, kw_only=True):
     text: str
 
 
+class ModelAsked(Event, frozen=True, kw_only=True):
+    """The model was asked for its next reply; `offered` are the names of the tools it may call."""
+
+    model: str | None = None
+    offered: tuple[str, ...] = ()
+
+
 class ModelSaid(Event, frozen=True, kw_only=True):
     """The model said something."""
 
@@ -117,10 +124,11 @@ class ModelThought(Event, frozen=True, kw_only=True):
 
 
 class ModelFinished(Event, frozen=True, kw_only=True):
-    """The model's reply was complete."""
+    """The model's reply was complete. `reply` is the whole of it, in a recording a run is to go on from."""
 
     finish: FinishReason
     model: str | None = None
+    reply: Reply | None = None
 
 
 class ToolCalled(Event, frozen=True, kw_only=True):
@@ -232,6 +240,7 @@ AnyEvent = (
     | ModelChanged
     | UserSaid
     | SystemSaid
+    | ModelAsked
     | ModelSaid
     | ModelThought
     | ModelFinished

@@ -186,6 +186,12 @@ class MoveFile(Writing, frozen=True):
     to: str
 
 
+class UndoEdit(Writing, frozen=True):
+    """Undo the last change that was made to a file in this run; done again, the one before."""
+
+    path: str
+
+
 class EditNotebook(Writing, frozen=True):
     """Replace, insert (after `cell_id`, or first) or delete one cell of a notebook."""
 
@@ -213,7 +219,9 @@ class RunCommand(Executing, frozen=True):
     """Run a shell command line.
 
     In the background it becomes a job; `wait_ms` is how long to watch it before it is left running.
-    `job` names the job, or the standing shell, it runs in. `unsandboxed` asks to run outside the sandbox.
+    `job` names the job it becomes or, when it is neither left in the background nor given a terminal, the standing
+    shell it runs in: one that keeps its folder, variables and functions from one command to the next, until
+    StopCommand. `unsandboxed` asks to run outside the sandbox.
     """
 
     command: str
@@ -253,7 +261,7 @@ class TypeInto(Executing, frozen=True):
 
 
 class StopCommand(Executing, frozen=True):
-    """Stop a background job and everything it started."""
+    """Stop a background job, or a standing shell, and everything it started."""
 
     job: str
 
@@ -654,6 +662,7 @@ AnyOperation = (
     | InsertText
     | DeleteFile
     | MoveFile
+    | UndoEdit
     | EditNotebook
     | FindFiles
     | RunCommand

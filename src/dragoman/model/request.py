@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .base import Tagged, Value
-from .calls import NativeCall, NativeResult
-from .conversation import Citation, Conversation, FinishReason, Usage
+from .calls import ExecutedBy, NativeCall, NativeResult
+from .conversation import Citation, Conversation, FinishReason, Metadata, Usage
+from .outcomes import Media
 
 
 class ToolExample(Value, frozen=True):
@@ -35,6 +36,7 @@ class FunctionDefinition(Tagged, frozen=True):
     examples: tuple[ToolExample, ...] = ()
     output_schema: dict[str, Any] | None = None
     deferred: bool = False
+    metadata: Metadata = {}
 
 
 class FreeformDefinition(Tagged, frozen=True):
@@ -46,6 +48,7 @@ class FreeformDefinition(Tagged, frozen=True):
     grammar: str | None = None
     namespace: str | None = None
     deferred: bool = False
+    metadata: Metadata = {}
 
 
 class ProviderDefinition(Tagged, frozen=True):
@@ -136,19 +139,27 @@ class ThinkingChunk(Chunk, frozen=True):
     text: str
 
 
+class RefusalChunk(Chunk, frozen=True):
+    """More of the words in which a model refuses."""
+
+    text: str
+
+
 class CallStarted(Chunk, frozen=True):
     """A call began; its id and name hold from here on."""
 
     call_id: str
     name: str
     namespace: str | None = None
+    executed_by: ExecutedBy = ExecutedBy.CLIENT
 
 
 class ArgumentsChunk(Chunk, frozen=True):
-    """More of a call's arguments, as text."""
+    """More of a call's arguments: of their JSON text, or, with `path`, of the one value that stands there."""
 
     call_id: str
     text: str
+    path: str | None = None
 
 
 class CallFinished(Chunk, frozen=True):
@@ -163,6 +174,12 @@ class ResultArrived(Chunk, frozen=True):
     result: NativeResult
 
 
+class MediaArrived(Chunk, frozen=True):
+    """An image, a sound or a file the model made."""
+
+    media: Media
+
+
 class CitationArrived(Chunk, frozen=True):
     """A source of something said."""
 
@@ -175,6 +192,12 @@ class UsageArrived(Chunk, frozen=True):
     usage: Usage
 
 
+class Restarted(Chunk, frozen=True):
+    """The answer is asked for anew: what came of it before no longer counts."""
+
+    reason: str
+
+
 class Finished(Chunk, frozen=True):
     """The model stopped."""
 
@@ -184,12 +207,15 @@ class Finished(Chunk, frozen=True):
 AnyChunk = (
     TextChunk
     | ThinkingChunk
+    | RefusalChunk
     | CallStarted
     | ArgumentsChunk
     | CallFinished
     | ResultArrived
+    | MediaArrived
     | CitationArrived
     | UsageArrived
+    | Restarted
     | Finished
 )
 
@@ -212,7 +238,7 @@ class Limits(Value, frozen=True):
     schema_depth: int | None = None
     schema_properties: int | None = None
     enum_values: int | None = None
-    strict_tools: int | None = None
+    strict_tool_count: int | None = None
     strict_optional_parameters: int | None = None
     strict_unions: int | None = None
     call_id_pattern: str | None = None
@@ -227,6 +253,7 @@ class Features(Value, frozen=True):
     choices: tuple[ChoiceMode, ...] = ("auto",)
     system_tools: bool = False
     freeform_tools: bool = False
+    namespaces: bool = False
     strict_tools: bool = False
     deferred_tools: bool = False
     streaming: bool = False

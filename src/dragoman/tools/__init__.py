@@ -15,11 +15,13 @@ if TYPE_CHECKING:
         as_outcome as as_outcome,
         outcome_of as outcome_of,
         perform as perform,
+        run_operation as run_operation,
         standard_context as standard_context,
     )
     from .plan import Plan as Plan
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
+    from .threads import in_thread as in_thread
     from .tool import Approval as Approval, Bound as Bound, ProviderTool as ProviderTool, Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
     from .web import Web as Web
@@ -46,6 +48,8 @@ _HOME = {
     "as_outcome": "performing",
     "outcome_of": "performing",
     "perform": "performing",
+    "run_operation": "performing",
+    "in_thread": "threads",
     "standard_context": "performing",
     "NOT_HONOURED": "performing",
     "tool": "tool",

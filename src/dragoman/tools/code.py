@@ -467,5 +467,5 @@ def _indented(text: str, was: str, wanted: str) -> str:
     return "\n".join([first, *moved])
 
 
-search_code = Tool.from_operation(SearchCode, _search_code, name="search_code")
+search_code = Tool.from_operation(SearchCode, _search_code, name="search_code", repeatable=True)
 rewrite_code = Tool.from_operation(RewriteCode, _rewrite_code, name="rewrite_code")

@@ -237,6 +237,14 @@ class Draft:
         self.put(target, data)
         return changed(target, before, data, was_there=True)
 
+    def restore(self, path: str, data: bytes | None) -> Change:
+        """Give a resolved path a content it had before; `None` takes the file away."""
+        if data is not None:
+            return self.write(path, data, overwrite=True)
+        before = self.data(path)
+        self._take_away(path)
+        return changed(path, before, None, was_there=True)
+
     def write_text(self, operation: WriteFile) -> Change:
         target = self.resolve(operation.path)
         before = self.data(target) if operation.overwrite and self.exists(target) else None
@@ -270,10 +278,7 @@ class Draft:
         return changed(target, before, after)
 
     def remove(self, operation: DeleteFile) -> Change:
-        target = self.resolve(operation.path, follow=False)
-        before = self.data(target)
-        self._take_away(target)
-        return changed(target, before, None, was_there=True)
+        return self.restore(self.resolve(operation.path, follow=False), None)
 
     def move(self, operation: MoveFile) -> Change:
         origin = self.resolve(operation.path, follow=False)

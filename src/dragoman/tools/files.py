@@ -346,11 +346,17 @@ def _change(operation: op.Operation, context: Context) -> ChangesOutcome:
     return context.workspace.apply([operation])
 
 
-read_file = Tool.from_operation(op.ReadFile, _read_file, name="read_file")
-read_files = Tool.from_operation(op.ReadFiles, _read_files, name="read_files")
-view_image = Tool.from_operation(op.ViewImage, _view_image, name="view_image")
+def _undo(operation: op.UndoEdit, context: Context) -> ChangesOutcome:
+    """The workspace remembers: see `Workspace.undo`."""
+    return context.workspace.undo(operation.path)
+
+
+read_file = Tool.from_operation(op.ReadFile, _read_file, name="read_file", repeatable=True)
+read_files = Tool.from_operation(op.ReadFiles, _read_files, name="read_files", repeatable=True)
+view_image = Tool.from_operation(op.ViewImage, _view_image, name="view_image", repeatable=True)
 write_file = Tool.from_operation(op.WriteFile, _change, name="write_file")
 edit_file = Tool.from_operation(op.EditFile, _change, name="edit_file")
 insert_text = Tool.from_operation(op.InsertText, _change, name="insert_text")
 delete_file = Tool.from_operation(op.DeleteFile, _change, name="delete_file")
 move_file = Tool.from_operation(op.MoveFile, _change, name="move_file")
+undo_edit = Tool.from_operation(op.UndoEdit, _undo, name="undo_edit")

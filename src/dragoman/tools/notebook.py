@@ -234,5 +234,5 @@ def _cut(text: str) -> str:
     return f"{text[:OUTPUT_LIMIT]}\n… [{len(text) - OUTPUT_LIMIT:,} more characters]"
 
 
-read_notebook = Tool.from_operation(op.ReadNotebook, _read_notebook, name="read_notebook")
+read_notebook = Tool.from_operation(op.ReadNotebook, _read_notebook, name="read_notebook", repeatable=True)
 edit_notebook = Tool.from_operation(op.EditNotebook, _edit_notebook, name="edit_notebook")

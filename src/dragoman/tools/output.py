@@ -94,6 +94,11 @@ class Stream:
         self.at_end = not data
         return text
 
+    def settle(self) -> None:
+        """Let no half of a character wait for its rest: what comes next is another's."""
+        self.kept.add(self._decoder.decode(b"", final=True))
+        self._decoder.reset()
+
     def close(self) -> None:
         if self.descriptor is not None:
             os.close(self.descriptor)

@@ -56,15 +56,16 @@ async def perform(operation: op.Operation, context: Context) -> out.Outcome:
     if tag not in TOOLS:
         return out.Failure("unknown_tool", f"no tool here does {tag}", {"operation": tag})
     tool: Tool = TOOLS[tag]
-    return await outcome_of(lambda: _run(tool, operation, context))
+    return await outcome_of(lambda: run_operation(tool, operation, context))
 
 
-async def _run(tool: Tool, operation: op.Operation, context: Context) -> Any:
+async def run_operation(tool: Tool, operation: op.Operation, context: Context) -> Any:
+    """Runs a tool made from an operation on one that is already read."""
     if tool.is_async:
         return await tool.run(operation, context)
-    from asyncio import to_thread
+    from .threads import in_thread
 
-    return await to_thread(tool.run, operation, context)
+    return await in_thread(tool.run, operation, context)
 
 
 async def outcome_of(run: Callable[[], Awaitable[Any]]) -> out.Outcome:
@@ -81,6 +82,8 @@ async def outcome_of(run: Callable[[], Awaitable[Any]]) -> out.Outcome:
         return out.Failure("timed_out", str(error) or "it took too long")
     except DragomanError as error:
         return out.Failure("failed", str(error))
+    except SystemExit as error:
+        return out.Failure("failed", f"it tried to end the program with {error.code!r}", {"exception": "SystemExit"})
     except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the model must hear of it
         return out.Failure("failed", f"{type(error).__name__}: {error}", {"exception": type(error).__name__})
 

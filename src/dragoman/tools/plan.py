@@ -115,4 +115,4 @@ def _read(operation: op.ReadPlan, context: Context) -> PlanOutcome:
 update_plan = Tool.from_operation(op.UpdatePlan, _update)
 add_plan_item = Tool.from_operation(op.AddPlanItem, _add)
 change_plan_item = Tool.from_operation(op.ChangePlanItem, _change)
-read_plan = Tool.from_operation(op.ReadPlan, _read)
+read_plan = Tool.from_operation(op.ReadPlan, _read, repeatable=True)

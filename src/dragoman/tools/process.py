@@ -43,6 +43,7 @@ class Process:
         keyboard: int | None,
         told: Callable[[StreamName, str], None],
         temporary: str | None,
+        control: socket.socket | None = None,
     ) -> None:
         from time import monotonic
 
@@ -58,12 +59,19 @@ class Process:
         self.too_many: int | None = None
         self.gone = False
         """Nothing of it runs any more."""
+        self.answers = 0
+        """How often it has answered on its control."""
+        self.answer = ""
+        """What it answered last, and when."""
+        self.answered: float | None = None
         self._started = monotonic()
         self._ended: float | None = None
         self._supervisor = supervisor
         self._channel = channel
         self._said = b""
         self._keyboard = keyboard
+        self._control = control
+        self._half_said = b""
         self._told = told
         self._temporary = temporary
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -104,6 +112,8 @@ class Process:
         self._loop = loop
         if not self.gone:
             loop.add_reader(self._channel.fileno(), self._hear)
+        if self._control is not None:
+            loop.add_reader(self._control.fileno(), self._listen)
         for stream in self.streams:
             if stream.descriptor is not None:
                 loop.add_reader(stream.descriptor, self._read, stream)
@@ -114,6 +124,8 @@ class Process:
             return
         if not self.gone:
             loop.remove_reader(self._channel.fileno())
+        if self._control is not None:
+            loop.remove_reader(self._control.fileno())
         for stream in self.streams:
             if stream.descriptor is not None:
                 loop.remove_reader(stream.descriptor)
@@ -150,6 +162,28 @@ class Process:
         finally:
             self._wake()
         return True
+
+    def _listen(self) -> bool:
+        """Take what it answers on its control; whether it answered something."""
+        from time import monotonic
+
+        if self._control is None:
+            return False
+        try:
+            said = self._control.recv(4096)
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            said = b""
+        *lines, rest = (self._half_said + said).split(b"\n")
+        self._half_said = rest[-64:]
+        if lines:
+            self.answers += len(lines)
+            self.answer, self.answered = lines[-1].decode(errors="replace"), monotonic()
+        if not said:
+            self._close_control()
+        self._wake()
+        return bool(said)
 
     def _note(self, word: str, rest: str) -> None:
         from time import monotonic
@@ -197,6 +231,9 @@ class Process:
         self.attach()
         while not self.gone and self._hear():
             pass
+        # First what it answered: all it wrote before that can be read by now.
+        while self._listen():
+            pass
         for stream in self.streams:
             self._read_rest(stream)
 
@@ -237,8 +274,23 @@ class Process:
 
     # -- acting on it
 
+    async def command(self, text: str) -> None:
+        """Send a text on the control; that nobody takes it any more shows in how the process stands."""
+        import asyncio
+
+        self.attach()
+        if self._control is not None:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                await asyncio.get_running_loop().sock_sendall(self._control, text.encode() + b"\0")
+
+    def family(self, but: set[int] | None = None) -> set[int]:
+        """Every process of it that is alive, also those that have left it; without those of `but` and theirs."""
+        from .supervisor import descendants
+
+        return set() if self.gone else descendants(self._supervisor.pid, but)
+
     def say(self, word: str) -> None:
-        """Tell the supervisor to `stop` or to `interrupt` the command."""
+        """Tell the supervisor to `stop` or to `interrupt` the command, or to stop it `within` so many seconds."""
         if not self.gone:
             # When it is just going, its end of the channel says so in a moment.
             with suppress(OSError):
@@ -311,6 +363,7 @@ class Process:
         finally:
             self._detach()
             self._close_keyboard()
+            self._close_control()
             for stream in self.streams:
                 stream.close()
             self._wake()
@@ -320,6 +373,13 @@ class Process:
         for _ in range(64):
             if not self._read(stream):
                 return
+
+    def _close_control(self) -> None:
+        control, self._control = self._control, None
+        if control is not None:
+            if self._loop is not None and not self._loop.is_closed():
+                self._loop.remove_reader(control.fileno())
+            control.close()
 
     def _close_keyboard(self) -> None:
         keyboard, self._keyboard = self._keyboard, None
@@ -331,9 +391,21 @@ class Process:
 
 
 def start(
-    order: Order, *, keyboard: bool, most: int, told: Callable[[StreamName, str], None], temporary: str | None = None
+    order: Order,
+    *,
+    keyboard: bool,
+    most: int,
+    told: Callable[[StreamName, str], None],
+    temporary: str | None = None,
+    controlled: bool = False,
 ) -> Process:
-    """Start a command; `keyboard` leaves its input open, `told` hears each piece of output with its stream's name."""
+    """Start a command; `keyboard` leaves its input open, `told` hears each piece of output with its stream's name.
+
+    One that is `controlled` has a socket for its input: it is sent commands there, and answers them there.
+    """
+    import socket
+
+    control: socket.socket | None = None
     with ExitStack() as theirs, ExitStack() as ours:
 
         def pipe(*, inwards: bool = False) -> tuple[int, int]:
@@ -352,7 +424,13 @@ def start(
             given = (terminal, terminal, terminal)
             streams: tuple[Stream, ...] = (Stream("output", typed, most),)
         else:
-            if keyboard:
+            if controlled:
+                control, their_control = socket.socketpair()
+                ours.callback(control.close)
+                theirs.callback(their_control.close)
+                control.setblocking(False)  # noqa: FBT003
+                stdin = their_control.fileno()
+            elif keyboard:
                 typed, stdin = pipe(inwards=True)
             else:
                 stdin = os.open(os.devnull, os.O_RDONLY)
@@ -362,7 +440,7 @@ def start(
             streams = (Stream("stdout", stdout, most), Stream("stderr", stderr, most))
         supervisor, channel = _supervise(order, given)
         ours.pop_all()
-        return Process(order, supervisor, channel, streams, typed, told, temporary)
+        return Process(order, supervisor, channel, streams, typed, told, temporary, control)
 
 
 def _terminal() -> tuple[int, int]:

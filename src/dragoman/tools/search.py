@@ -588,6 +588,6 @@ class _Listing:
         return ordered
 
 
-search_text = Tool.from_operation(SearchText, _search_text, name="search_text")
-find_files = Tool.from_operation(FindFiles, _find_files, name="find_files")
-list_directory = Tool.from_operation(ListDirectory, _list_directory, name="list_directory")
+search_text = Tool.from_operation(SearchText, _search_text, name="search_text", repeatable=True)
+find_files = Tool.from_operation(FindFiles, _find_files, name="find_files", repeatable=True)
+list_directory = Tool.from_operation(ListDirectory, _list_directory, name="list_directory", repeatable=True)

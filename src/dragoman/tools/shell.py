@@ -1,14 +1,19 @@
 """Commands: run, left running as jobs, read, typed into, stopped, listed and watched.
 
 Rules: a command sees only the environment it is allowed, and starts inside the workspace. Nothing it
-started outlives the call, or, for a job, its `stop_command` or the `Shell`. A command that ran is an
-outcome whatever its exit code, also when its time was up; only what could not be run at all fails.
+started outlives the call, or, for a job or a standing shell, its `stop_command` or the `Shell`. A command that ran
+is an outcome whatever its exit code, also when its time was up; only what could not be run at all fails.
+
+A command that names a job and is not left in the background runs in the standing shell of that name, which is
+started when it is first named: see `command.py`. A time that is up, or a call that is cancelled, ends the shell
+with the command; `stop_command` ends it too. The next command starts a new one.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -24,6 +29,7 @@ from dragoman.model.operations import (
 )
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 
+from .command import DRIVER, Command, StandingShell, Wrote as Wrote
 from .context import Context
 from .output import StreamName, check_text, taken
 from .process import Process, start
@@ -32,7 +38,8 @@ from .tool import Tool
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping, Sequence
+    from collections import deque
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from .sandbox import Mode, Sandbox
     from .supervisor import Order
@@ -87,32 +94,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         return [(limit, soft, hard) for limit, soft, hard in wanted if soft is not None and hard is not None]
 
 
-class Wrote(msgspec.Struct, frozen=True):
-    """A piece of a command's output, as it comes."""
-
-    job: str
-    stream: StreamName
-    text: str
-
-
-class Command:
-    """A command that was started, and what it is called; `may_stay` says whether the call may leave it running."""
-
-    process: Process
-
-    def __init__(self, name: str, text: str, *, may_stay: bool, sandbox: str | None) -> None:
-        self.name, self.text, self.may_stay, self.sandbox = name, text, may_stay, sandbox
-        self.observer: Callable[[Wrote], None] | None = None
-        self.listener: Callable[[StreamName, str], None] | None = None
-
-    def told(self, stream: StreamName, text: str) -> None:
-        """Hear a piece of output; an empty one is the stream's end."""
-        if self.observer is not None and text:
-            self.observer(Wrote(self.name, stream, text))
-        if self.listener is not None:
-            self.listener(stream, text)
-
-
 class Shell:
     """Runs the commands of one run and keeps its jobs. Use it with `async with`, or `close` it.
 
@@ -158,6 +139,7 @@ class Shell:
         self._sandbox: Sandbox | None = None
         self._commands: dict[str, Command] = {}
         self._jobs: dict[str, Command] = {}
+        self._turns: dict[str, deque[asyncio.Event]] = {}
         self._count = 0
         self._closed = False
 
@@ -179,7 +161,9 @@ class Shell:
     # -- the operations
 
     async def run(self, operation: RunCommand, context: Context) -> CommandOutcome:
-        """Run a command to its end, or leave it running as a job."""
+        """Run a command to its end, or leave it running as a job; in a standing shell when it names one."""
+        if operation.job is not None and not operation.background and not operation.terminal:
+            return await self._run_in(operation.job, operation, context)
         limit = self._limit(operation.output_limit)
         may_stay = operation.background or operation.wait_ms is not None
         seconds = _seconds("wait_ms", operation.wait_ms, least=0) or 0.0 if may_stay else None
@@ -220,8 +204,8 @@ class Shell:
         check_text("text", operation.text)
         process = command.process
         process.catch_up()
-        if operation.text and not process.running:
-            raise ToolError(f'Job "{command.name}" has ended ({_how_it_ended(process)}): nothing was typed.')
+        if operation.text and not command.running:
+            raise ToolError(f'Job "{command.name}" has ended ({_how_it_ended(command)}): nothing was typed.')
         if operation.text == "\x03" and not process.order["terminal"]:
             process.say("interrupt")
         elif problem := await process.type(operation.text, _TYPING_SECONDS if seconds is None else seconds):
@@ -232,10 +216,16 @@ class Shell:
         await self._ended(command, _AFTER_TYPING_MS / 1000 if seconds is None else seconds, context)
         return self._outcome(command, limit, job=command.name)
 
-    async def stop(self, operation: StopCommand) -> CommandOutcome:
-        """End a job and everything it started; its last output."""
-        command = self._job(operation.job)
-        await self._end(command)
+    async def stop(self, operation: StopCommand, context: Context) -> CommandOutcome:
+        """End a job or a standing shell, and everything it started; its last output.
+
+        Calls that came before for the same standing shell are waited for, as if they all were commands in it.
+        """
+        async with self._turn(operation.job, context):
+            command = self._job(operation.job)
+            await self._end(command)
+        if isinstance(command, StandingShell):
+            command.end_told = True
         return self._outcome(command, self._output_limit, job=command.name)
 
     async def list(self) -> JobsOutcome:
@@ -244,7 +234,7 @@ class Shell:
             command.process.catch_up()
         return JobsOutcome(
             tuple(
-                Job(name, command.text, running=command.process.running, exit_code=command.process.exit_code)
+                Job(name, command.text, running=command.running, exit_code=command.exit_code)
                 for name, command in self._jobs.items()
             )
         )
@@ -273,11 +263,96 @@ class Shell:
         self._jobs[command.name] = command
         return CommandOutcome(running=True, job=command.name, sandbox=command.sandbox)
 
+    # -- standing shells
+
+    async def _run_in(self, name: str, operation: RunCommand, context: Context) -> CommandOutcome:
+        """Run a command in a standing shell, which waits for its turn; it may be left running there."""
+        limit = self._limit(operation.output_limit)
+        seconds = _seconds("wait_ms", operation.wait_ms, least=0)
+        timeout = self._timeout(operation, may_stay=seconds is not None)
+        async with self._turn(name, context):
+            shell, folder = self._standing(name, operation, context)
+            shell.listener = lambda _, text: context.progress(text) if text else None
+            try:
+                await self._ready(shell, context)
+                self._jobs[name] = shell
+                await shell.begin(operation.command, folder=folder, seconds=timeout)
+                await self._ended(shell, seconds, context)
+            except BaseException:
+                await self._end(shell)
+                raise
+            finally:
+                shell.listener = None
+            if not shell.alive:
+                await self._end(shell)
+            return self._outcome(shell, limit, job=name)
+
+    @asynccontextmanager
+    async def _turn(self, name: str, context: Context) -> AsyncIterator[None]:
+        """Wait until the calls that came before are through with the standing shell of this name."""
+        import asyncio
+        from collections import deque
+
+        turns, mine = self._turns.setdefault(name, deque()), asyncio.Event()
+        turns.append(mine)
+        try:
+            while turns[0] is not mine:
+                context.cancellation.raise_if_cancelled()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(mine.wait(), _PATIENCE)
+            yield
+        finally:
+            turns.remove(mine)
+            if turns:
+                turns[0].set()
+            else:
+                self._turns.pop(name, None)
+
+    def _standing(self, name: str, operation: RunCommand, context: Context) -> tuple[StandingShell, str | None]:
+        """The standing shell of this name, and the folder to go to in it; a new one where there is none that lives."""
+        known = self._jobs.get(name)
+        news = None
+        if isinstance(known, StandingShell):
+            self._check(operation)
+            known.process.catch_up()
+            if known.running:
+                raise _taken(name)
+            if known.alive:
+                return known, self._same(known, operation, context)
+            if not known.end_told:
+                news = f"this is a new shell: the one before had ended ({_how_it_ended(known)})"
+        shell = self._start(operation, context, may_stay=True, standing=True)
+        assert isinstance(shell, StandingShell)
+        shell.news = news
+        return shell, None
+
+    def _same(self, shell: StandingShell, operation: RunCommand, context: Context) -> str | None:
+        """The folder to go to in a shell that is there; fails when something else was asked for than it is."""
+        root, cwd = _folders(operation.cwd, context)
+        other = f'The standing shell "{shell.name}"'
+        if root != shell.root:
+            raise ToolError(f"{other} stands in another workspace: choose another name.")
+        if self._choose_sandbox(unsandboxed=operation.unsandboxed).name != shell.sandbox:
+            # A command that did not ask to leave the sandbox must not find itself outside, nor the other way round.
+            where = "inside" if operation.unsandboxed else "outside"
+            raise ToolError(f"{other} runs {where} the sandbox: choose another name.", kind="denied")
+        if operation.login and not shell.login:
+            raise ToolError(f"{other} is no login shell: stop it first, or choose another name.")
+        if operation.shell is not None:
+            _bash(operation.shell, self._child_environment(terminal=False))
+        return None if operation.cwd is None else cwd
+
+    async def _ready(self, shell: StandingShell, context: Context) -> None:
+        """Wait until a new shell takes commands: what reads its input while it starts must not get them."""
+        if not shell.ready:
+            await self._began(shell)
+        while not shell.ready:
+            context.cancellation.raise_if_cancelled()
+            await shell.process.wait(lambda: shell.ready, _PATIENCE)
+
     # -- starting and ending
 
-    def _start(self, operation: RunCommand, context: Context, *, may_stay: bool) -> Command:
-        from .sandbox import bubblewrap
-
+    def _check(self, operation: RunCommand) -> None:
         if self._closed:
             raise ToolError("Commands cannot be run any more: the shell was closed.")
         self._attach()
@@ -288,23 +363,33 @@ class Shell:
                 "write it to a file and run that.",
                 kind="invalid_arguments",
             )
+
+    def _timeout(self, operation: RunCommand, *, may_stay: bool) -> float | None:
+        default_ms = None if may_stay else self._default_timeout_ms
+        return _seconds("timeout_ms", default_ms if operation.timeout_ms is None else operation.timeout_ms)
+
+    def _start(self, operation: RunCommand, context: Context, *, may_stay: bool, standing: bool = False) -> Command:
+        from .sandbox import bubblewrap
+
+        self._check(operation)
         root, cwd = _folders(operation.cwd, context)
         environment = self._child_environment(terminal=operation.terminal)
-        arguments = [_program(operation.shell, environment), *(["-l"] if operation.login else [])]
-        arguments += ["-c", operation.command]
+        program = (_bash if standing else _program)(operation.shell, environment)
+        # A bash whose input is a socket takes itself for a remote one, which reads what others do not.
+        arguments = [program, *(["--norc"] if standing else []), *(["-l"] if operation.login else [])]
+        arguments += ["-c", DRIVER if standing else operation.command]
         sandbox = self._choose_sandbox(unsandboxed=operation.unsandboxed)
         if sandbox.program is not None:
             around = bubblewrap(sandbox.program, root=root, cwd=cwd, writable=self._writable, network=self._network)
             arguments = [*around, *arguments]
             environment["TMPDIR"] = "/tmp"
-        default_ms = None if may_stay else self._default_timeout_ms
         order: Order = {
             "arguments": arguments,
             "environment": environment,
             "cwd": cwd,
             "terminal": operation.terminal,
             "marker": environment[MARKER],
-            "timeout": _seconds("timeout_ms", default_ms if operation.timeout_ms is None else operation.timeout_ms),
+            "timeout": None if standing else self._timeout(operation, may_stay=may_stay),
             "grace": self._grace_ms / 1000,
             "processes": self._limits.processes,
             "limits": self._limits.kept_by_system(),
@@ -312,7 +397,11 @@ class Shell:
             "network": self._network,
         }
         name = self._name(operation.job, may_stay=may_stay)
-        command = Command(name, operation.command, may_stay=may_stay, sandbox=sandbox.name)
+        command = (
+            StandingShell(name, sandbox=sandbox.name, root=root, program=program, login=bool(operation.login))
+            if standing
+            else Command(name, operation.command, may_stay=may_stay, sandbox=sandbox.name)
+        )
         command.observer = self._observer
         command.process = self._launch(command, order, root, landlock=sandbox.landlock, keyboard=operation.background)
         self._commands[name] = command
@@ -328,7 +417,14 @@ class Shell:
             order["environment"]["TMPDIR"] = temporary
             order["writable"] = [root, temporary, *self._writable]
         try:
-            return start(order, keyboard=keyboard, most=self._most_output, told=command.told, temporary=temporary)
+            return start(
+                order,
+                keyboard=keyboard,
+                most=self._most_output,
+                told=command.told,
+                temporary=temporary,
+                controlled=isinstance(command, StandingShell),
+            )
         except BaseException:
             if temporary is not None:
                 os.rmdir(temporary)
@@ -356,7 +452,7 @@ class Shell:
         while True:
             context.cancellation.raise_if_cancelled()
             left = _PATIENCE if until is None else max(0.0, min(_PATIENCE, until - monotonic()))
-            if await command.process.wait_for_end(left):
+            if await command.wait_for_end(left):
                 return True
             if until is not None and monotonic() >= until:
                 return False
@@ -374,7 +470,7 @@ class Shell:
         for name in over:
             del self._commands[name]
         if wanted is not None and wanted in self._commands:
-            raise ToolError(f'Job "{wanted}" is still there: stop it, or choose another name.')
+            raise _taken(wanted)
         if may_stay and sum(command.may_stay for command in self._commands.values()) >= self._most_jobs:
             raise ToolError(f"There are {self._most_jobs} jobs already, the most there can be: stop one of them first.")
         ended = [name for name in self._jobs if name not in self._commands]
@@ -433,29 +529,33 @@ class Shell:
     ) -> CommandOutcome:
         process = command.process
         process.catch_up()
-        texts, cut = taken(process.streams, limit, lines=lines, pattern=pattern, running=process.running)
-        note = self._note(process)
-        if note:
+        texts, cut = taken(process.streams, limit, lines=lines, pattern=pattern, running=command.running)
+        notes = [*self._notes(process)]
+        if isinstance(command, StandingShell):
+            more, left_out = _shell_notes(command, limit)
+            notes, cut = [*notes, *more], cut + left_out
+        for note in notes:
             last = process.streams[-1].name
             gap = "\n" if texts[last] and not texts[last].endswith("\n") else ""
             texts[last] += f"{gap}dragoman: {note}\n"
         return CommandOutcome(
-            exit_code=process.exit_code,
+            exit_code=command.exit_code,
             **texts,
-            signal=process.signal,
-            running=process.running,
+            signal=command.signal,
+            running=command.running,
             timed_out=process.timed_out,
             job=job,
             truncated=cut,
-            duration_ms=process.duration_ms,
+            duration_ms=command.duration_ms,
             sandbox=command.sandbox,
         )
 
-    def _note(self, process: Process) -> str | None:
+    def _notes(self, process: Process) -> Iterator[str]:
         """What happened to a command that its exit code does not say."""
         if process.too_many is not None:
-            return f"killed, since it ran {process.too_many} processes at once; {self._limits.processes} are allowed"
-        return "the process that watches it was killed, so how it ended is not known" if process.lost else None
+            yield f"killed, since it ran {process.too_many} processes at once; {self._limits.processes} are allowed"
+        elif process.lost:
+            yield "the process that watches it was killed, so how it ended is not known"
 
 
 class Lines:
@@ -547,13 +647,44 @@ def _program(wanted: str | None, environment: Mapping[str, str]) -> str:
     )
 
 
+def _bash(wanted: str | None, environment: Mapping[str, str]) -> str:
+    """The bash that stands; no other shell is known to keep what it is asked to."""
+    program = _program(wanted, environment)
+    if os.path.basename(program) != "bash" and wanted is None:
+        program = _program("bash", environment)
+    if os.path.basename(program) != "bash":
+        raise ToolError(
+            f'A standing shell is bash, and "{wanted}" is not: leave the shell out, or the job.',
+            kind="invalid_arguments",
+        )
+    return program
+
+
+def _shell_notes(shell: StandingShell, limit: int) -> tuple[list[str], int]:
+    """What is to be known about a standing shell beside what its command gave, and how many characters were cut."""
+    notes = [] if shell.news is None else [shell.news]
+    shell.news = None
+    late, cut = shell.written_meanwhile(limit // 4)
+    if late:
+        notes.append(f"between the commands, the background wrote:\n{late.removesuffix(chr(10))}")
+    if not shell.alive and not shell.end_told:
+        shell.end_told = True
+        notes.append("the shell has ended with this command: the next one starts in a new shell")
+    return notes, cut
+
+
+def _taken(name: str) -> ToolError:
+    return ToolError(f'Job "{name}" is still there: stop it, or choose another name.')
+
+
 def _seconds(name: str, milliseconds: int | None, *, least: int = 1) -> float | None:
     if milliseconds is not None and milliseconds < least:
         raise ToolError(f"{name} is {milliseconds}; it must be {least} or more.", kind="invalid_arguments")
     return None if milliseconds is None else min(milliseconds, _FOR_EVER_MS) / 1000
 
 
-def _how_it_ended(process: Process) -> str:
+def _how_it_ended(command: Command) -> str:
+    process = command.process
     if process.lost:
         return "nobody knows how"
     return f"signal {process.signal}" if process.signal is not None else f"exit code {process.exit_code}"
@@ -572,7 +703,7 @@ async def _type(operation: TypeInto, context: Context) -> CommandOutcome:
 
 
 async def _stop(operation: StopCommand, context: Context) -> CommandOutcome:
-    return await context.get(Shell).stop(operation)
+    return await context.get(Shell).stop(operation, context)
 
 
 async def _list(operation: ListCommands, context: Context) -> JobsOutcome:

@@ -5,9 +5,10 @@ runs without site-packages. What the command starts stays below this process (a 
 orphan), so daemons are found and ended too. When the channel to whoever asked for the command closes,
 for whatever reason, everything is ended: nothing outlives a killed parent.
 
-The channel is a socket. In: the order (its length in four bytes, then marshalled), then lines `stop` and
-`interrupt`. Out: lines `process PID`, `started 0`, `failed WHY`, `exited CODE`, `signalled NUMBER`, `timed_out 0`,
-`too_many COUNT`; it closes when nothing is left running.
+The channel is a socket. In: the order (its length in four bytes, then marshalled), then lines `stop`, `interrupt`,
+`within SECONDS` (it has so long from now on) and `unhurried` (it has as long as it likes). Out: lines `process PID`,
+`started 0`, `failed WHY`, `exited CODE`, `signalled NUMBER`, `timed_out 0`, `too_many COUNT`; it closes when nothing
+is left running.
 """
 
 from __future__ import annotations
@@ -69,15 +70,16 @@ def processes() -> dict[int, int]:
     return found
 
 
-def descendants(root: int) -> set[int]:
-    """Every living process below `root`, without it."""
+def descendants(root: int, but: set[int] | None = None) -> set[int]:
+    """Every living process below `root`, without it, and without those of `but` and what is below them."""
     children: dict[int, list[int]] = {}
     for process, parent in processes().items():
         children.setdefault(parent, []).append(process)
     found: set[int] = set()
+    left_out = but or set()
     pending = [root]
     while pending:
-        fresh = [child for child in children.get(pending.pop(), ()) if child not in found]
+        fresh = [child for child in children.get(pending.pop(), ()) if child not in found and child not in left_out]
         found.update(fresh)
         pending += fresh
     return found
@@ -227,6 +229,8 @@ class Supervisor:
         self.command = 0
         self.over = False
         self.kill_at: float | None = None
+        self.deadline: float | None = None
+        self.said = b""
 
     def run(self) -> None:
         """Start the command and stay until nothing of it is left."""
@@ -299,14 +303,14 @@ class Supervisor:
         from time import monotonic
 
         timeout, most = self.order["timeout"], self.order["processes"]
-        deadline = None if timeout is None else monotonic() + timeout
+        self.deadline = None if timeout is None else monotonic() + timeout
         poll = select.poll()
         poll.register(self.channel, select.POLLIN)
         poll.register(wake, select.POLLIN)
         while self._reap():
             now = monotonic()
-            if deadline is not None and now >= deadline:
-                deadline = None
+            if self.deadline is not None and now >= self.deadline:
+                self.deadline = None
                 if not self.over:
                     self._tell("timed_out 0")
                 self._stop()
@@ -315,7 +319,7 @@ class Supervisor:
             if most is not None and (count := len(descendants(os.getpid()))) > most:
                 self._tell(f"too_many {count}")
                 return self._kill()
-            moments = [moment - now for moment in (deadline, self.kill_at) if moment is not None]
+            moments = [moment - now for moment in (self.deadline, self.kill_at) if moment is not None]
             moments += [_COUNT_EVERY] if most is not None else [_LONGEST_PAUSE]
             for descriptor, _ in poll.poll(max(0.0, min(moments)) * 1000):
                 said = _available(descriptor)
@@ -326,9 +330,20 @@ class Supervisor:
         return None
 
     def _obey(self, said: bytes) -> None:
-        if b"interrupt" in said:
-            _send(self.command, signal.SIGINT, to_group=True)
-        if not said or b"stop" in said:
+        from time import monotonic
+
+        *lines, self.said = (self.said + said).split(b"\n")
+        for line in lines:
+            word, _, seconds = line.partition(b" ")
+            if word == b"interrupt":
+                _send(self.command, signal.SIGINT, to_group=True)
+            elif word == b"within":
+                self.deadline = monotonic() + float(seconds)
+            elif word == b"unhurried":
+                self.deadline = None
+            elif word == b"stop":
+                self._stop()
+        if not said:
             self._stop()
 
     def _reap(self) -> bool:

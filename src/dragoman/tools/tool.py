@@ -269,9 +269,9 @@ class Tool:
         return self._invoke(self.run, value, context)
 
     async def _in_thread(self, value: Any, context: Context | None) -> Any:
-        import asyncio
+        from .threads import in_thread
 
-        result = await asyncio.to_thread(self._started, value, context)
+        result = await in_thread(self._started, value, context)
         return await result if hasattr(result, "__await__") else result
 
     # ── as data ──────────────────────────────────────────────────────────────
@@ -462,17 +462,19 @@ _A_DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
 
 class ProviderTool:
-    """A tool the provider defines and runs, named by a stable id: `anthropic.web_search_20250305`.
+    """A tool the provider defines, named by a stable id: `anthropic.web_search_20250305`.
 
-    It has no `run`. Two with the same id and settings are equal.
+    It has no `run`: the provider runs it, or the standard tools of the same set do. Two with the same id
+    and settings are equal. `label` tells several with one id apart (two servers, two stores) inside a set.
     """
 
-    __slots__ = ("_settings", "id")
+    __slots__ = ("_settings", "id", "label")
 
     id: str
+    label: str | None
     _settings: bytes
 
-    def __init__(self, id: str, settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, id: str, settings: Mapping[str, Any] | None = None, *, label: str | None = None) -> None:
         problems = [f"settings{path and '.'}{path} {message}" for path, message in json_problems(settings or {})]
         date = _DATE.search(id)
         if not _PROVIDER_ID.fullmatch(id) or (date is not None and not _A_DATE.fullmatch(date[1])):
@@ -480,6 +482,7 @@ class ProviderTool:
         if problems:
             raise DefinitionError(f"provider tool {id!r}", problems)
         object.__setattr__(self, "id", id)
+        object.__setattr__(self, "label", label)
         object.__setattr__(self, "_settings", msgspec.json.encode(to_json(settings or {}), order="sorted"))
 
     @property
@@ -489,21 +492,32 @@ class ProviderTool:
         return settings
 
     @property
+    def name(self) -> str:
+        """The name a set knows it by."""
+        return self.id if self.label is None else f"{self.id}:{self.label}"
+
+    @property
     def vendor(self) -> str:
         return self.id.partition(".")[0]
 
     def snapshot(self) -> dict[str, Any]:
         """All there is to know of it as plain JSON."""
-        return {"id": self.id, "settings": self.settings}
+        known = {"id": self.id, "settings": self.settings}
+        return known if self.label is None else {**known, "label": self.label}
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a provider tool does not change; make another one to give it another `{name}`")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ProviderTool) and (self.id, self._settings) == (other.id, other._settings)
+        return isinstance(other, ProviderTool) and self._all == other._all
 
     def __hash__(self) -> int:
-        return hash((self.id, self._settings))
+        return hash(self._all)
+
+    @property
+    def _all(self) -> tuple[str, bytes, str | None]:
+        return self.id, self._settings, self.label
 
     def __repr__(self) -> str:
-        return f"ProviderTool({self.id!r}, {self.settings!r})"
+        label = "" if self.label is None else f", label={self.label!r}"
+        return f"ProviderTool({self.id!r}, {self.settings!r}{label})"

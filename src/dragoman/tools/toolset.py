@@ -194,7 +194,7 @@ class Toolset:
 
 def name_of(tool: AnyTool) -> str:
     """The name a set knows a tool by. A provider's id has a dot, which no tool's name has: they never meet."""
-    return tool.id if isinstance(tool, ProviderTool) else tool.name
+    return tool.name
 
 
 def _of(tools: Mapping[str, AnyTool]) -> Toolset:

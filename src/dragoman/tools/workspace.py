@@ -2,7 +2,8 @@
 
 Rules: no path leads out of the tree; a transaction happens whole or not at all; a file that
 was changed behind the workspace's back since it was read is not overwritten; text keeps its
-encoding, its byte order mark and its line ends.
+encoding, its byte order mark and its line ends. Changes made through a workspace can be undone
+through it, file by file, as far as it remembers them: what it keeps for that is bounded.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import abc
 import re
 import threading
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from dragoman.errors import ToolError
 from dragoman.model.outcomes import Change, ChangesOutcome, Entry
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 HELD_LIMIT = 64 * 1024 * 1024
 """The largest file whose content is held in memory: what is larger is read in parts and never edited."""
 
+UNDO_LIMIT = 16 * 1024 * 1024
+"""How many bytes of earlier contents are kept to undo changes with; what was changed longest ago is forgotten first."""
+UNDO_DEPTH = 50
+"""How many changes of one file can be undone."""
+
 _RESERVED = re.compile(r"\.dragoman-[0-9a-f]{16}(-\d+)?\.(tmp|new|old|journal|done)")
 _SUGGESTED_FROM = 20_000
 
@@ -47,6 +54,7 @@ class Workspace(abc.ABC):
         self.name, self.forgiving = name, forgiving
         self._writing = threading.RLock()
         self._seen: dict[str, bytes] = {}
+        self._changes = _Changes()
 
     @abc.abstractmethod
     def resolve(self, path: str, *, follow: bool = True) -> str:
@@ -123,8 +131,35 @@ class Workspace(abc.ABC):
                 self._finish(draft, author)
         return ChangesOutcome(changes, preview)
 
-    def _finish(self, draft: Draft, author: str | None) -> None:
-        self._commit(draft.steps(), author)
+    def undo(self, path: str, *, author: str | None = None) -> ChangesOutcome:
+        """Make the last change of a file undone: it is as it was before, or gone if it was not there.
+
+        Only what was changed through this workspace can be undone, and not once somebody else has changed the file.
+        """
+        from .draft import Draft
+
+        with self._writing:
+            target = self.resolve(path)
+            last = self._changes.last(target)
+            if last is None:
+                raise ToolError(
+                    f"no change of {shown(path)} is remembered that could be undone",
+                    details={"reason": "nothing_to_undo", "path": path},
+                )
+            loaded = self._load(target)
+            if (None if loaded is None else _digest(loaded.data or b"")) != last.after:
+                raise stale(path)
+            draft = Draft(self)
+            change = draft.restore(target, last.before)
+            self._finish(draft, author, remembered=False)
+            self._changes.forget_last(target)
+        return ChangesOutcome((change,))
+
+    def _finish(self, draft: Draft, author: str | None, *, remembered: bool = True) -> None:
+        steps = draft.steps()
+        self._commit(steps, author)
+        if remembered:
+            self._changes.remember(steps)
         results = list(draft.results())
         moved = {path: self._seen[origin] for path, data, origin in results if data is None and origin in self._seen}
         for path, data, _ in results:
@@ -194,6 +229,80 @@ class Workspace(abc.ABC):
         base = path.replace("\\", "/").rpartition("/")[2]
         found = [known for known in islice(self.paths(), _SUGGESTED_FROM) if known.rpartition("/")[2] == base]
         return found[0] if len(found) == 1 else None
+
+
+class _Change(NamedTuple):
+    """What a file held before a change (`None`: it was not there), and the digest of what it held after it."""
+
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def size(self) -> int:
+        """What it takes to remember it, also when nothing was there: changes without end must not take memory so."""
+        return 256 + len(self.before or b"")
+
+
+class _Changes:
+    """The last changes of files, by path, so that they can be undone; bounded by `UNDO_LIMIT` and `UNDO_DEPTH`."""
+
+    def __init__(self) -> None:
+        self._by_path: OrderedDict[str, deque[_Change]] = OrderedDict()
+        self._size = 0
+
+    def last(self, path: str) -> _Change | None:
+        changes = self._by_path.get(path)
+        return changes[-1] if changes else None
+
+    def forget_last(self, path: str) -> None:
+        changes = self._by_path[path]
+        self._size -= changes.pop().size
+        if not changes:
+            del self._by_path[path]
+
+    def remember(self, steps: Sequence[Step]) -> None:
+        from .draft import Put, Rename
+
+        moved = [step for step in steps if isinstance(step, Rename)]
+        # All leave before any arrives: two files may change places.
+        histories = {step.path: self._take(step.origin) for step in moved}
+        for path, changes in histories.items():
+            self._give(path, changes)
+        for step in steps:
+            if isinstance(step, Put):
+                self._add(step.path, step.base, _digest(step.data))
+            elif not isinstance(step, Rename):
+                self._add(step.path, step.base, None)
+        while self._size > UNDO_LIMIT:
+            self._drop_oldest(next(iter(self._by_path)))
+
+    def _add(self, path: str, base: Loaded | None, after: bytes | None) -> None:
+        if base is not None and (base.data is None or len(base.data) > UNDO_LIMIT):
+            self._take(path)  # what is not kept cannot be undone, nor can anything before it
+            return
+        changes = self._by_path.setdefault(path, deque())
+        self._by_path.move_to_end(path)
+        changes.append(_Change(None if base is None else base.data, after))
+        self._size += changes[-1].size
+        if len(changes) > UNDO_DEPTH:
+            self._drop_oldest(path)
+
+    def _drop_oldest(self, path: str) -> None:
+        changes = self._by_path[path]
+        self._size -= changes.popleft().size
+        if not changes:
+            del self._by_path[path]
+
+    def _take(self, path: str) -> deque[_Change]:
+        changes: deque[_Change] = self._by_path.pop(path, deque())
+        self._size -= sum(change.size for change in changes)
+        return changes
+
+    def _give(self, path: str, changes: deque[_Change]) -> None:
+        self._take(path)
+        if changes:
+            self._by_path[path] = changes
+            self._size += sum(change.size for change in changes)
 
 
 # Folders made by programs: a path is seldom meant for what they hold, and they are large.
