@@ -1,74 +1,11 @@
-"""Everyday values of operations and of the outcomes they usually give, for laws that need sensible ones."""
+"""Outcomes that operations usually give, for laws that need sensible ones."""
 
 from __future__ import annotations
 
-import types
-import typing
-from typing import Any, Literal, get_args, get_origin
-
-import msgspec
 from hypothesis import strategies as st
 
+from dragoman.dialects.samples import plain_values as plain_values
 from dragoman.model import operations as op, outcomes as out
-
-_TEXTS = {
-    "path": "src/a.py",
-    "to": "src/b.py",
-    "url": "https://example.com/page",
-    "command": "ls -l",
-    "pattern": "total",
-    "language": "python",
-    "job": "7",
-    "id": "1",
-    "content": "x = 1\n",
-    "arguments": "a b",
-    "server": "toy",
-    "timeout_ms": "1000",
-    "action": "screenshot",
-}
-
-
-def plain_values(operation: type[op.Operation]) -> list[op.Operation]:
-    """With only the required fields, and with each optional one beside them."""
-    hints = typing.get_type_hints(operation)
-    fields = msgspec.structs.fields(operation)
-    required = {field.name: plain(field.name, hints[field.name]) for field in fields if field.required}
-    optional = [{field.name: plain(field.name, hints[field.name])} for field in fields if not field.required]
-    found = [operation(**required), *(operation(**required, **one) for one in optional)]
-    if operation is op.RunCode:  # a vocabulary runs the one language it has
-        found.append(op.RunCode("1 + 1", "javascript"))
-    if operation is op.ChangePlanItem:  # some only take an item on and finish it
-        found.append(op.ChangePlanItem("1", status="completed"))
-    if operation is op.AskUser:  # some ask no open questions
-        options = (op.Option("yes", "go on"), op.Option("no", "stop here"))
-        found.append(op.AskUser((op.Question("Go on?", options, "Next"),)))
-    return found
-
-
-def plain(name: str, hint: Any) -> Any:
-    """An everyday value of a field."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return arguments[0]
-    if origin in (types.UnionType, typing.Union):
-        return plain(name, next(one for one in arguments if one is not type(None)))
-    if origin is tuple:
-        if arguments[-1] is Ellipsis:
-            return (plain(name, arguments[0]),)
-        return tuple(range(len(arguments)))
-    if origin is dict:
-        return {"key": "value"}
-    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        hints = typing.get_type_hints(hint)
-        return hint(**{f.name: plain(f.name, hints[f.name]) for f in msgspec.structs.fields(hint) if f.required})
-    if hint is bool:
-        return True
-    if hint is int:
-        return 3
-    if hint is str:
-        return _TEXTS.get(name, "some words")
-    return {"answer": 42}
-
 
 _WORDS = st.text("abc xyz-_.,:()[]{}<>'\"#\té→\\", max_size=20)
 _LINES = st.lists(_WORDS, max_size=4).map("\n".join)
@@ -101,7 +38,15 @@ def outcomes_of(operation: op.Operation) -> st.SearchStrategy[out.Outcome]:
             return st.builds(out.DirectoryOutcome, st.just(operation.path), listed, st.booleans())
         case op.SearchText():
             return _matches(operation)
-        case op.WriteFile() | op.EditFile() | op.InsertText() | op.DeleteFile() | op.MoveFile() | op.EditNotebook():
+        case (
+            op.WriteFile()
+            | op.EditFile()
+            | op.InsertText()
+            | op.DeleteFile()
+            | op.MoveFile()
+            | op.UndoEdit()
+            | op.EditNotebook()
+        ):
             kinds = st.sampled_from(["created", "modified", "deleted"])
             change = st.builds(out.Change, st.just(operation.path), kinds)
             return st.builds(out.ChangesOutcome, change.map(lambda one: (one,)))

@@ -97,13 +97,14 @@ def steered(dialect: Dialect) -> dict[str, tuple[str, ...]]:
 
 def not_known(dialect: Dialect, capture: Capture) -> set[str]:
     """Tools, and `tool.parameter`, of any version that the dialect has never heard of."""
-    provided = {(spelling.wire_type, spelling.native_name) for spelling in dialect.spellings if spelling.wire_type}
+    provided = {spelling.wire_type for spelling in dialect.spellings}
+    provided |= set() if dialect.beside is None else {row.wire_type for row in dialect.beside.provider_tools}
     strange: set[str] = set()
     for tool_set in capture.tool_sets:
         for tool in tool_set.tools:
             if tool.kind == "native":
                 wire = tool.native["type"] if "type" in (tool.native or {}) else next(iter(tool.native or {}))
-                if wire not in {wire_type for wire_type, _ in provided}:
+                if wire not in provided:
                     strange.add(str(wire))
                 continue
             spellings = spellings_of(dialect, tool.qualified)

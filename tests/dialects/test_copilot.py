@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
+from dragoman.tools import DiskWorkspace, perform, standard_context
 
 DIALECT: Dialect = DIALECTS["copilot"].knowing(servers=("toy",))
 Content = str | tuple[str | out.Media, ...]
@@ -284,3 +286,30 @@ def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind)
     assert isinstance(again, out.Failure)
     assert again.kind == kind
     assert told(*VIEW, again).content == written.content, "a failure told twice does not grow"
+
+
+async def test_a_shell_that_is_named_stays_until_it_is_stopped(tmp_path: Path) -> None:
+    dialect: Dialect = DIALECTS["copilot"]
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("bash", {"command": "cd /; TEA=green", "description": "go", "shellId": "main"}),
+        ("bash", {"command": "echo $PWD $TEA", "description": "look", "shellId": "main"}),
+        ("bash", {"command": "echo $TEA", "description": "look elsewhere"}),
+        ("list_bash", {}),
+        ("stop_bash", {"shellId": "main"}),
+        ("bash", {"command": "echo $TEA", "description": "look again", "shellId": "main"}),
+    ]
+    told = []
+    async with standard_context(DiskWorkspace(tmp_path)) as context:
+        for name, arguments in calls:
+            call = dialect.read_call(NativeCall("1", name, arguments))
+            outcomes = [await perform(operation, context) for operation in call.operations]
+            told.append(dialect.write_result(call, outcomes).content)
+    assert told == [
+        "\n<shellId: main completed with exit code 0>",
+        "/ green\n<shellId: main completed with exit code 0>",
+        "\n<command completed with exit code 0>",
+        "Active shell sessions:\n  shellId: main, status: completed (exit code: 0)\n"
+        "    current command: echo $PWD $TEA",
+        "<command with id: main stopped>",
+        "\n<shellId: main completed with exit code 0>",
+    ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.model import FunctionDefinition, NativeCall, outcomes as out
+from dragoman.model import FunctionDefinition, NativeCall, operations as op, outcomes as out
 
 DIALECT: Dialect = DIALECTS["zai"]
 
@@ -34,6 +36,23 @@ def test_results_are_told_in_our_own_words() -> None:
     outcome = out.CommandOutcome(3, output="a\n")
     written = DIALECT.write_result(call, (outcome,))
     assert written.content == "a\n[exit code 3]"
+    assert DIALECT.read_result(call, written).outcomes == (outcome,)
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("a\nb\n", "1\ta\n2\tb"),  # the line after it is another, and not empty
+        ("a\nb", "1\ta\n2\tb\n[no newline at the end]"),
+        ("a\n", "1\ta\n2\t\n[no newline at the end]"),
+        ("a", "1\ta"),
+    ],
+)
+def test_lines_that_were_asked_for_are_shown_without_the_one_after_them(text: str, told: str) -> None:
+    call = DIALECT.read_call(DIALECT.write_call("1", op.ReadFile("a.py", 1, 2))[0])
+    outcome = out.FileOutcome("a.py", text)
+    written = DIALECT.write_result(call, (outcome,))
+    assert written.content == told
     assert DIALECT.read_result(call, written).outcomes == (outcome,)
 
 

@@ -323,8 +323,8 @@ def test_look_for_tools() -> None:
 
 
 def test_search_the_web() -> None:
-    says(op.SearchWeb("counting"), codex=("web_search", {"action": {"type": "search", "query": "counting"}}))
-    reads(op.SearchWeb("counting"), codex=("web_search", {"type": "search", "query": "counting"}))
+    says(op.SearchWeb("counting"), codex=("web_search", {"type": "search", "query": "counting"}))
+    reads(op.SearchWeb("counting"), codex=("web_search", {"action": {"type": "search", "query": "counting"}}))
     reads(op.SearchWeb("one"), op.SearchWeb("two"), codex=(
         "web_search", {"action": {"type": "search", "query": "one", "queries": ["one", "two"]}}
     ))  # fmt: skip
@@ -332,8 +332,9 @@ def test_search_the_web() -> None:
 
 def test_open_a_page_and_find_something_in_it() -> None:
     url = "https://example.com/a"
-    says(op.FetchPage(url), codex=("web_search", {"action": {"type": "open_page", "url": url}}))
-    says(op.FindInPage(url, "limit"), codex=(
+    says(op.FetchPage(url), codex=("web_search", {"type": "open_page", "url": url}))
+    says(op.FindInPage(url, "limit"), codex=("web_search", {"type": "find_in_page", "url": url, "pattern": "limit"}))
+    reads(op.FindInPage(url, "limit"), codex=(
         "web_search", {"action": {"type": "find_in_page", "url": url, "pattern": "limit"}}
     ))  # fmt: skip
 

@@ -9,6 +9,7 @@ from tests.sayings import reads, says
 def test_read_a_file() -> None:
     says(
         op.ReadFile("a.py"),
+        anthropic=("str_replace_based_edit_tool", {"command": "view", "path": "a.py"}),
         claude_code=("Read", {"file_path": "a.py"}),
         gemini_cli=("read_file", {"file_path": "a.py"}),
         plain=("vfs_read", {"path": "a.py"}),
@@ -18,6 +19,7 @@ def test_read_a_file() -> None:
 def test_read_part_of_a_file() -> None:
     says(
         op.ReadFile("a.py", first_line=5, last_line=9),
+        anthropic=("str_replace_based_edit_tool", {"command": "view", "path": "a.py", "view_range": [5, 9]}),
         claude_code=("Read", {"file_path": "a.py", "offset": 5, "limit": 5}),
         gemini_cli=("read_file", {"file_path": "a.py", "start_line": 5, "end_line": 9}),
         plain=("vfs_read", {"path": "a.py", "first_line": 5, "last_line": 9}),
@@ -27,6 +29,7 @@ def test_read_part_of_a_file() -> None:
 def test_write_a_file() -> None:
     says(
         op.WriteFile("a.py", "x = 1\n"),
+        anthropic=("str_replace_based_edit_tool", {"command": "create", "path": "a.py", "file_text": "x = 1\n"}),
         claude_code=("Write", {"file_path": "a.py", "content": "x = 1\n"}),
         codex=("apply_patch", "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** End Patch"),
         gemini_cli=("write_file", {"file_path": "a.py", "content": "x = 1\n"}),
@@ -37,6 +40,10 @@ def test_write_a_file() -> None:
 def test_replace_a_piece_of_text() -> None:
     says(
         op.EditFile("a.py", (op.Edit("old", "new"),)),
+        anthropic=(
+            "str_replace_based_edit_tool",
+            {"command": "str_replace", "path": "a.py", "old_str": "old", "new_str": "new"},
+        ),
         claude_code=("Edit", {"file_path": "a.py", "old_string": "old", "new_string": "new"}),
         gemini_cli=(
             "replace",
@@ -83,9 +90,19 @@ def test_run_a_command() -> None:
     says(op.RunCommand("ls -l"), codex=("exec_command", {"cmd": "ls -l"}))
 
 
+def test_run_a_command_in_a_standing_shell() -> None:
+    says(
+        op.RunCommand("ls -l", job="bash"),
+        anthropic=("bash", {"command": "ls -l"}),
+        copilot=("bash", {"command": "ls -l", "description": "", "shellId": "bash"}),
+        plain=("run_command", {"command": "ls -l", "job": "bash"}),
+    )
+
+
 def test_search_the_web() -> None:
     says(
         op.SearchWeb("tea"),
+        anthropic=("web_search", {"query": "tea"}),
         claude_code=("WebSearch", {"query": "tea"}),
         gemini_cli=("google_web_search", {"query": "tea"}),
         plain=("web_search", {"query": "tea"}),

@@ -1038,6 +1038,7 @@ DIALECT = Dialect(
         op.ListDirectory: SHELL,
         op.DeleteFile: SHELL,
         op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
         op.EditNotebook: "a notebook is edited as the text it is",
         op.FindFiles: SHELL,
         op.ReadOutput: SHELL,

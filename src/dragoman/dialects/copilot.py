@@ -476,6 +476,36 @@ class ListBash(Spelling[op.ListCommands]):
         )
 
 
+class Powershell(Bash):
+    """Run a command line with PowerShell, which stands in the place of bash on Windows."""
+
+    native_name = "powershell"
+    read_only = "it is offered on Windows alone"
+    always = {"shell": "powershell"}
+    unsaid = {name: reason for name, reason in Bash.unsaid.items() if name != "shell"}
+
+
+class ReadPowershell(ReadBash):
+    """Read what a command in a shell of PowerShell has written, after a while."""
+
+    native_name = "read_powershell"
+    read_only = "it is offered on Windows alone"
+
+
+class StopPowershell(StopBash):
+    """Stop the command in a shell of PowerShell."""
+
+    native_name = "stop_powershell"
+    read_only = "it is offered on Windows alone"
+
+
+class ListPowershell(ListBash):
+    """List the shells of PowerShell and how it stands with their commands."""
+
+    native_name = "list_powershell"
+    read_only = "it is offered on Windows alone"
+
+
 # ── searching ────────────────────────────────────────────────────────────────
 
 _MODES = {"content": "content", "files_with_matches": "files", "count": "count"}
@@ -1367,6 +1397,10 @@ DIALECT = Dialect(
         ReadBash,
         StopBash,
         ListBash,
+        Powershell,
+        ReadPowershell,
+        StopPowershell,
+        ListPowershell,
         View,
         Create,
         Edit,
@@ -1405,8 +1439,10 @@ DIALECT = Dialect(
             otherwise=True,
         ),
         Steer("report_intent", "it is a headline for those who watch", ("intent",)),
+        Steer("task_complete", "it ends the client's mode of working on alone", ("summary",)),
+        Steer("exit_plan_mode", "a mode of the client", ("summary", "actions", "recommendedAction")),
     ),
-    mcp=(McpNames("{server}-{tool}"),),
+    mcp=(McpNames("{server}-{tool}"), McpNames("{tool}")),
     failures=FAILURES,
     unspelled=CopilotUnspelled(),
     unspoken={
@@ -1416,6 +1452,7 @@ DIALECT = Dialect(
         op.InsertText: "text is inserted by replacing what stands around it",
         op.DeleteFile: SHELL,
         op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
         op.EditNotebook: "a notebook is edited as the text it is",
         op.TypeInto: "a shell takes no input while a command runs",
         op.WatchCommand: NO_TOOL,

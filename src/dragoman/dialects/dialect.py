@@ -7,9 +7,9 @@ reader. Rule: reading never raises and never guesses; what cannot be read is a `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Protocol, get_args, get_type_hints
+from typing import Any, Protocol
 
 import msgspec
 
@@ -18,6 +18,7 @@ from dragoman.model import operations as op
 from dragoman.model.calls import Call, Coercion, ExecutedBy, NativeCall, NativeResult, Result
 from dragoman.model.outcomes import Failure, FailureKind, Outcome
 from dragoman.model.request import Definition
+from dragoman.registry import DIALECTS
 from dragoman.schema import Reader
 
 from .fidelity import Fidelity, field_rows
@@ -34,13 +35,15 @@ from .offering import (
     version_number,
     within,
 )
-from .spelling import Content, Spelling
+from .provider_rows import ProviderRow
+from .spelling import Content, Spelling, Told, left_over, structs_in
 
 
 class Steer(msgspec.Struct, frozen=True):
     """A known tool of a client without shared meaning, and why it has none.
 
-    `otherwise`: a spelling of the same name gives some of its calls a meaning; this is for the others.
+    `otherwise`: a spelling of the same name gives some of its calls a meaning; this is for the others, with
+    `when` only for those that have these arguments.
     `opens`: it carries the call of another tool; these parameters hold that tool's name and its arguments,
     and the other call is what is meant.
     """
@@ -54,7 +57,14 @@ class Steer(msgspec.Struct, frozen=True):
     since: str | None = None
     until: str | None = None
     otherwise: bool = False
+    when: Mapping[str, Any] = {}
+    executed_by: ExecutedBy = ExecutedBy.CLIENT
     opens: tuple[str, str] | None = None
+
+    def fits(self, native: NativeCall) -> bool:
+        """Whether a call of this name is meant."""
+        given = native.arguments if isinstance(native.arguments, dict) else {}
+        return all(name in given and given[name] == value for name, value in self.when.items())
 
     def opened(self, native: NativeCall) -> NativeCall | None:
         """The call it carries, or `None` when there is none in it."""
@@ -69,7 +79,7 @@ class Steer(msgspec.Struct, frozen=True):
 class Failures(Protocol):
     """How a vocabulary words what went wrong, whichever tool it was."""
 
-    def tell(self, call: Call, failure: Failure) -> tuple[Content, bool | None]:
+    def tell(self, call: Call, failure: Failure) -> Told:
         """The failure in the vocabulary's words, and the error flag that goes with it."""
         ...
 
@@ -108,12 +118,14 @@ class Dialect:
         unspoken: Mapping[type[op.Operation], str] | None = None,
         steering: Sequence[Steer] = (),
         mcp: Sequence[McpNames] = (),
+        mcp_items: Mapping[str, str] | None = None,
+        provider_tools: Sequence[ProviderRow] = (),
         failures: Failures | None = None,
         unspelled: Unspelled | None = None,
         unparsed: Callable[[Mapping[str, Any]], str | None] | None = None,
         default_family: str | None = None,
         captured: Sequence[str] = (),
-        beside: Dialect | None = None,
+        beside: Dialect | str | None = None,
         version: str | None = None,
         family: str | None = None,
         servers: Servers | None = None,
@@ -124,8 +136,12 @@ class Dialect:
         self.unspoken = dict(unspoken or {})
         self.steering = tuple(steering)
         self.mcp = tuple(mcp)
+        self.mcp_items = dict(mcp_items or {})
+        """Types of items that call an MCP server's tool by its bare name, each with its key for the server."""
+        self.provider_tools = tuple(provider_tools)
+        """The tools a provider defines, the newest version of each first."""
         self.default_family = default_family
-        self.beside = beside
+        self._beside = beside
         self.captured = tuple(sorted(captured, key=version_number))
         """The versions whose tools are known; one in between is offered what the last of them before it was."""
         self.version, self.family = version, family
@@ -141,12 +157,22 @@ class Dialect:
         """Finds the text of arguments that were no JSON, where a client wraps it up as if they were."""
         self._by_name: dict[str, tuple[AnySpelling, ...]] = {}
         self._by_operation: dict[type[op.Operation], tuple[AnySpelling, ...]] = {}
+        self._hosted_by_name: dict[str, tuple[AnySpelling, ...]] = {}
         self._steer_by_name: dict[str, Steer] = {}
         self._index()
 
     def __repr__(self) -> str:
         narrowed = " ".join(filter(None, (self.version, self.family)))
         return f"<Dialect {self.name}{f' at {narrowed}' if narrowed else ''}>"
+
+    @property
+    def beside(self) -> Dialect | None:
+        """The vocabulary of the provider's own tools, which reads what the provider ran."""
+        if not isinstance(self._beside, str):
+            return self._beside
+        beside: Dialect = DIALECTS[self._beside]  # looked up when it is first needed: no dialect knows another
+        self._beside = beside
+        return beside
 
     # ── made from one another ──────────────────────────────────────────────
 
@@ -167,18 +193,29 @@ class Dialect:
         more = servers if isinstance(servers, Mapping) else dict.fromkeys(servers, ())
         return self._derived(servers={**self.servers, **more}, functions={*self.functions, *functions})
 
+    def of_rows(self, rows: Sequence[ProviderRow]) -> Dialect:
+        """The same with the tools of these rows alone."""
+        spellings = [one for one in self.spellings if any(one in row.spellings for row in rows)]
+        spoken = {operation for spelling in spellings for operation in spelling.operation_types}
+        unspoken = {operation: reason for operation, reason in self.unspoken.items() if operation not in spoken}
+        named = {spelling.native_name for spelling in spellings}
+        steering = [one for one in self.steering if one.executed_by is ExecutedBy.PROVIDER or one.name in named]
+        return self._derived(spellings=spellings, unspoken=unspoken, steering=steering, provider_tools=rows)
+
     def _derived(self, **changes: Any) -> Dialect:
         same = {
             "spellings": self.spellings,
             "unspoken": self.unspoken,
             "steering": self.steering,
             "mcp": self.mcp,
+            "mcp_items": self.mcp_items,
+            "provider_tools": self.provider_tools,
             "failures": self.failures,
             "unspelled": self.unspelled,
             "unparsed": self.unparsed,
             "default_family": self.default_family,
             "captured": self.captured,
-            "beside": self.beside,
+            "beside": self._beside,
             "version": self.version,
             "family": self.family,
             "servers": self.servers,
@@ -201,7 +238,8 @@ class Dialect:
     def speaks(self, operation: type[op.Operation], *, executed_by: ExecutedBy | None = None) -> bool:
         """Whether an offered tool can say this operation; with `executed_by`, one that is run there."""
         spellings = self._by_operation.get(operation, ())
-        return any(self.offers(one) and one.read_only is None and run_by(one, executed_by) for one in spellings)
+        offered = [one for one in spellings if self.offers(one) and one.read_only is None]
+        return any(one.only_by_id is None and run_by(one, executed_by) for one in offered)
 
     def definitions(
         self,
@@ -218,8 +256,24 @@ class Dialect:
         honour: what means only them is not offered.
         """
         wanted = None if operation_types is None else set(operation_types)
-        chosen = self.chosen(wanted, names, executed_by=executed_by)
-        return [define(spelling, self._at, ignored_fields(spelling, ignoring or {})) for spelling in chosen]
+        defined: list[Definition] = []
+        for spelling in self.chosen(wanted, names, executed_by=executed_by):
+            row = self._row_of(spelling)
+            ignored = ignored_fields(spelling, ignoring or {})
+            definition = define(spelling, self._at, ignored) if row is None else row.define()
+            if row is None or definition not in defined:  # several tools come with one row
+                defined.append(definition)
+        return defined
+
+    def provider_tool(self, id: str) -> ProviderRow | None:
+        """The provider's tool of this id, or `None` when it is not in the catalogue."""
+        return next((row for row in self.provider_tools if row.id == id), None)
+
+    def _row_of(self, spelling: AnySpelling) -> ProviderRow | None:
+        """The newest version of a provider's tool that this family of models has."""
+        rows = [row for row in self.provider_tools if spelling in row.spellings]
+        family = self.family or self.default_family
+        return next((row for row in rows if for_family(row.models, family)), rows[0] if rows else None)
 
     def chosen(
         self,
@@ -230,7 +284,7 @@ class Dialect:
     ) -> list[AnySpelling]:
         """The spellings `definitions` are made of."""
         offered = [one for one in self.spellings if self.offers(one) and one.read_only is None]
-        offered = [one for one in offered if run_by(one, executed_by)]
+        offered = [one for one in offered if one.only_by_id is None and run_by(one, executed_by)]
         asked = [spelling for spelling in offered if wanted is None or wanted.intersection(spelling.operation_types)]
         usual = [spelling for spelling in asked if spelling.native_name in names or not self.on_request(spelling)]
         if wanted is None:
@@ -246,8 +300,12 @@ class Dialect:
 
     def read_call(self, native: NativeCall) -> Call:
         """What a native call means."""
+        if native.item is not None or native.executed_by is not ExecutedBy.CLIENT:
+            elsewhere = self._read_hosted(native)
+            if elsewhere is not None:
+                return elsewhere
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
-        spellings = self._by_name.get(name)
+        spellings = self._by_name.get(name) or self._spellings(native)
         call: Call | None = None
         if spellings is not None:
             call = _read_as(spellings[0], native) if len(spellings) == 1 else _read(spellings, native)
@@ -258,9 +316,45 @@ class Dialect:
             text = self.unparsed(native.arguments)
             if text is not None:
                 return _unread(native, f"the arguments are no JSON: {text}")
-        if call is None or (call.failure is not None and name in self._steer_by_name):
+        steer = self._steer_by_name.get(name)
+        if call is None or (call.failure is not None and steer is not None and steer.fits(native)):
             return self._read_otherwise(name, native)
         return call
+
+    def _read_hosted(self, native: NativeCall) -> Call | None:
+        """A call that is no tool's of this vocabulary whatever it is called: a server's, or one the provider ran."""
+        server = self._server_of(native)
+        if server is None:
+            beside = self._reader_beside(native)
+            return None if beside is None else beside.read_call(native)
+        if not isinstance(native.arguments, dict):
+            return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
+        return Call(native.id, (op.CallMcpTool(server, native.name, native.arguments),), native)
+
+    def _server_of(self, native: NativeCall) -> str | None:
+        """The MCP server an item says it calls."""
+        if native.item is None or native.item.get("type") not in self.mcp_items:
+            return None
+        server = native.item.get(self.mcp_items[native.item["type"]])
+        return server if isinstance(server, str) else None
+
+    def _reader_beside(self, native: NativeCall) -> Dialect | None:
+        """The vocabulary beside this one, when it has the word: on its own calls, and first on what a provider ran."""
+        if self._beside is None:
+            return None
+        name = qualified(native.namespace, native.name)
+        own = name in self._by_name or name in self._steer_by_name or native.name in self.functions
+        if own and native.item is None and native.executed_by is ExecutedBy.CLIENT:
+            return None
+        beside = self.beside
+        assert beside is not None
+        if beside._server_of(native) is not None:
+            return beside
+        if own and native.executed_by is ExecutedBy.CLIENT:
+            return None
+        # What is run here is this client's own, by whatever name; only its item can say that it is the neighbour's.
+        theirs = beside.knows(name) if native.item is not None else beside.hosts(native)
+        return beside if theirs else None
 
     def _read_otherwise(self, name: str, native: NativeCall) -> Call:
         arguments = native.arguments
@@ -272,8 +366,9 @@ class Dialect:
         if steer is not None and isinstance(arguments, dict):
             unknown = {key: value for key, value in arguments.items() if key not in steer.parameters}
             return Call(native.id, (op.SteerClient(steer.action or steer.name, arguments),), native, unknown)
-        if self.beside is not None and self.beside.knows(name):
-            return self.beside.read_call(native)
+        beside = self._reader_beside(native)
+        if beside is not None:
+            return beside.read_call(native)
         for names in self.mcp:
             found = names.read(native.name, native.namespace, self.servers)
             if found is not None and isinstance(arguments, dict):
@@ -299,10 +394,36 @@ class Dialect:
             or (self.beside is not None and self.beside.knows(name))
         )
 
+    def hosts(self, native: NativeCall) -> bool:
+        """Whether a call is of a tool that the provider of this vocabulary runs."""
+        spellings = self._spellings(native)
+        if spellings is None:
+            return qualified(native.namespace, native.name) in self._steer_by_name
+        return any(spelling.executed_by is ExecutedBy.PROVIDER for spelling in spellings)
+
+    def _spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
+        """The spellings of a name. What a provider ran needs no namespace: nobody else can have such a tool."""
+        spellings = self._by_name.get(qualified(native.namespace, native.name))
+        if spellings is None and native.executed_by is ExecutedBy.PROVIDER:
+            return self._hosted_by_name.get(native.name)
+        return spellings
+
+    def recognises(self, native: NativeCall) -> bool:
+        """Whether a call is one of this vocabulary's own tools, or of a server its items name."""
+        if self._spellings(native) is not None or native.name in self._by_name or self._server_of(native) is not None:
+            return True
+        steer = self._steer_by_name.get(qualified(native.namespace, native.name))
+        return steer is not None and steer.executed_by is native.executed_by
+
     def spelling_of(self, native: NativeCall) -> Spelling[Any] | None:
         """The native call as an instance of its spelling, or `None` when it has none or does not fit."""
+        beside = self._reader_beside(native)
+        if beside is not None:
+            return beside.spelling_of(native)
+        if self._server_of(native) is not None:
+            return None
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
-        spellings = self._by_name.get(name) or self._by_name.get(native.name, ())
+        spellings = self._spellings(native) or self._by_name.get(native.name, ())
         steer = None if spellings else self._steer_by_name.get(name)
         inner = None if steer is None else steer.opened(native)
         if inner is not None:
@@ -314,15 +435,13 @@ class Dialect:
                     return _converted(spelling, arguments, native.name)[0]
                 except ToolError:
                     continue
-        if not spellings and self.beside is not None:
-            return self.beside.spelling_of(native)
         return None
 
     def write_call(self, id: str, operation: op.Operation) -> tuple[NativeCall, ...]:
         """The operation said in this vocabulary, in as many calls as it takes.
 
-        Of several tools that can say it, the first that says this value without loss does. A tool
-        that is no longer offered says only what no other can.
+        Of several tools that can say it, the first that says this value without loss does. A tool that
+        the provider runs, or that is no longer offered, says only what no other can.
         """
         said = self._say(operation)
         if said is None:
@@ -353,7 +472,11 @@ class Dialect:
     def _say(self, operation: op.Operation) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
         spellings = [one for one in self._by_operation.get(type(operation), ()) if one.read_only is None]
         offered = [one for one in spellings if self.offers(one)]
-        said = _nearest(offered, operation) or _nearest([one for one in spellings if one not in offered], operation)
+        # What is run here is not said to have been run by the provider, though its tool might say it more exactly.
+        here = [one for one in offered if one.executed_by is ExecutedBy.CLIENT]
+        there = [one for one in offered if one not in here]
+        older = [one for one in spellings if one not in offered]
+        said = _nearest(here, operation) or _nearest(there, operation) or _nearest(older, operation)
         if said is None and spellings:
             raise Unspeakable(self.name, _tag(operation), "its tools for this cannot say this value")
         return said
@@ -364,12 +487,16 @@ class Dialect:
                 written = names.write(operation.server, operation.tool)
                 if written is not None:
                     return NativeCall(id, written[1], operation.arguments, namespace=written[0])
+            if operation.server is not None:
+                for kind, key in self.mcp_items.items():
+                    item = {"type": kind, key: operation.server}
+                    return NativeCall(id, operation.tool, operation.arguments, None, ExecutedBy.PROVIDER, item)
         if isinstance(operation, op.CallFunction | op.Unrecognised):
             return NativeCall(id, operation.name, operation.arguments)
         if isinstance(operation, op.SteerClient):
             for steer in self.steering:
                 if operation.action == (steer.action or steer.name):
-                    return NativeCall(id, steer.name, operation.arguments, namespace=steer.namespace)
+                    return NativeCall(id, steer.name, operation.arguments, steer.namespace, steer.executed_by)
         reason = self.unspoken.get(type(operation), "no native tool says it")
         raise Unspeakable(self.name, _tag(operation), reason)
 
@@ -377,6 +504,9 @@ class Dialect:
 
     def read_result(self, call: Call, native: NativeResult) -> Result:
         """What a native result says: one outcome per operation of its call."""
+        beside = self._reader_beside(call.native)
+        if beside is not None:
+            return beside.read_result(call, native)
         failure = self.failures.understand(call, native)
         if failure is not None:
             return Result(native.call_id, (failure,) * max(1, len(call.operations)), native=native)
@@ -392,27 +522,41 @@ class Dialect:
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in this vocabulary's words."""
-        content: Content
-        is_error: bool | None = None
+        beside = self._reader_beside(call.native)
+        if beside is not None:
+            return beside.write_result(call, outcomes)
+        told: Told
         spelling = self._spelling_for(call)
         failure = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)
         if failure is not None and len(outcomes) == 1:
-            content, is_error = self.failures.tell(call, failure)
+            told = self.failures.tell(call, failure)
         elif spelling is not None:
-            content, is_error = spelling.from_outcomes(call.operations, tuple(outcomes))
+            told = spelling.from_outcomes(call.operations, tuple(outcomes))
         else:
             from .wording import tell_all
 
             teller = tell_all if self.unspelled is None else self.unspelled.tell
-            content = teller(call.operations, tuple(outcomes))
-        return NativeResult(
-            call.native.id, content, is_error, call.native.name, call.native.namespace, call.native.executed_by
-        )
+            told = teller(call.operations, tuple(outcomes)), None
+        asked = call.native
+        item = told[2] if len(told) == 3 else None
+        return NativeResult(asked.id, told[0], told[1], asked.name, asked.namespace, asked.executed_by, item)
 
     def _spelling_for(self, call: Call) -> Spelling[Any] | None:
         """A function of the run is told in no tool's words, whatever it is called."""
         own = any(isinstance(operation, op.CallFunction) for operation in call.operations)
         return None if own else self.spelling_of(call.native)
+
+    def reconsidered(self, call: Call, outcomes: Sequence[Outcome]) -> Call | None:
+        """What a call means after all, when its only operation failed because the world is not as it had to guess.
+
+        A tool that looks at files and folders alike does not say which; whoever runs a call asks here
+        and, given another, runs that one instead.
+        """
+        if len(call.operations) != 1 or len(outcomes) != 1 or not isinstance(outcomes[0], Failure):
+            return None
+        spelling = self._spelling_for(call)
+        instead = None if spelling is None else spelling.meant_instead(call.operations[0], outcomes[0])
+        return None if instead is None else msgspec.structs.replace(call, operations=(instead,))
 
     # ── what is lost ───────────────────────────────────────────────────────
 
@@ -430,8 +574,9 @@ class Dialect:
     def _unspoken_rows(self, tag: str, operation: type[op.Operation]) -> list[Fidelity]:
         if operation in (op.CallFunction, op.Unrecognised):
             return [Fidelity(tag, None, None, None, "exact", "written as it is")]
-        if operation is op.CallMcpTool and self.mcp:
-            return [Fidelity(tag, self.mcp[0].template, None, None, "exact")]
+        if operation is op.CallMcpTool and (self.mcp or self.mcp_items):
+            native = self.mcp[0].template if self.mcp else next(iter(self.mcp_items))
+            return [Fidelity(tag, native, None, None, "exact")]
         if operation is op.SteerClient and self.steering:
             return [Fidelity(tag, steer.name, None, None, "exact", steer.reason) for steer in self.steering]
         return [Fidelity(tag, None, None, None, "unspoken", self.unspoken.get(operation, "not stated"))]
@@ -439,8 +584,18 @@ class Dialect:
     # ── tables ─────────────────────────────────────────────────────────────
 
     def _offered_now(self, spelling: AnySpelling) -> bool:
-        usual = for_family(spelling.families, self.default_family)
+        usual = spelling.only_by_id is None and for_family(spelling.families, self.default_family)
         return usual and spelling.read_only is None and spelling.until is None
+
+    def _row_problems(self) -> list[str]:
+        ids = [row.id for row in self.provider_tools]
+        problems = [f"two rows have the id {id!r}" for id in sorted({id for id in ids if ids.count(id) > 1})]
+        for row in self.provider_tools:
+            strange = [one.__name__ for one in row.spellings if one not in self.spellings]
+            problems += [f"{row.id!r} is spelled by {name}, which is not listed" for name in strange]
+            if row.spellings and all(one.executed_by is not row.executed_by for one in row.spellings):
+                problems.append(f"{row.id!r} is run by the {row.executed_by}, and no spelling of it is")
+        return problems
 
     def _strange(self, spelling: AnySpelling) -> bool:
         return not within(spelling.since, spelling.until, self._at)
@@ -460,6 +615,7 @@ class Dialect:
             for other in spellings[index + 1 :]
             if one.native_name == other.native_name and overlap(one, other) and not (one.read_only or other.read_only)
         ]
+        problems += self._row_problems()
         problems += [
             f"{operation.__name__} is unspoken and spoken by {by_operation[operation][0].__name__}"
             for operation in self.unspoken
@@ -476,6 +632,8 @@ class Dialect:
         if self.version is not None:  # a shape that two versions mean differently is read as this one means it
             by_name = {name: sorted(spellings, key=self._strange) for name, spellings in by_name.items()}
         self._by_name = {name: tuple(spellings) for name, spellings in by_name.items()}
+        hosted = [one for one in self.spellings if one.executed_by is ExecutedBy.PROVIDER and one.namespace is not None]
+        self._hosted_by_name = {name: (one,) for one in hosted for name in (one.native_name, *one.formerly)}
         self._by_operation = {operation: tuple(spellings) for operation, spellings in by_operation.items()}
 
 
@@ -505,13 +663,13 @@ def _read_as(spelling: AnySpelling, native: NativeCall) -> Call:
         return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
     meaningful = spelling.meaningful
     unmapped = {key: value for key, value in arguments.items() if key not in meaningful}
-    for wire, struct in _structs(spelling):
+    for wire, struct in structs_in(spelling):
         if wire in arguments and wire not in unmapped:
-            unmapped.update(_left_over(struct, arguments[wire], wire))
+            unmapped.update(left_over(struct, arguments[wire], wire))
     coercions: tuple[Coercion, ...] = ()
     try:
         said: Spelling[Any] = msgspec.convert(arguments, spelling)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the second: half a surrogate pair where no text belongs
         try:
             said, coercions = _leniently(spelling, arguments, native.name)
         except ToolError as error:
@@ -556,34 +714,6 @@ def _leniently(
 def _reader(spelling: AnySpelling, name: str) -> Reader[Spelling[Any]]:
     """A reader that speaks of the tool by the name it was called."""
     return Reader.of_type(spelling, name)
-
-
-@cache
-def _structs(holder: type[msgspec.Struct]) -> tuple[tuple[str, type[msgspec.Struct]], ...]:
-    """The fields that hold structs, or lists of them, by their native names."""
-    hints = get_type_hints(holder)
-    named = zip(holder.__struct_encode_fields__, holder.__struct_fields__, strict=True)
-    found = [(wire, _struct_in(hints[field])) for wire, field in named]
-    return tuple((wire, struct) for wire, struct in found if struct is not None)
-
-
-def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
-    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return hint
-    return next((found for inner in get_args(hint) if (found := _struct_in(inner)) is not None), None)
-
-
-def _left_over(struct: type[msgspec.Struct], value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """What stands inside an argument and is not known there: `todos[0].id`."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _left_over(struct, item, f"{path}[{index}]")
-    elif isinstance(value, dict):
-        known = struct.__struct_encode_fields__
-        yield from ((f"{path}.{key}", inner) for key, inner in value.items() if key not in known)
-        for wire, nested in _structs(struct):
-            if wire in value:
-                yield from _left_over(nested, value[wire], f"{path}.{wire}")
 
 
 def _unread(native: NativeCall, message: str, unmapped: dict[str, Any] | None = None) -> Call:

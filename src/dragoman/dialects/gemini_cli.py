@@ -19,7 +19,6 @@ from .spelling import (
     WHOLE,
     Content,
     Conversion,
-    ProviderExecuted,
     Spelling,
     Tells,
     means,
@@ -935,17 +934,6 @@ class GoogleWebSearch(Spelling[op.SearchWeb]):
         return out.PagesOutcome(pages, answer, found[1])
 
 
-class GoogleSearch(ProviderExecuted[op.SearchWeb]):
-    """Search the web on the provider's machines."""
-
-    native_name = "googleSearch"
-    wire_type, provider_id = "googleSearch", "google.googleSearch"
-    on_request = "only the request that google_web_search makes carries it"
-    unsaid = GoogleWebSearch.unsaid
-
-    query: str = means("query", "What to search for.")
-
-
 _URL = re.compile(r"https?://[^\s<>\"'`)\]}]+")
 
 
@@ -1421,7 +1409,8 @@ class GeminiFailures:
         """A result flagged as an error, with its kind by its words; a call that was cancelled has no result."""
         text = text_of(native.content)
         if isinstance(native.item, dict) and native.item.get("status") == "cancelled":
-            return out.Failure("cancelled", text)
+            denied = text.startswith("[Operation Cancelled] Reason: User denied")
+            return out.Failure("denied" if denied else "cancelled", text)
         return out.Failure(self._kind(text), text) if native.is_error else None
 
     def _kind(self, message: str) -> out.FailureKind:
@@ -1479,7 +1468,6 @@ DIALECT = Dialect(
         ReadBackgroundOutput,
         ListBackgroundProcesses,
         GoogleWebSearch,
-        GoogleSearch,
         WebFetch,
         WriteTodos,
         WriteTodosUnblocked,
@@ -1513,6 +1501,7 @@ DIALECT = Dialect(
     failures=GeminiFailures(),
     unspelled=FromOutside(),
     default_family="gemini-2.5-pro",
+    beside="google",
     captured=("0.1.15", "0.19.4", "0.24.0", "0.34.0", "0.53.0", "0.61.0"),
     unspoken={
         op.ReadFiles: NO_TOOL,
@@ -1521,6 +1510,7 @@ DIALECT = Dialect(
         op.InsertText: "text is inserted by replacing what stands around it",
         op.DeleteFile: SHELL,
         op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
         op.EditNotebook: "a notebook is edited as the text it is",
         op.TypeInto: NO_TOOL,
         op.StopCommand: SHELL,

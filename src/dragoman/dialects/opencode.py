@@ -55,7 +55,7 @@ class ReadingFiles:
 
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
     _TOLD = re.compile(
-        r"(?:<path>.*?</path>\n<type>(?:file|directory)</type>\n)?<(?P<tag>content|entries|file)>\n(?P<body>.*?)"
+        r"(?:<path>.*?</path>\n<type>(?:file|directory)</type>\n)?<(?P<tag>content|entries|file)>\n?(?P<body>.*?)"
         r"(?:\n\n\((?P<note>[^\n]*)\))?\n</(?P=tag)>.*",
         re.DOTALL,
     )
@@ -519,6 +519,11 @@ _SHELL_NOTE = re.compile(
 _SAVED = re.compile(r"\.\.\.output truncated\.\.\.\n\nFull output saved to: ([^\n]*)\n\n")
 
 
+def _shell_note(text: str) -> re.Match[str] | None:
+    """What is said of a command after its output; most outputs have no such end, and are long."""
+    return _SHELL_NOTE.fullmatch(text) if text.endswith("_metadata>") else None
+
+
 class RunningCommands:
     """How a command is told: its output; what else there is to say stands in a tag after it.
 
@@ -538,7 +543,7 @@ class RunningCommands:
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
-        noted = _SHELL_NOTE.fullmatch(text)
+        noted = _shell_note(text)
         note = noted["note"] if noted else ""
         printed = noted["output"] if noted else text
         saved = _SAVED.match(printed)
@@ -1077,7 +1082,7 @@ class OpencodeFailures(FailuresInWords):
         text = text_of(native.content)
         if call.native.name == Invalid.native_name and call.failure is not None:
             return out.Failure(call.failure.kind, text, call.failure.details)
-        noted = _SHELL_NOTE.fullmatch(text)
+        noted = _shell_note(text)
         if noted is not None and "aborted the command" in noted["note"]:
             return out.Failure("cancelled", text)
         return super().understand(call, native)
@@ -1152,6 +1157,7 @@ DIALECT = Dialect(
         op.InsertText: "text is inserted by replacing what stands around it",
         op.DeleteFile: SHELL,
         op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
         op.EditNotebook: "a notebook is edited as the text it is",
         op.ReadOutput: NO_TOOL,
         op.TypeInto: NO_TOOL,

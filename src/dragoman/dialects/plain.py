@@ -211,7 +211,7 @@ _WORDS = {
     "isolation": "How to keep its work apart.",
     "item": "The item.",
     "items": "The whole list, in order.",
-    "job": "The job.",
+    "job": "The job, or the standing shell.",
     "key": "A name to remember it by.",
     "language": "The programming language.",
     "limit": "At most so many.",

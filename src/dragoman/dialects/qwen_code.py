@@ -1386,6 +1386,7 @@ DIALECT = Dialect(
         op.InsertText: "text is inserted by replacing what stands around it",
         op.DeleteFile: SHELL,
         op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
         op.ReadOutput: "a background command's output is a file",
         op.TypeInto: NO_TOOL,
         op.ListCommands: NO_TOOL,

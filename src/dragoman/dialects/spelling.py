@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform
 
 import msgspec
@@ -20,11 +21,13 @@ import msgspec
 from dragoman.errors import DefinitionError
 from dragoman.model import operations as op
 from dragoman.model.calls import ExecutedBy, NativeResult
-from dragoman.model.outcomes import Media, Outcome
+from dragoman.model.outcomes import Failure, Media, Outcome
 
 Spoken = TypeVar("Spoken", bound=op.Operation)
 Content = str | tuple[str | Media, ...]
 Tells = Mapping[type[Outcome], tuple[str, ...]]
+Told = tuple[Content, bool | None] | tuple[Content, bool | None, Any]
+"""A result: its content, the error flag where the vocabulary sets one, and its item where text is not enough."""
 
 
 class _Required:
@@ -198,6 +201,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta):
     """Why it is not offered unless asked for by name."""
     on_request_since: ClassVar[str | None] = None
     """First version of which that is true; `None`: it always was."""
+    only_by_id: ClassVar[str | None] = None
+    """Why it is never offered for an operation, only as the provider's tool that was asked for by its id."""
     freeform: ClassVar[Freeform | None] = None
     wire_type: ClassVar[str | None] = None
     settings: ClassVar[Mapping[str, Any]] = {}
@@ -237,6 +242,10 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta):
                 return None
         return cls(**said)
 
+    def meant_instead(self, operation: op.Operation, failure: Failure) -> op.Operation | None:
+        """What this call means after all when `operation` failed so: a folder where a file was looked for."""
+        return None
+
     def from_outcome(self, operation: op.Operation, outcome: Outcome) -> Content:
         """The outcome in this tool's own words. Failures are the dialect's to word."""
         from .wording import tell
@@ -249,10 +258,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta):
 
         return understand(operation, native)
 
-    def from_outcomes(
-        self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]
-    ) -> tuple[Content, bool | None]:
-        """All outcomes of one call as its one result, and the error flag where the vocabulary sets one."""
+    def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> Told:
+        """All outcomes of one call as its one result."""
         if len(outcomes) == 1 and operations:
             return self.from_outcome(operations[0], outcomes[0]), None
         from .wording import tell_all
@@ -293,6 +300,34 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_as_json(item) for item in value]
     return {key: _as_json(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@cache
+def structs_in(holder: type[msgspec.Struct]) -> tuple[tuple[str, type[msgspec.Struct]], ...]:
+    """The fields that hold structs, or lists of them, by their native names."""
+    hints = typing.get_type_hints(holder)
+    named = zip(holder.__struct_encode_fields__, holder.__struct_fields__, strict=True)
+    found = [(wire, _struct_in(hints[field])) for wire, field in named]
+    return tuple((wire, struct) for wire, struct in found if struct is not None)
+
+
+def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return hint
+    return next((found for inner in typing.get_args(hint) if (found := _struct_in(inner)) is not None), None)
+
+
+def left_over(struct: type[msgspec.Struct], value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """What stands inside an argument and is not known there: `todos[0].id`."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from left_over(struct, item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        known = struct.__struct_encode_fields__
+        yield from ((f"{path}.{key}", inner) for key, inner in value.items() if key not in known)
+        for wire, nested in structs_in(struct):
+            if wire in value:
+                yield from left_over(nested, value[wire], f"{path}.{wire}")
 
 
 _ROOTS = (Spelling, *Spelling.__mro__)

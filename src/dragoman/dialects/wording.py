@@ -38,7 +38,7 @@ def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
         case out.TextOutcome(text=text):
             return text
         case out.FileOutcome():
-            return numbered(outcome) + (_cut(outcome.total_lines, "lines") if outcome.truncated else "")
+            return _tell_lines(operation, outcome) + (_cut(outcome.total_lines, "lines") if outcome.truncated else "")
         case out.CommandOutcome():
             return _tell_command(outcome)
         case out.PathsOutcome():
@@ -118,6 +118,24 @@ def numbered(outcome: out.FileOutcome) -> str:
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, outcome.first_line))
 
 
+_NO_NEWLINE = "\n[no newline at the end]"
+
+
+def _tell_lines(operation: op.Operation, outcome: out.FileOutcome) -> str:
+    """Numbered lines; the newline of the last one asked for begins no line of its own, for another stands there."""
+    shown = len(outcome.text.split("\n"))
+    asked = _asked(operation, outcome.first_line)
+    if shown - 1 == asked and outcome.text.endswith("\n"):
+        return numbered(msgspec.structs.replace(outcome, text=outcome.text[:-1]))
+    return numbered(outcome) + (_NO_NEWLINE if shown == asked else "")
+
+
+def _asked(operation: op.Operation, first: int) -> int | None:
+    """How many lines were asked for, where it was said which is the last."""
+    last = operation.last_line if isinstance(operation, op.ReadFile) else None
+    return None if last is None else last - first + 1
+
+
 def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
     """The first line's number and the text of numbered lines, or `None` when they are not."""
     found: list[str] = []
@@ -134,10 +152,13 @@ def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
 
 def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
     body, cut, total = _uncut(text, "lines")
-    lines = unnumbered(body)
+    lines = unnumbered(body.removesuffix(_NO_NEWLINE))
     if lines is None:
         return out.TextOutcome(text)
-    return out.FileOutcome(operation.path, lines[1], lines[0], total, truncated=cut)
+    first, content = lines
+    if len(content.split("\n")) == _asked(operation, first) and not body.endswith(_NO_NEWLINE):
+        content += "\n"
+    return out.FileOutcome(operation.path, content, first, total, truncated=cut)
 
 
 def _cut(total: int | None, unit: str) -> str:
@@ -336,13 +357,15 @@ class PlainFailures:
         """The text, flagged as an error."""
         return self.words(failure), True
 
+    def in_words(self, text: str) -> out.Failure | None:
+        """The failure these words tell of, or `None` when they tell of none."""
+        found = re.match(rf"Error \(({'|'.join(get_args(out.FailureKind))})\): ", text)
+        return None if found is None else out.Failure(found[1], text[found.end() :])  # type: ignore[arg-type]
+
     def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
         """A failure by its words, or by the flag."""
         text = text_of(native.content)
-        found = re.match(rf"Error \(({'|'.join(get_args(out.FailureKind))})\): ", text)
-        if found is not None:
-            return out.Failure(found[1], text[found.end() :])  # type: ignore[arg-type]
-        return out.Failure("failed", text) if native.is_error else None
+        return self.in_words(text) or (out.Failure("failed", text) if native.is_error else None)
 
 
 PLAIN_FAILURES = PlainFailures()

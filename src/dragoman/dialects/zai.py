@@ -161,6 +161,7 @@ DIALECT = Dialect(
         op.InsertText: "text is inserted by replacing what stands around it",
         op.DeleteFile: SHELL,
         op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
         op.EditNotebook: "a notebook is edited as the text it is",
         op.ReadOutput: SHELL,
         op.TypeInto: NO_TOOL,

@@ -3,30 +3,41 @@
 Rules: the names of a request can always be turned back; a name that had to change is made from what
 it was, never from its place, so it is the same in every turn and under any order; names go to the
 provider's tools first, then to the vocabulary's, then to the caller's. What is offered for a tool of
-ours is run here: a provider's own tool is offered only when it was asked for.
+ours is run here: a provider's own tool is offered only when it was asked for. One that a provider
+defines and we run stands for the tools of ours that run it: they are not offered a second time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2s
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack, overload
 
 import msgspec
 
-from dragoman.dialects import DIALECTS, Dialect
+from dragoman.apis import Lowering
+from dragoman.dialects import DIALECTS, Dialect, ProviderRow, provider_dialect
 from dragoman.errors import DefinitionError, Unspeakable, nearest
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
 from dragoman.model.outcomes import Failure
-from dragoman.model.request import Definition, FunctionDefinition, Limits, ProviderDefinition, ToolChoice
+from dragoman.model.request import (
+    Definition,
+    FreeformDefinition,
+    FunctionDefinition,
+    Limits,
+    ProviderDefinition,
+    ToolChoice,
+)
 from dragoman.registry import TOOLS
 from dragoman.tools import NOT_HONOURED, ProviderTool, Tool
 
 if TYPE_CHECKING:
     from dragoman.model import Outcome
     from dragoman.tools import Toolset
+
+    from .bridges import Bridge, BridgeSettings, Sdk, WireTools
 
 CLIENT = ExecutedBy.CLIENT
 _DIGEST_LENGTH = 8
@@ -71,31 +82,85 @@ class Facade:
         *,
         strict: bool = False,
         plain: Dialect | None = None,
-        undo: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
+        lowering: Lowering = Lowering(),  # noqa: B008 - frozen
     ) -> None:
         self.toolset = toolset
         self.limits = limits or Limits()
         self.notes: tuple[Note, ...] = ()
-        self._undo = undo
+        self.lowering = lowering
+        """What the wire did to the tools' schemas and names: undone on every call that comes back."""
         run_here = [tool for tool in toolset if isinstance(tool, Tool)]
         functions = [tool for tool in run_here if tool.operation is None]
         operations = [tool for tool in run_here if tool.operation is not None]
         hosted = [tool for tool in toolset if isinstance(tool, ProviderTool)]
         self.dialect = dialect
         self._plain = plain
+        provider = [self._provider_definition(tool) for tool in hosted]
+        asked = [(row, tool) for tool in hosted if (row := _row(tool)) is not None]
+        rows = [row for row, _ in asked]
+        here = [row for row, tool in asked if row.run_by(tool.settings) is CLIENT]
+        self._texts = self._taking_text(provider, functions)
+        self._check_rows(rows, here, operations)
+        self._run_here = tuple(here)
+        self._hosted = _speakers(rows)
+        self._in_hosted = _run_here(here)
+        operations = [tool for tool in operations if _operation_of(tool) not in self._in_hosted]
         self._in_plain: frozenset[type[op.Operation]] = self._unspoken(operations, strict=strict)
-        provider = [_hosted(tool) for tool in hosted]
         reserved = {definition.name.casefold() for definition in provider if definition.name}
-        spoken, worded = self._spoken(operations)
-        self._plain_names = frozenset(definition.name for definition in worded if definition.name)
+        reserved |= {name.casefold() for row in rows for name in row.names}
         self._aliases: dict[str, str] = {}
-        said = [self._apart(definition, reserved) for definition in (*spoken, *worded)]
-        taken = [definition.name for definition in (*provider, *said) if definition.name]
-        self.names = self._named([tool.name for tool in functions], taken)
-        offered = [self._function(tool) for tool in functions]
+        self._shown: dict[tuple[str, str], str] = {}
+        spoken, worded = self._spoken(operations, reserved)
+        self._plain_names = frozenset(definition.name for definition in worded if definition.name)
+        said = [*spoken, *worded]
+        taken = [*reserved, *(definition.name for definition in said if definition.name)]
+        apart = [tool for tool in functions if tool.name not in self._texts]
+        self.names = self._named([tool.name for tool in apart], taken)
+        self.names.ours.update({name: name for name in self._texts})
+        offered = [self._function(tool) for tool in apart]
         self.definitions: tuple[Definition, ...] = (*said, *offered, *provider)
         self._check()
         self.dialect = self.dialect.knowing(functions=self.names.ours)
+
+    # ── the provider's tools ───────────────────────────────────────────────
+
+    def _provider_definition(self, tool: ProviderTool) -> Definition:
+        """What is sent for a provider's tool; one outside the catalogue is sent as it was given, and noted."""
+        row = _row(tool)
+        if row is None:
+            self._note(tool.name, f"it is sent as it is: no row of the catalogue has this id.{_nearest_row(tool)}")
+            return _uncatalogued(tool)
+        for unknown in row.unknown(tool.settings):
+            self._note(tool.name, f"its setting {unknown!r} is not known and sent as it is.{row.nearest(unknown)}")
+        family = self.dialect.family
+        if family is not None and not row.offered_to(family):
+            self._note(tool.name, f"models of the family {family!r} are not known to have it")
+        return row.offer(tool.settings)
+
+    def _check_rows(self, rows: Sequence[ProviderRow], here: Sequence[ProviderRow], operations: Sequence[Tool]) -> None:
+        """Two versions of one tool may stand side by side, unless a model would call both by one name."""
+        problems: list[str] = []
+        taken: dict[str, str] = {}
+        for row in rows:
+            for name in row.names:
+                other = taken.setdefault(name, row.id)
+                if other != row.id:
+                    problems.append(f"{other} and {row.id} are both called {name!r}: offer one of them")
+        if problems:
+            raise DefinitionError("what is offered", problems)
+        runs = {_operation_of(tool) for tool in operations}
+        for row in here:
+            if row.spellings and not runs.intersection(row.operations):
+                self._note(row.id, "it is run here, and no tool of this set runs any of its calls: all are denied")
+
+    def _taking_text(self, definitions: Sequence[Definition], functions: Sequence[Tool]) -> dict[str, str]:
+        """Tools whose input is text, each with the parameter that takes it in the function of that name."""
+        runs = {tool.name: _only_parameter(tool) for tool in functions}
+        freeform = [definition.name for definition in definitions if isinstance(definition, FreeformDefinition)]
+        for name in freeform:
+            if runs.get(name) is None:
+                self._note(name, "it is run here, and no function of that name takes one parameter, its text")
+        return {name: runs.get(name) or "input" for name in freeform}
 
     # ── what is offered ────────────────────────────────────────────────────
 
@@ -113,8 +178,8 @@ class Facade:
             self._note(tool.name, words)
         return frozenset(_operation_of(tool) for tool in silent)
 
-    def _spoken(self, operations: Sequence[Tool]) -> tuple[list[Definition], list[Definition]]:
-        """What is offered in the dialect's words, and in those of `plain`."""
+    def _spoken(self, operations: Sequence[Tool], reserved: set[str]) -> tuple[list[Definition], list[Definition]]:
+        """What is offered in the dialect's words, and in those of `plain`, each under a name nobody before it has."""
         wanted = {_operation_of(tool) for tool in operations}
         ignoring = {
             _operation_of(tool): NOT_HONOURED.get(_operation_of(tool), ())
@@ -123,19 +188,22 @@ class Facade:
         }
         spoken = wanted - self._in_plain
         said = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
-        worded: list[Definition] = []
-        if self._plain is not None and self._in_plain:
-            worded = self._plain.definitions(self._in_plain, executed_by=CLIENT, ignoring=ignoring)
+        said = [self._apart(one, reserved, self.dialect) for one in said]
+        if self._plain is None or not self._in_plain:
+            return said, []
+        worded = self._plain.definitions(self._in_plain, executed_by=CLIENT, ignoring=ignoring)
         # One name cannot mean two things in one request: a native tool keeps it, the plain one is told apart.
-        return said, [self._apart(one, {each.name.casefold() for each in said if each.name}) for one in worded]
+        taken = reserved | {each.name.casefold() for each in said if each.name}
+        return said, [self._apart(one, taken, self._plain) for one in worded]
 
-    def _apart(self, definition: Definition, taken: set[str]) -> Definition:
+    def _apart(self, definition: Definition, taken: set[str], speaker: Dialect) -> Definition:
         """A definition under another name when somebody who comes first has its own."""
         name = definition.name
         if name is None or name.casefold() not in taken:
             return definition
-        renamed = self._renamed(name)
+        renamed = self._renamed(name, f"{speaker.name}.{name}")  # a function may have to give way to the same name
         self._aliases[renamed] = name
+        self._shown[speaker.name, name] = renamed
         self._note(name, f"it is offered as {renamed!r}: another tool of this request has that name")
         return msgspec.structs.replace(definition, name=renamed)
 
@@ -170,12 +238,12 @@ class Facade:
             return "the name has characters that are not allowed"
         return None
 
-    def _renamed(self, name: str) -> str:
+    def _renamed(self, name: str, whole: str | None = None) -> str:
         """A legal name that ends in a digest of the whole old one, so that no two become one."""
         longest = min(self.limits.name_length or 64, 64)
         if longest < _DIGEST_LENGTH + 2:
             raise DefinitionError(f"tool {name!r}", [f"names of {longest} characters are too short to be told apart"])
-        digest = blake2s(name.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_LENGTH // 2).hexdigest()
+        digest = blake2s((whole or name).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_LENGTH // 2).hexdigest()
         readable = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "tool"
         if readable[0].isdigit():
             readable = f"t_{readable}"
@@ -201,31 +269,43 @@ class Facade:
     # ── the way back ───────────────────────────────────────────────────────
 
     def read_call(self, native: NativeCall) -> Call:
-        """What a model's call means: names turned back, then the reading of whoever's words they are."""
-        ours = self.names.back(native.name) if native.namespace is None else None
+        """What a model's call means: lowering undone, names turned back, then read by whoever's words they are."""
+        heard = self.lowering.call(native)
+        if heard is not native:
+            return msgspec.structs.replace(self._read_call(heard), native=native)
+        return self._read_call(native)
+
+    def _read_call(self, native: NativeCall) -> Call:
+        own = native.namespace is None and native.executed_by is CLIENT
+        ours = self.names.back(native.name) if own else None
         if ours is not None:
             return self._function_call(ours, native)
-        call = self._speaker(native.name).read_call(self._native(native))
+        call = self._speaker(native).read_call(self._native(native))
         if call.operations and isinstance(call.operations[0], op.Unrecognised):
             return self._unknown(native)
         return call if call.native is native else msgspec.structs.replace(call, native=native)
 
     def _native(self, native: NativeCall) -> NativeCall:
+        """A call in the dialect's own terms."""
+        native = self.lowering.call(native)
         name = self._aliases.get(native.name)
         return native if name is None else msgspec.structs.replace(native, name=name)
 
-    def _speaker(self, name: str) -> Dialect:
-        """Whose words a name of this request is."""
-        return self._plain if self._plain is not None and name in self._plain_names else self.dialect
+    def _speaker(self, native: NativeCall) -> Dialect:
+        """Whose words a call of this request is in."""
+        for dialect in self._hosted:
+            if dialect.recognises(native):
+                return dialect
+        return self._plain if self._plain is not None and native.name in self._plain_names else self.dialect
 
     def _function_call(self, name: str, native: NativeCall) -> Call:
         arguments = native.arguments
+        if isinstance(arguments, str) and name in self._texts:
+            arguments = {self._texts[name]: arguments}
         if not isinstance(arguments, dict):
             message = f"{name}: expected a JSON object, got {arguments!r:.80}"
             details = {"tool": name, "problems": [{"path": "", "message": message}]}
             return Call(native.id, (), native, failure=Failure("invalid_arguments", message, details))
-        if self._undo is not None:
-            arguments = self._undo(native.name, arguments)
         return Call(native.id, (op.CallFunction(name, arguments),), native)
 
     def _unknown(self, native: NativeCall) -> Call:
@@ -237,28 +317,68 @@ class Facade:
     def write_call(self, id: str, operation: op.Operation) -> tuple[NativeCall, ...]:
         """An operation of the history in the words of this request."""
         if isinstance(operation, op.CallFunction):
-            return (NativeCall(id, self.names.offer(operation.name), operation.arguments),)
-        plain = self._plain or DIALECTS["plain"]
-        if type(operation) in self._in_plain:
-            calls = plain.write_call(id, operation)
-        else:
+            text = operation.arguments.get(self._texts.get(operation.name, ""))
+            arguments = text if isinstance(text, str) else operation.arguments
+            return (NativeCall(id, self.names.offer(operation.name), arguments),)
+        speaker, calls = self._said(id, operation)
+        return tuple(msgspec.structs.replace(call, name=self._name_of(call.name, speaker)) for call in calls)
+
+    def _name_of(self, name: str, speaker: Dialect) -> str:
+        """The name under which a vocabulary's tool is offered."""
+        return name if speaker in self._hosted else self._shown.get((speaker.name, name), name)
+
+    def _said(self, id: str, operation: op.Operation) -> tuple[Dialect, tuple[NativeCall, ...]]:
+        """In the words of whoever offers it here first; what nobody here offers, in those of `plain`."""
+        plain: Dialect = self._plain or DIALECTS["plain"]
+        speakers: list[Dialect] = [*self._hosted] if type(operation) in self._in_hosted else []
+        if type(operation) not in self._in_plain:
+            speakers.append(self.dialect)
+        for dialect in speakers:
             try:
-                calls = self.dialect.write_call(id, operation)
+                return dialect, dialect.write_call(id, operation)
             except Unspeakable:
-                calls = plain.write_call(id, operation)
-        offered = {name: alias for alias, name in self._aliases.items()}
-        return tuple(msgspec.structs.replace(call, name=offered.get(call.name, call.name)) for call in calls)
+                continue
+        return plain, plain.write_call(id, operation)
+
+    def reconsidered(self, call: Call, outcomes: Sequence[Outcome]) -> Call | None:
+        """The call to run instead, when running this one showed that it means something else."""
+        known = msgspec.structs.replace(call, native=self._native(call.native))
+        other = self._speaker(call.native).reconsidered(known, outcomes)
+        return None if other is None else msgspec.structs.replace(other, native=call.native)
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in the words the model called in."""
         known = msgspec.structs.replace(call, native=self._native(call.native))
-        told = self._speaker(call.native.name).write_result(known, outcomes)
+        told = self._speaker(call.native).write_result(known, outcomes)
         return msgspec.structs.replace(told, name=call.native.name)
 
     def read_result(self, call: Call, native: NativeResult) -> Result:
         """What a result in this request's words says."""
         known = msgspec.structs.replace(call, native=self._native(call.native))
-        return self._speaker(call.native.name).read_result(known, native)
+        return self._speaker(call.native).read_result(known, native)
+
+    # ── in other people's frameworks ───────────────────────────────────────
+
+    @overload
+    def tools_for(self, framework: Sdk, **settings: Unpack[BridgeSettings]) -> WireTools: ...
+
+    @overload
+    def tools_for(self, framework: str, **settings: Unpack[BridgeSettings]) -> Bridge: ...
+
+    def tools_for(self, framework: str, **settings: Unpack[BridgeSettings]) -> Bridge:
+        """The tools as a framework takes them (`BRIDGES` names those there are), run here under the policy.
+
+        `MissingExtra` when the framework is not installed.
+        """
+        from .bridges import BRIDGES
+
+        facade, policy = self, settings.get("policy")
+        allowed = [tool.name for tool in self.toolset if policy is None or policy.allows(tool.name)]
+        if len(allowed) < len(self.toolset):  # nothing is offered that would be denied each time
+            toolset = self.toolset.only(*allowed)
+            facade = Facade(self.dialect, toolset, self.limits, plain=self._plain)
+        bridge: Bridge = BRIDGES[framework](facade, **settings)
+        return bridge
 
     def choice(self, choice: ToolChoice) -> ToolChoice:
         """A choice that names tools as the caller knows them, with the names the model knows."""
@@ -274,16 +394,18 @@ class Facade:
     def _choosable(self, name: str, offered: set[str]) -> list[str]:
         if name in self.names.ours.values():
             return [self.names.offer(name)]
-        if name in offered:
-            return [name]
         operation = op.OPERATIONS.get(name)
+        if operation in self._in_hosted:
+            rows = [row for row in self._run_here if operation in row.operations]
+            return [row.name for row in rows if row.name in offered]
         if operation is not None:
             words = self._plain if self._plain is not None and operation in self._in_plain else self.dialect
-            shown = {native: alias for alias, native in self._aliases.items()}
             said = [str(one.name) for one in words.definitions({operation}, executed_by=CLIENT)]
-            found = [shown.get(one, one) for one in said if shown.get(one, one) in offered]
+            found = [shown for one in said if (shown := self._name_of(one, words)) in offered]
             if found:
                 return found
+        if name in offered:
+            return [name]
         for definition in self.definitions:
             if isinstance(definition, ProviderDefinition) and definition.id == name and definition.name:
                 return [definition.name]
@@ -296,7 +418,38 @@ def _operation_of(tool: Tool) -> type[op.Operation]:
     return tool.operation
 
 
-def _hosted(tool: ProviderTool) -> ProviderDefinition:
-    """A provider's tool by its id. Its wire type is what follows the vendor's name; its name what precedes the date."""
+def _row(tool: ProviderTool) -> ProviderRow | None:
+    dialect = provider_dialect(tool.id)
+    return None if dialect is None else dialect.provider_tool(tool.id)
+
+
+def _nearest_row(tool: ProviderTool) -> str:
+    dialect = provider_dialect(tool.id)
+    return "" if dialect is None else nearest(tool.id, [row.id for row in dialect.provider_tools])
+
+
+def _only_parameter(tool: Tool) -> str | None:
+    properties = tool.definition.parameters.get("properties")
+    return next(iter(properties)) if isinstance(properties, dict) and len(properties) == 1 else None
+
+
+def _uncatalogued(tool: ProviderTool) -> ProviderDefinition:
+    """Its wire type is what follows the vendor's name; its name what precedes the date."""
     wire_type = tool.id.partition(".")[2]
     return ProviderDefinition(tool.id, wire_type, re.sub(r"_\d{8}$", "", wire_type), tool.settings)
+
+
+def _speakers(rows: Sequence[ProviderRow]) -> tuple[Dialect, ...]:
+    """The vocabularies of the providers' tools that were asked for, with these tools alone."""
+    by_dialect: dict[str, list[ProviderRow]] = {}
+    for row in rows:
+        dialect = provider_dialect(row.id)
+        assert dialect is not None  # the row came from it
+        by_dialect.setdefault(dialect.name, []).append(row)
+    return tuple(DIALECTS[name].of_rows(tuple(dict.fromkeys(group))) for name, group in by_dialect.items())
+
+
+def _run_here(rows: Sequence[ProviderRow]) -> frozenset[type[op.Operation]]:
+    """The operations that a provider's tools say and we run, so that nothing else has to say them."""
+    spellings = [one for row in rows for one in row.spellings if one.executed_by is CLIENT and one.only_by_id is None]
+    return frozenset(operation for spelling in spellings for operation in spelling.operation_types)

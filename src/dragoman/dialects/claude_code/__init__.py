@@ -46,7 +46,7 @@ from .plans import (
     TodoWriteShort,
 )
 from .search import Glob, Grep
-from .web import ProviderSearch, WebFetch, WebSearch
+from .web import WebFetch, WebSearch
 
 NO_TOOL = "there is no native tool for it"
 SHELL = "it is done with a shell command"
@@ -93,7 +93,6 @@ DIALECT = Dialect(
         NotebookEdit,
         WebFetch,
         WebSearch,
-        ProviderSearch,
         TodoWrite,
         TodoWriteShort,
         TodoWriteRanked,
@@ -118,7 +117,7 @@ DIALECT = Dialect(
     ),
     steering=(
         Steer("EnterPlanMode", PLAN_MODE, since="2.0.76"),
-        Steer("ExitPlanMode", PLAN_MODE, ("plan", "allowedPrompts")),
+        Steer("ExitPlanMode", PLAN_MODE, ("plan", "allowedPrompts"), formerly=("exit_plan_mode",)),
         Steer("EnterWorktree", WORKTREE, ("name", "path"), since="2.1.54"),
         Steer("ExitWorktree", WORKTREE, ("action", "discard_changes"), since="2.1.123"),
         Steer("CronCreate", SCHEDULE, ("cron", "prompt", "recurring", "durable"), since="2.1.123"),
@@ -147,6 +146,7 @@ DIALECT = Dialect(
     mcp=(McpNames("mcp__{server}__{tool}"),),
     failures=ClaudeFailures(),
     unparsed=unparsed,
+    beside="anthropic",
     captured=("1.0.59", "1.0.88", "2.0.76", "2.1.54", "2.1.123", "2.1.197", "2.1.252", "2.1.325"),
     unspoken={
         op.ReadFiles: "files are read one by one",
@@ -156,6 +156,7 @@ DIALECT = Dialect(
         op.InsertText: "text is inserted by replacing what stands around it",
         op.DeleteFile: SHELL,
         op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
         op.ReadOutput: "what a background task writes is a file that is read",
         op.TypeInto: NO_TOOL,
         op.ListCommands: NO_TOOL,

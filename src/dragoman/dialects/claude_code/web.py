@@ -1,4 +1,4 @@
-"""Claude Code's tools for the web, and the provider's search that one of them uses."""
+"""Claude Code's tools for the web."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.spelling import TUPLE, Content, ProviderExecuted, Spelling, means
+from dragoman.dialects.spelling import TUPLE, Content, Spelling, means
 from dragoman.dialects.wording import tell, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
@@ -129,18 +129,3 @@ def _links(part: str) -> list[Any] | None:
 def _pages(links: list[Any]) -> list[out.Page]:
     found = [(text_in(link, "url"), text_in(link, "title")) for link in links]
     return [out.Page(url, None if title == url else title) for url, title in found if url is not None]
-
-
-class ProviderSearch(ProviderExecuted[op.SearchWeb]):
-    """Search the web on the provider's machines."""
-
-    native_name = "web_search"
-    wire_type, provider_id = "web_search_20250305", "anthropic.web_search_20250305"
-    on_request = "only the request that WebSearch makes carries it"
-    unsaid = {
-        "allowed_domains": "they are settings of the request",
-        "blocked_domains": "they are settings of the request",
-        "limit": "the number of results cannot be chosen",
-    }
-
-    query: str = means("query", "What to search for.")

@@ -80,6 +80,7 @@ DIALECT = Dialect(
         op.SearchCode: "files are searched through the shell",
         op.RewriteCode: "no tool rewrites code by its syntax",
         op.InsertText: "a patch names a place by the lines around it, not by its number",
+        op.UndoEdit: "no native tool undoes a change",
         op.EditNotebook: "a notebook is patched as the text it is",
         op.ListCommands: "no tool lists the sessions",
         op.WatchCommand: "a session is read when it is asked for",
@@ -121,4 +122,5 @@ DIALECT = Dialect(
     failures=FAILURES,
     unspelled=ServerResults(),
     default_family="gpt-5.5",
+    beside="openai",
 )

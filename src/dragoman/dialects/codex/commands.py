@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -13,8 +11,8 @@ from dragoman.dialects.patch_text import (
     patch_in_arguments,
     patch_in_command,
     read_patch,
-    script_in,
 )
+from dragoman.dialects.responses_items import argument_list, command_line
 from dragoman.dialects.spelling import (
     TEXT_OF_NUMBER,
     Conversion,
@@ -235,19 +233,6 @@ class ShellCommand(CommandResults, Spelling[op.RunCommand]):
         )
 
 
-def _command_line(arguments: Sequence[str]) -> tuple[str, str | None, bool | None]:
-    """A command line, its shell and whether it is a login shell; `bash -lc` is what is meant when nothing is said."""
-    script = script_in(arguments)
-    if script is None:  # a word alone is a command line that was not split
-        return shlex.join(arguments) if len(arguments) > 1 else arguments[0], None, None
-    return script, None if arguments[0] == "bash" else arguments[0], None if arguments[1] == "-lc" else False
-
-
-def _argument_list(operation: op.RunCommand) -> tuple[str, str, str] | None:
-    arguments = (operation.shell or "bash", "-c" if operation.login is False else "-lc", operation.command)
-    return arguments if script_in(arguments) is not None else None
-
-
 class Shell(OldCommandResults, Spelling[op.RunCommand]):
     """Run a program with its arguments and wait until it ends; a command line is given to `bash -lc`."""
 
@@ -286,7 +271,7 @@ class Shell(OldCommandResults, Spelling[op.RunCommand]):
         patched = _patched(patch_in_arguments(self.command), self.workdir)
         if patched is not None:
             return patched
-        line, shell, login = _command_line(self.command)
+        line, shell, login = command_line(self.command)
         return (
             op.RunCommand(
                 line,
@@ -301,7 +286,7 @@ class Shell(OldCommandResults, Spelling[op.RunCommand]):
 
     @classmethod
     def from_operation(cls, operation: op.RunCommand) -> Shell | None:
-        arguments = _argument_list(operation)
+        arguments = argument_list(operation)
         return arguments and cls(
             command=arguments,
             workdir=operation.cwd,
@@ -352,12 +337,12 @@ class LocalShell(OldCommandResults, Spelling[op.RunCommand]):
         patched = _patched(patch_in_arguments(action.command), action.working_directory)
         if patched is not None:
             return patched
-        line, shell, login = _command_line(action.command)
+        line, shell, login = command_line(action.command)
         return (op.RunCommand(line, action.working_directory, action.timeout_ms, shell=shell, login=login),)
 
     @classmethod
     def from_operation(cls, operation: op.RunCommand) -> LocalShell | None:
-        arguments = _argument_list(operation)
+        arguments = argument_list(operation)
         if arguments is None:
             return None
         action = LocalShellAction("exec", arguments, timeout_ms=operation.timeout_ms, working_directory=operation.cwd)
