@@ -1,1 +1,25 @@
-"""How a provider's wire carries calls: pure codecs, no I/O."""
+"""How a provider's wire carries calls: pure codecs, no I/O.
+
+`APIS` names them; each is an `Api` (see there for what a codec does).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dragoman.registry import APIS as APIS
+
+from .api import Api as Api, Encoded as Encoded, Problem as Problem, StreamDecoder as StreamDecoder
+from .history import Remark as Remark
+from .lowering import Lowering as Lowering
+
+if TYPE_CHECKING:
+    from .partial import PartialJson as PartialJson
+
+
+def __getattr__(name: str) -> Any:
+    if name != "PartialJson":  # the one part of the door that few open
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .partial import PartialJson
+
+    return PartialJson

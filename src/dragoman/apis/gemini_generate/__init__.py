@@ -1,0 +1,74 @@
+"""Gemini's `generateContent` and `streamGenerateContent`, as AI Studio and Vertex speak them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from dragoman.apis.api import Api, Encoded, Problem, StreamDecoder, Tools
+from dragoman.apis.history import History
+from dragoman.errors import EngineError
+from dragoman.model.conversation import AnyPart, Reply, Usage
+from dragoman.model.request import Definition, Features, Limits, Request
+
+from .fields import NAME
+from .models import FAMILIES, FEATURES, LIMITS
+from .parts import Pairing, PartReader
+from .replies import read_body, read_error, read_usage
+from .stream import GeminiStream
+
+
+class GeminiGenerate(Api):
+    """The codec. A model is named plainly ("gemini-3-flash-preview") or with its path, as Vertex has it."""
+
+    name: ClassVar[str] = NAME
+    base_limits: ClassVar[Limits] = LIMITS
+    base_features: ClassVar[Features] = FEATURES
+    families: ClassVar[tuple[tuple[str, Mapping[str, Any]], ...]] = FAMILIES
+
+    def decode(self, body: Any) -> Reply:
+        """A whole response; also a stream's chunks in one list, as they come without `alt=sse`."""
+        if isinstance(body, list):
+            whole = GeminiStream()
+            for chunk in body:
+                whole._event(None, chunk, [])
+            return whole.close()
+        return read_body(body)
+
+    def stream(self) -> StreamDecoder:
+        return GeminiStream()
+
+    def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
+        return read_error(status, headers, body)
+
+    def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
+        reader = PartReader(Pairing("parts"))
+        for item in items:
+            reader.read(item)
+        return tuple(reader.parts)
+
+    def read_usage(self, usage: Any) -> Usage:
+        return read_usage(usage)
+
+    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+        from .reading import read_request
+
+        return read_request(body, model)
+
+    def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
+        from .requests import write_request
+
+        return write_request(request, history, tools, self.features(request.model))
+
+    def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
+        from .tools import write_tools
+
+        return write_tools(definitions, model, self.limits(model), self.features(model))
+
+    def _problems(self, request: Request) -> Iterable[Problem]:
+        from .problems import problems_of
+
+        return problems_of(request, self.features(request.model))
+
+
+API = GeminiGenerate()

@@ -1,0 +1,382 @@
+"""The parts of a content, read and written: text, thoughts, media, calls and results, each with its own signature.
+
+Rule: a signature belongs to the part it came with. What a part says beside its typed fields is kept in its metadata
+under the protocol's own keys and goes back with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
+from dragoman.model.conversation import (
+    AnyPart,
+    CallPart,
+    MediaPart,
+    Metadata,
+    OpaquePart,
+    RefusalPart,
+    ResultPart,
+    TextPart,
+    ThinkingPart,
+)
+from dragoman.model.outcomes import Media
+
+from .fields import NAME, camel, json_text, kept, listed, made_id, text_of
+from .paths import PathArguments
+
+CODE_TOOL = "code_execution"
+_OUTCOMES_OF_SUCCESS = ("OUTCOME_OK", 1)
+
+
+class Pairing:
+    """The ids of calls in one reply or one conversation: given, or made where none was; and who waits for a result."""
+
+    def __init__(self, *place: object) -> None:
+        self.place = place
+        self._count = 0
+        self._taken: set[str] = set()
+        self._waiting: list[tuple[str | None, str, str]] = []
+        """(id on the wire, name, our id) of every call without a result so far."""
+
+    def called(self, given: Any, name: str) -> str:
+        """The id of a new call."""
+        id = text_of(given)
+        if id is None or id in self._taken:
+            id = self._made()
+        self._taken.add(id)
+        self._waiting.append((text_of(given), name, id))
+        return id
+
+    def answered(self, given: Any, name: str | None) -> str:
+        """The id of the call a result belongs to: the one that gave this id, or the first of its name."""
+        wire = text_of(given)
+        for place, (sent, called, id) in enumerate(self._waiting):
+            if wire == sent if wire is not None else name is None or called == name:
+                del self._waiting[place]
+                return id
+        return wire if wire is not None else self._made()
+
+    def _made(self) -> str:
+        id = made_id(*self.place, self._count)
+        self._count += 1
+        return id
+
+
+class PartReader:
+    """Reads parts in their order. `odd` are those that are no objects."""
+
+    def __init__(self, pairing: Pairing) -> None:
+        self.parts: list[AnyPart] = []
+        self.odd: list[Any] = []
+        self._pairing = pairing
+        self._code = Pairing("code", *pairing.place)
+        self._open: PathArguments | None = None
+        """The arguments of the last call of ours, while more of them come in parts of their own."""
+        self._opened_at = 0
+
+    def read(self, part: Any) -> None:
+        """Takes the next part."""
+        if not isinstance(part, dict):
+            self.odd.append(part)
+            return
+        said = camel(part)
+        for kind, reader in _READERS.items():
+            value = said.get(kind)
+            if isinstance(value, dict):
+                read = reader(self, part, said, camel(value))
+                if read is not None:
+                    self.parts.append(read)
+                return
+        self.parts.append(_read_words(part, said))
+
+    def _call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> AnyPart | None:
+        name = text_of(call.get("name"))
+        if name is None:
+            if self._open is None:
+                return OpaquePart(NAME, part)
+            self._continue(call)
+            return None
+        self._open = None
+        arguments: dict[str, Any] | str = _arguments(call.get("args"))
+        streamed = "partialArgs" in call or call.get("willContinue") is True
+        if streamed and isinstance(arguments, dict):
+            self._open = PathArguments()
+            self._open.value.update(arguments)
+            arguments = self._open.value
+        as_sent = {key: call[key] for key in call if key not in _OF_A_CALL}
+        absent = ("id",) if streamed else ("id", "args")
+        as_sent.update({key: None for key in absent if call.get(key) is None})
+        id = self._pairing.called(call.get("id"), name)
+        if text_of(call.get("id")) not in (None, id):
+            as_sent["id"] = call["id"]
+        metadata = _rest(said, "functionCall", "thoughtSignature", **({"functionCall": as_sent} if as_sent else {}))
+        signature = text_of(said.get("thoughtSignature"))
+        signed = CallPart(NativeCall(id, name, arguments), signature=signature, metadata=metadata)
+        if self._open is not None:
+            self._opened_at = len(self.parts)
+            self.parts.append(signed)
+            self._continue(call)
+            return None
+        return signed
+
+    def _continue(self, call: dict[str, Any]) -> None:
+        """More of the arguments of the call before; a call that does not say it goes on has ended."""
+        assert self._open is not None
+        for assignment in listed(call.get("partialArgs")):
+            self._open.assign(assignment)
+        self._open.settle()
+        if call.get("willContinue") is not True:
+            if self._open.unplaced:
+                self._note_unplaced(self._open.unplaced)
+            self._open = None
+
+    def _note_unplaced(self, unplaced: list[Any]) -> None:
+        part = self.parts[self._opened_at]
+        if isinstance(part, CallPart):
+            said = {**own(part), "unplacedArgs": unplaced}
+            self.parts[self._opened_at] = CallPart(part.call, part.signature, {NAME: said})
+
+    def _response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> AnyPart | None:
+        name = text_of(response.get("name"))
+        id = self._pairing.answered(response.get("id"), name)
+        result = read_response(id, name, response)
+        given = text_of(response.get("id"))
+        marks = {} if given == id else {"functionResponse": {"id": given}}
+        return ResultPart(result, metadata=_rest(said, "functionResponse", **marks))
+
+    def _code_call(self, part: Any, said: dict[str, Any], code: dict[str, Any]) -> AnyPart | None:
+        id = self._code.called(code.get("id"), CODE_TOOL)
+        arguments = {key: value for key, value in code.items() if key != "id"}
+        call = NativeCall(id, CODE_TOOL, arguments, executed_by=ExecutedBy.PROVIDER, item=part)
+        return CallPart(call, signature=text_of(said.get("thoughtSignature")))
+
+    def _code_result(self, part: Any, said: dict[str, Any], result: dict[str, Any]) -> AnyPart | None:
+        id = self._code.answered(result.get("id"), CODE_TOOL)
+        failed = result.get("outcome") not in _OUTCOMES_OF_SUCCESS
+        output = result.get("output")
+        content = output if isinstance(output, str) else "" if output is None else json_text(output)
+        told = _provider_result(id, content, CODE_TOOL, part, is_error=failed)
+        return ResultPart(told, signature=_signature(said))
+
+    def _tool_call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> AnyPart | None:
+        name = _tool_type(call)
+        if name is None:
+            return OpaquePart(NAME, part)
+        id = self._code.called(call.get("id"), name)
+        native = NativeCall(id, name, _arguments(call.get("args")), executed_by=ExecutedBy.PROVIDER, item=part)
+        return CallPart(native, signature=text_of(said.get("thoughtSignature")))
+
+    def _tool_response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> AnyPart | None:
+        name = _tool_type(response)
+        id = self._code.answered(response.get("id"), name)
+        given = response.get("response")
+        told = _provider_result(id, "" if given is None else json_text(given), name, part, is_error=None)
+        return ResultPart(told, signature=_signature(said))
+
+    def _inline(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> AnyPart | None:
+        return _media_part("inlineData", data, part, said)
+
+    def _file(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> AnyPart | None:
+        return _media_part("fileData", data, part, said)
+
+
+_READERS = {
+    "functionCall": PartReader._call,
+    "functionResponse": PartReader._response,
+    "executableCode": PartReader._code_call,
+    "codeExecutionResult": PartReader._code_result,
+    "toolCall": PartReader._tool_call,
+    "toolResponse": PartReader._tool_response,
+    "inlineData": PartReader._inline,
+    "fileData": PartReader._file,
+}
+_OF_A_CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
+
+
+def _rest(said: dict[str, Any], *typed: str, **marks: Any) -> Metadata:
+    """What a part says beside its typed keys, which are kept too where they are of a wrong type."""
+    rest = {
+        key: value
+        for key, value in said.items()
+        if not (key in typed and isinstance(value, str | dict) and value != "") and not (key == "thought" and not value)
+    }
+    return kept({**rest, **marks})
+
+
+def _read_words(part: dict[str, Any], said: dict[str, Any]) -> AnyPart:
+    text, thought = said.get("text"), said.get("thought")
+    if thought is True and (isinstance(text, str) or ("text" not in said and text_of(said.get("thoughtSignature")))):
+        words = {key: value for key, value in said.items() if key not in ("text", "thought")}
+        marks = {"text": None} if text is None else {}
+        metadata = _rest(words, "thoughtSignature", **marks)
+        return ThinkingPart(text or "", signature=text_of(said.get("thoughtSignature")), metadata=metadata)
+    if not isinstance(text, str):
+        return OpaquePart(NAME, part)
+    if len(said) == 1:
+        return TextPart(text)
+    words = {key: value for key, value in said.items() if key != "text"}
+    return TextPart(text, metadata=_rest(words, "thoughtSignature"), signature=_signature(said))
+
+
+def _signature(said: dict[str, Any]) -> str | None:
+    return text_of(said.get("thoughtSignature"))
+
+
+def _arguments(args: Any) -> dict[str, Any] | str:
+    if args is None:
+        return {}
+    return args if isinstance(args, dict | str) else json_text(args)
+
+
+def _tool_type(said: dict[str, Any]) -> str | None:
+    kind = said.get("toolType")
+    return str(kind) if isinstance(kind, str | int) and kind != "" else None
+
+
+def _provider_result(id: str, content: str, name: str | None, part: Any, *, is_error: bool | None) -> NativeResult:
+    return NativeResult(id, content, is_error=is_error, name=name, executed_by=ExecutedBy.PROVIDER, item=part)
+
+
+# ── media ────────────────────────────────────────────────────────────────────
+
+
+def _media_part(kind: str, data: dict[str, Any], part: dict[str, Any], said: dict[str, Any]) -> AnyPart:
+    media = read_media(kind, data)
+    if media is None:
+        return OpaquePart(NAME, part)
+    return MediaPart(media, metadata=_rest(said, kind, "thoughtSignature"), signature=_signature(said))
+
+
+def read_media(kind: str, data: dict[str, Any]) -> Media | None:
+    """A blob or a file, or `None` when it has no more than is said here."""
+    source = "data" if kind == "inlineData" else "fileUri"
+    if not set(data) <= {source, "mimeType", "displayName"} or not isinstance(data.get(source), str):
+        return None
+    media_type, name = data.get("mimeType", ""), data.get("displayName")
+    if not isinstance(media_type, str) or not isinstance(name, str | None):
+        return None
+    if kind == "inlineData":
+        return Media(media_type, data=data["data"], name=name)
+    return Media(media_type, url=data["fileUri"], name=name)
+
+
+def write_media(media: Media) -> dict[str, Any] | None:
+    """A part's data, or `None` for media whose bytes are not here."""
+    named = {} if media.name is None else {"displayName": media.name}
+    typed = {"mimeType": media.media_type} if media.media_type else {}
+    if media.data is not None:
+        return {"inlineData": {**typed, "data": media.data, **named}}
+    place = media.url if media.url is not None else media.file_id
+    return None if place is None else {"fileData": {**typed, "fileUri": place, **named}}
+
+
+# ── results ──────────────────────────────────────────────────────────────────
+
+
+def read_response(id: str, name: str | None, said: dict[str, Any]) -> NativeResult:
+    """A function's response; `item` is the whole of it where text, media and an error flag do not say it all."""
+    response = said.get("response")
+    is_error = True if isinstance(response, dict) and "error" in response and "output" not in response else None
+    text = response.get("error" if is_error else "output") if isinstance(response, dict) else None
+    if not isinstance(text, str) or not isinstance(response, dict) or len(response) != 1:
+        text = "" if response is None else json_text(response)
+    media: list[Media] = []
+    for part in listed(said.get("parts")):
+        for kind in ("inlineData", "fileData"):
+            found = camel(part).get(kind)
+            read = read_media(kind, camel(found)) if isinstance(found, dict) else None
+            if read is not None:
+                media.append(read)
+    plain = NativeResult(id, (text, *media) if media else text, is_error=is_error, name=name)
+    whole = {key: value for key, value in said.items() if key not in ("id", "name")}
+    written, left_over = write_response(plain)
+    if written == whole and not left_over:
+        return plain
+    return NativeResult(id, plain.content, is_error=is_error, name=name, item=whole)
+
+
+def write_response(result: NativeResult) -> tuple[dict[str, Any], list[Media]]:
+    """What a function's response says beside its name and id, and the media that could not go into it."""
+    if isinstance(result.item, dict) and isinstance(result.item.get("response"), dict):
+        return result.item, []
+    pieces = (result.content,) if isinstance(result.content, str) else result.content
+    text = "\n".join(piece for piece in pieces if isinstance(piece, str))
+    written: dict[str, Any] = {"response": {"error" if result.is_error else "output": text}}
+    media = [piece for piece in pieces if isinstance(piece, Media)]
+    parts = [part for part in map(write_media, media) if part is not None]
+    if parts:
+        written["parts"] = parts
+    return written, [piece for piece in media if write_media(piece) is None]
+
+
+# ── writing ──────────────────────────────────────────────────────────────────
+
+
+def own(part: AnyPart) -> dict[str, Any]:
+    """What this API said about a part beside its typed fields."""
+    return {} if isinstance(part, OpaquePart) else part.metadata.get(NAME, {})
+
+
+def wire_id(part: CallPart) -> str | None:
+    """The id a call has on the wire: the one it came with, if any; a call from elsewhere keeps its own."""
+    marks = own(part).get("functionCall")
+    if isinstance(marks, dict) and "id" in marks:
+        return text_of(marks["id"])
+    return part.call.id
+
+
+def write_words(part: TextPart | ThinkingPart | RefusalPart) -> dict[str, Any]:
+    """Text or a thought, with what came beside it."""
+    rest = dict(own(part))
+    if not isinstance(part, ThinkingPart):
+        signature = part.signature if isinstance(part, TextPart) else None
+        return {"text": part.text, **({} if signature is None else {"thoughtSignature": signature}), **rest}
+    written: dict[str, Any] = {"text": part.text, "thought": True}
+    if "text" in rest:
+        del written["text"], rest["text"]
+    if part.signature is not None:
+        written["thoughtSignature"] = part.signature
+    return {**written, **rest}
+
+
+def write_call(part: CallPart, name: str) -> dict[str, Any]:
+    """A call of ours."""
+    arguments = part.call.arguments
+    call: dict[str, Any] = {} if wire_id(part) is None else {"id": wire_id(part)}
+    call["name"] = name
+    call["args"] = arguments if isinstance(arguments, dict) else {"input": arguments}
+    rest = dict(own(part))
+    marks = rest.pop("functionCall", None)
+    rest.pop("unplacedArgs", None)
+    if isinstance(marks, dict):
+        for key, value in marks.items():
+            if value is not None:
+                call[key] = value
+            elif key == "args" and not arguments:
+                del call["args"]
+    signed = {} if part.signature is None else {"thoughtSignature": part.signature}
+    return {"functionCall": call, **signed, **rest}
+
+
+def write_provider_call(part: CallPart) -> dict[str, Any]:
+    """A call the provider ran, as it came."""
+    call = part.call
+    if call.item is not None:
+        return call.item
+    signed = {} if part.signature is None else {"thoughtSignature": part.signature}
+    if call.name == CODE_TOOL and isinstance(call.arguments, dict):
+        return {"executableCode": {"id": call.id, **call.arguments}, **signed}
+    args = call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
+    return {"toolCall": {"id": call.id, "toolType": call.name, "args": args}, **signed}
+
+
+def write_provider_result(result: NativeResult) -> dict[str, Any]:
+    """What the provider's own tool gave, as it came."""
+    if isinstance(result.item, dict):
+        return result.item
+    text = result.content if isinstance(result.content, str) else "".join(map(str, result.content))
+    if result.name == CODE_TOOL:
+        outcome = "OUTCOME_FAILED" if result.is_error else "OUTCOME_OK"
+        return {"codeExecutionResult": {"id": result.call_id, "outcome": outcome, "output": text}}
+    return {"toolResponse": {"id": result.call_id, "toolType": result.name, "response": {"output": text}}}

@@ -1,0 +1,75 @@
+"""Chat Completions: OpenAI's first chat protocol, and everything that speaks it.
+
+`replies` and `stream` read answers, `requests` both ways of a request with `messages`, `tools` and `settings`;
+`families` holds what is known of models, as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from dragoman.apis.api import Api, Encoded, Problem, StreamDecoder, Tools
+from dragoman.apis.history import History
+from dragoman.errors import EngineError
+from dragoman.model.conversation import AnyPart, Reply, Usage
+from dragoman.model.request import Definition, Limits, Request
+
+from .families import FAMILIES, FEATURES, LIMITS
+from .faults import read_error
+from .replies import read_block, read_body, read_message
+from .requests import problems_of, read_request, write_request
+from .stream import ChatStream
+from .tools import write_tools
+from .usage import read_usage
+from .values import NAME
+
+
+class OpenAIChat(Api):
+    """The codec. See `Api` for what its methods promise."""
+
+    name = NAME
+    base_limits = LIMITS
+    base_features = FEATURES
+    families = FAMILIES
+    results_at_once = True  # "An assistant message with 'tool_calls' must be followed by tool messages responding to …"
+
+    def decode(self, body: dict[str, Any]) -> Reply:
+        return read_body(body)
+
+    def stream(self) -> StreamDecoder:
+        return ChatStream()
+
+    def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
+        return read_error(status, headers, body)
+
+    def read_usage(self, usage: Any) -> Usage:
+        return read_usage(usage)
+
+    def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
+        """Messages of an assistant (their fields become parts) or blocks of content, in order."""
+        parts: list[AnyPart] = []
+        for place, item in enumerate(items):
+            if isinstance(item, dict) and "role" in item:
+                found, _ = read_message(item, seed=f"log\0{place}")
+                parts += found
+            else:
+                parts.append(read_block(item))
+        return tuple(parts)
+
+    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+        return read_request(body, model)
+
+    def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
+        return write_request(request, history, tools, self.features(request.model))
+
+    def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
+        return write_tools(definitions, self.features(model), self.limits(model))
+
+    def _problems(self, request: Request) -> Iterable[Problem]:
+        return problems_of(request)
+
+
+API = OpenAIChat()

@@ -1,0 +1,116 @@
+"""What is known of the models behind Chat Completions, as data: their limits, features and ways to say things.
+
+Rule: every row that fits a model's name applies, later ones over earlier. Besides the fields of `Limits` and
+`Features` a row may set the keys of `Ways`, which say how this protocol words something for a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from dragoman.model.request import Features, Limits
+
+
+class Ways(msgspec.Struct, frozen=True):
+    """How one request setting is worded for a model."""
+
+    thinking_form: Literal["effort", "reasoning", "type", "enable"] | None = "effort"
+    """`reasoning_effort`, OpenRouter's `reasoning`, `thinking: {type}`, `enable_thinking`; `None`: it never thinks."""
+    effort_off: str | None = "none"
+    """The effort that switches thinking off; `None`: it cannot be switched off."""
+    output_key: str = "max_tokens"
+    seed_key: str = "seed"
+    include_usage: bool = True
+    """Whether a stream must be asked for its usage."""
+    developer: bool = False
+    """Whether the role "developer" is known."""
+    video: bool = True
+    sounds: tuple[str, ...] | None = None
+    """The sound formats it takes; `None`: not stated."""
+
+
+LIMITS = Limits(
+    tools=128,  # "Invalid 'tools': array too long. Expected an array with maximum length 128"
+    name_length=64,
+    name_pattern=r"[a-zA-Z0-9_-]+",
+    stop_sequences=4,  # API reference: "Up to 4 sequences"
+)
+
+FEATURES = Features(
+    parallel_calls=True,
+    choices=("auto", "none", "required", "one"),
+    streaming=True,
+    thinking=True,
+    images=True,
+    response_schema=True,
+)
+
+_OPENAI: Mapping[str, Any] = {
+    "choices": ("auto", "none", "required", "one", "subset"),  # `allowed_tools`, of OpenAI alone
+    "strict_tools": True,
+    "call_id_length": 40,  # "Invalid 'messages[1].tool_calls[0].id': string too long. Expected … maximum length 40"
+    "developer": True,
+    "video": False,  # the SDK's types of a content part: text, image_url, input_audio (wav, mp3), file
+    "sounds": ("wav", "mp3"),
+}
+_SILENT: Mapping[str, Any] = {"thinking": False, "thinking_form": None}
+
+FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
+    ("gpt-*", {**_OPENAI, **_SILENT}),
+    ("chatgpt-*", {**_OPENAI, **_SILENT}),
+    ("o[1-9]*", {**_OPENAI, "effort_off": None, "output_key": "max_completion_tokens"}),
+    ("o1-mini*", {"developer": False}),  # "'messages[0].role' does not support 'developer' with this model"
+    (
+        "gpt-5*",
+        {
+            "thinking": True,
+            "thinking_form": "effort",
+            "effort_off": "minimal",
+            "output_key": "max_completion_tokens",
+            "freeform_tools": True,
+        },
+    ),
+    ("gpt-5.[1-9]*", {"effort_off": "none"}),  # recorded for gpt-5.2
+    ("gpt-5-chat*", _SILENT),
+    ("*/*", {"thinking_form": "reasoning"}),  # a provider's prefix: OpenRouter and the gateways like it
+    ("openai/*", {"thinking_form": "effort", "strict_tools": True, "developer": True}),
+    ("openai/gpt-5*", {"effort_off": "minimal"}),
+    ("openai/gpt-oss*", {"effort_off": None, "strict_tools": False, "developer": False}),
+    ("[qQ]wen/*", {"thinking_form": "effort"}),  # recorded at Groq and Doubleword
+    ("@cf/*", {"thinking_form": "effort"}),
+    ("workers-ai/*", {"thinking_form": "effort"}),
+    ("qwen3*", {"thinking_form": "enable"}),  # recorded at GPUStack and Ollama; Alibaba's own name for it
+    ("deepseek-*", {"thinking_form": "type"}),
+    ("glm-*", {"thinking_form": "type"}),
+    ("grok-*", {"effort_off": None}),
+    *(
+        # Mistral's API names the seed otherwise, sends usage unasked and refuses keys it does not know.
+        (f"{name}*", {"seed_key": "random_seed", "include_usage": False})
+        for name in (
+            "mistral-",
+            "ministral-",
+            "magistral-",
+            "codestral-",
+            "devstral-",
+            "pixtral-",
+            "voxtral-",
+            "open-m",
+        )
+    ),
+    ("sonar*", {"include_usage": False}),
+)
+
+
+@lru_cache(maxsize=256)
+def ways(model: str) -> Ways:
+    """How things are said to a model."""
+    said: dict[str, Any] = {}
+    for pattern, row in FAMILIES:
+        if fnmatchcase(model, pattern):
+            said.update({key: value for key, value in row.items() if key in Ways.__struct_fields__})
+    return Ways(**said)

@@ -1,0 +1,629 @@
+"""A Chat Completions answer as a `Reply`: the message's fields as typed parts, everything else kept beside them.
+
+What a field becomes, in the order of the parts: thinking (`reasoning_content`, `reasoning`, `reasoning_details`,
+Gemini's signatures), calls the provider ran (`executed_tools`) with their results, `content`, `refusal`, `audio` (a
+transcript is text, the sound is media), `images`, and the calls we are to run. A part's metadata holds under this
+API's name what is needed to write it back as it came.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.apis.api import read_arguments
+from dragoman.errors import EngineError
+from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
+from dragoman.model.conversation import (
+    AnyPart,
+    CallPart,
+    Citation,
+    FinishReason,
+    MediaPart,
+    OpaquePart,
+    Provenance,
+    RefusalPart,
+    Reply,
+    ResultPart,
+    Span,
+    TextPart,
+    ThinkingPart,
+    Usage,
+)
+from dragoman.model.outcomes import Media
+
+from .faults import is_error, no_response, read_error
+from .media import read_media
+from .usage import read_usage
+from .values import (
+    NAME,
+    beside,
+    list_or_empty,
+    made_id,
+    object_or_empty,
+    signature_of,
+    text_or_none,
+    without_signature,
+    write_json,
+)
+
+FINISHES = {
+    "stop": FinishReason.STOP,
+    "eos": FinishReason.STOP,  # Together
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP_SEQUENCE,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "model_length": FinishReason.CONTEXT_EXCEEDED,  # Mistral
+    "tool_calls": FinishReason.CALLS,
+    "function_call": FinishReason.CALLS,
+    "content_filter": FinishReason.FILTERED,
+    "sensitive": FinishReason.FILTERED,  # Z.ai
+    "refusal": FinishReason.REFUSED,
+    "error": FinishReason.ERROR,  # OpenRouter, Mistral
+    "network_error": FinishReason.ERROR,  # Z.ai
+    "insufficient_system_resource": FinishReason.INTERRUPTED,  # DeepSeek
+}
+
+GROQ = "groq"
+"""The namespace of `executed_tools`, which Groq alone sends: its names are its own."""
+
+_TEXT_KEYS = {"reasoning.summary": "summary", "reasoning.encrypted": "data"}
+"""Where a reasoning detail of a type holds what it says; all others under `text`."""
+
+
+# ── the whole body ───────────────────────────────────────────────────────────
+
+
+def read_body(body: Any) -> Reply:
+    """A whole response. Raises `EngineError` for an error in it, with the answer as far as it came."""
+    if not isinstance(body, dict):
+        raise no_response(body)
+    choices = body.get("choices")
+    if not isinstance(choices, list):
+        raise read_error(None, {}, body) if is_error(body) else no_response(body)
+    reply = read_choices(body, choices, seed=text_or_none(body.get("id")) or "")
+    error = error_in(body, choices)
+    if error is not None:
+        error.partial = reply
+        raise error
+    return reply
+
+
+def error_in(body: dict[str, Any], choices: list[Any]) -> EngineError | None:
+    """An error told beside an answer, or in one of its choices."""
+    if body.get("error"):
+        return read_error(None, {}, body)
+    for choice in choices:
+        if isinstance(choice, dict) and choice.get("error"):
+            return read_error(None, {}, {"error": choice["error"]})
+    return None
+
+
+def read_choices(body: dict[str, Any], choices: list[Any], *, seed: str) -> Reply:
+    """The answers of a body: the first is the reply, the others its alternatives."""
+    given = sorted((choice for choice in choices if isinstance(choice, dict)), key=place_of)
+    rest = {key: value for key, value in body.items() if key not in ("choices", "id", "model", "usage", "object")}
+    odd = [choice for choice in choices if not isinstance(choice, dict)]
+    if odd:
+        rest["choices"] = odd
+    for key in ("id", "model"):
+        if key in body and text_or_none(body[key]) is None:
+            rest[key] = body[key]
+    if "object" in body and body["object"] not in ("chat.completion", "chat.completion.chunk"):
+        rest["object"] = body["object"]
+    usage, used = usage_of(body, given)
+    if "usage" in body and not isinstance(body["usage"], dict) and body["usage"] is not None:
+        rest["usage"] = body["usage"]
+    provenance = Provenance(api=NAME, model=text_or_none(body.get("model")))
+    sources = _sources(rest)
+    id = text_or_none(body.get("id"))
+    replies = [
+        _read_choice(choice, seed, provenance, id, sources if place == 0 else ()) for place, choice in enumerate(given)
+    ]
+    first = replies[0] if replies else Reply((), id=id, provenance=provenance)
+    if not replies and sources:
+        first = msgspec.structs.replace(first, parts=(TextPart("", sources),))
+    if used is not None and used in rest:
+        rest[used] = {key: value for key, value in rest[used].items() if key != "usage"}
+    metadata = {**first.metadata.get(NAME, {}), **rest}
+    return msgspec.structs.replace(first, usage=usage, metadata=beside(metadata), alternatives=tuple(replies[1:]))
+
+
+def place_of(choice: dict[str, Any]) -> int:
+    """Which of several answers a choice is."""
+    index = choice.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def usage_of(body: dict[str, Any], choices: list[dict[str, Any]]) -> tuple[Usage, str | None]:
+    """The usage of a body, wherever it stands, and the key beside `usage` that held it."""
+    if isinstance(body.get("usage"), dict):
+        return read_usage(body["usage"]), None
+    groq = object_or_empty(body.get("x_groq")).get("usage")
+    if isinstance(groq, dict):
+        return read_usage(groq), "x_groq"
+    for choice in choices:  # Moonshot's streams
+        if isinstance(choice.get("usage"), dict):
+            return read_usage(choice["usage"]), None
+    return Usage(), None
+
+
+def _read_choice(
+    choice: dict[str, Any],
+    seed: str,
+    provenance: Provenance,
+    id: str | None,
+    sources: tuple[Citation, ...],
+) -> Reply:
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        message = object_or_empty(choice.get("delta"))
+    parts, rest = read_message(message, seed=f"{seed}\0{place_of(choice)}")
+    if sources:
+        parts = _with_sources(parts, sources)
+    raw = choice.get("finish_reason")
+    known = {"message", "delta", "finish_reason", "index"}
+    said = {key: value for key, value in choice.items() if key not in known and value is not None}
+    if isinstance(choice.get("message"), dict) and _says_more(choice.get("delta")):
+        said["delta"] = choice["delta"]
+    if raw is not None and not isinstance(raw, str):
+        said["finish_reason"] = raw
+    kept: dict[str, Any] = {}
+    if said:
+        kept["choice"] = said
+    if rest:
+        kept["message"] = rest
+    word = text_or_none(raw)
+    return Reply(tuple(parts), finish_of(word, parts), word, id=id, provenance=provenance, metadata=beside(kept))
+
+
+def _says_more(delta: Any) -> bool:
+    """Whether a delta beside a whole message (Perplexity sends an empty one) says anything."""
+    return any(value for key, value in delta.items() if key != "role") if isinstance(delta, dict) else bool(delta)
+
+
+def finish_of(raw: str | None, parts: list[AnyPart]) -> FinishReason:
+    """Why the model stopped. Calls we are to run decide over "stop": OpenAI says so for a tool that was forced."""
+    finish = FINISHES.get(raw, FinishReason.UNKNOWN) if raw else FinishReason.UNKNOWN
+    if finish is FinishReason.STOP or not raw:
+        if any(isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT for part in parts):
+            return FinishReason.CALLS
+        if raw and any(isinstance(part, RefusalPart) for part in parts):
+            return FinishReason.REFUSED
+    return finish
+
+
+# ── one message ──────────────────────────────────────────────────────────────
+
+
+def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[AnyPart], dict[str, Any]]:
+    """An assistant's message as parts, and the fields no part says."""
+    rest = {key: value for key, value in message.items() if key != "role" or value != "assistant"}
+    if rest.get("role", "") is None:
+        del rest["role"]
+    parts: list[AnyPart] = [*_thinking(rest), *_executed(rest, seed)]
+    text = len(parts)
+    parts += read_content(rest)
+    parts += _refusal(rest)
+    parts += _audio(rest)
+    parts += _images(rest)
+    _annotate(parts, text, rest)
+    taken: set[str] = set()
+    parts += _legacy_call(rest, seed, taken)
+    parts += _calls(rest, seed, taken)
+    return parts, rest
+
+
+def _thinking(rest: dict[str, Any]) -> list[AnyPart]:
+    parts: list[AnyPart] = []
+    details = rest.get("reasoning_details")
+    if isinstance(details, list) and details and all(isinstance(detail, dict) for detail in details):
+        del rest["reasoning_details"]
+        parts += [_detail(detail) for detail in details]
+    whole = "".join(part.text for part in parts if isinstance(part, ThinkingPart))
+    for key in ("reasoning_content", "reasoning"):
+        value = rest.get(key)
+        if not isinstance(value, str) or not value:
+            continue
+        del rest[key]
+        if parts and value == whole:  # the same words once more
+            _mirror(parts, key)
+        else:
+            parts.append(ThinkingPart(value, metadata={NAME: {"field": key}}))
+            whole = whole or value
+    return parts + _signed(rest)
+
+
+def _detail(detail: dict[str, Any]) -> ThinkingPart:
+    kept = dict(detail)
+    kind = detail.get("type")
+    where = _TEXT_KEYS.get(kind, "text") if isinstance(kind, str) else "text"
+
+    def taken(key: str) -> str | None:
+        value = text_or_none(kept.get(key))
+        if value is not None:
+            del kept[key]
+        return value
+
+    said = taken(where)
+    metadata: dict[str, Any] = {"field": "reasoning_details", "item": kept}
+    signature, id = taken("signature"), taken("id")
+    if where == "data":
+        return ThinkingPart("", signature, said, id, beside(metadata))
+    return ThinkingPart(said or "", signature, None, id, beside(metadata))
+
+
+def _mirror(parts: list[AnyPart], key: str) -> None:
+    """Remembers on the first part that a field says the same as all of them."""
+    first = parts[0]
+    assert isinstance(first, ThinkingPart)
+    kept = first.metadata[NAME]
+    parts[0] = msgspec.structs.replace(first, metadata={NAME: {**kept, "mirrored": [*kept.get("mirrored", ()), key]}})
+
+
+def _signed(rest: dict[str, Any]) -> list[AnyPart]:
+    """Gemini's signature beside a message, which may be told twice."""
+    parts: list[AnyPart] = []
+    signature = signature_of(rest.get("extra_content"))
+    if signature is not None:
+        kept = without_signature(rest.pop("extra_content"))
+        parts.append(ThinkingPart(signature=signature, metadata={NAME: {"field": "extra_content", "item": kept}}))
+    again = text_or_none(rest.get("thought_signature"))
+    if again is not None:
+        del rest["thought_signature"]
+        if again == signature:
+            _mirror(parts, "thought_signature")
+        else:
+            parts.append(ThinkingPart(signature=again, metadata={NAME: {"field": "thought_signature"}}))
+    return parts
+
+
+def _executed(rest: dict[str, Any], seed: str) -> list[AnyPart]:
+    """Calls the provider ran by itself (Groq), each with its result."""
+    tools = rest.get("executed_tools")
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        return []
+    del rest["executed_tools"]
+    parts: list[AnyPart] = []
+    for place, tool in enumerate(tools):
+        call, result = read_executed(tool, seed, place)
+        parts.append(CallPart(call))
+        if result is not None:
+            parts.append(ResultPart(result))
+    return parts
+
+
+def read_executed(tool: dict[str, Any], seed: str, place: int) -> tuple[NativeCall, NativeResult | None]:
+    """One such call, and its result once there is one."""
+    id, name = made_id(seed, "executed", place), text_or_none(tool.get("type")) or ""
+    arguments = tool.get("arguments")
+    if not isinstance(arguments, dict):
+        arguments = (
+            read_arguments(arguments) if isinstance(arguments, str) or arguments is None else write_json(arguments)
+        )
+    call = NativeCall(id, name, arguments, GROQ, ExecutedBy.PROVIDER, tool)
+    output = tool.get("output")
+    if output is None:
+        return call, None
+    content = output if isinstance(output, str) else write_json(output)
+    return call, NativeResult(id, content, None, name, GROQ, ExecutedBy.PROVIDER, tool)
+
+
+def read_content(rest: dict[str, Any]) -> list[AnyPart]:
+    """`content` as parts. One that says nothing stays in `rest`, so that it is written back as it was."""
+    content = rest.get("content")
+    if isinstance(content, str) and content:
+        del rest["content"]
+        return [TextPart(content)]
+    if isinstance(content, list) and content:
+        del rest["content"]
+        return [read_block(block) for block in content]
+    if isinstance(content, dict):
+        del rest["content"]
+        return [OpaquePart(NAME, {"content": content})]
+    return []
+
+
+def read_block(block: Any) -> AnyPart:
+    """One block of a list of content."""
+    if not isinstance(block, dict):
+        if isinstance(block, str):
+            return TextPart(block, metadata={NAME: {"bare": True}})
+        return OpaquePart(NAME, {"value": block})
+    kind = block.get("type")
+    if kind == "text" and isinstance(block.get("text"), str):
+        return TextPart(block["text"], metadata={NAME: {"block": _others(block, "text")}})
+    if kind == "refusal" and isinstance(block.get("refusal"), str):
+        return RefusalPart(block["refusal"], metadata={NAME: {"block": _others(block, "refusal")}})
+    if kind == "thinking" and isinstance(block.get("thinking"), list | str):
+        return _thinking_block(block)
+    return read_media(block) or OpaquePart(NAME, block)
+
+
+def _others(block: dict[str, Any], *known: str) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if key not in ("type", *known)}
+
+
+def _thinking_block(block: dict[str, Any]) -> ThinkingPart:
+    """Mistral's thinking: a list of texts, and of references where it searched."""
+    thinking = block["thinking"]
+    if isinstance(thinking, str):
+        text, plain = thinking, "text"
+    else:
+        pieces = [piece.get("text") for piece in thinking if isinstance(piece, dict)]
+        text = "".join(piece for piece in pieces if isinstance(piece, str))
+        plain = "list" if thinking == [{"type": "text", "text": text}] else ""
+    kept: dict[str, Any] = {"field": "content", "block": _others(block, "thinking", "signature"), "form": plain}
+    if not plain:
+        kept["thinking"] = thinking
+    signature = text_or_none(block.get("signature"))
+    if signature is None and "signature" in block:
+        kept["block"]["signature"] = block["signature"]
+    return ThinkingPart(text, signature, metadata={NAME: kept})
+
+
+def _refusal(rest: dict[str, Any]) -> list[AnyPart]:
+    refusal = text_or_none(rest.get("refusal"))
+    if refusal is None:
+        return []
+    del rest["refusal"]
+    return [RefusalPart(refusal)]
+
+
+def _audio(rest: dict[str, Any]) -> list[AnyPart]:
+    """A spoken answer: its transcript as text, then the sound. The format stands in the request alone."""
+    audio = rest.get("audio")
+    if not isinstance(audio, dict):
+        return []
+    id, data = text_or_none(audio.get("id")), text_or_none(audio.get("data"))
+    transcript = text_or_none(audio.get("transcript"))
+    if id is None and data is None and transcript is None:
+        return []
+    del rest["audio"]
+    parts: list[AnyPart] = []
+    kept = _others(audio, "id", "data", "transcript")
+    if transcript is not None:
+        parts.append(TextPart(transcript, metadata={NAME: {"audio": id or ""}}))
+    parts.append(MediaPart(Media("audio/*", data=data, file_id=id), metadata={NAME: {"field": "audio", "item": kept}}))
+    return parts
+
+
+def _images(rest: dict[str, Any]) -> list[AnyPart]:
+    """Images a model made, as OpenRouter sends them."""
+    images = rest.get("images")
+    if not isinstance(images, list) or not images:
+        return []
+    parts = [read_media(image) if isinstance(image, dict) else None for image in images]
+    if any(part is None for part in parts):
+        return []
+    del rest["images"]
+    return [
+        msgspec.structs.replace(part, metadata={NAME: {**part.metadata[NAME], "field": "images"}})
+        for part in parts
+        if part is not None
+    ]
+
+
+# ── citations ────────────────────────────────────────────────────────────────
+
+
+def _annotate(parts: list[AnyPart], start: int, rest: dict[str, Any]) -> None:
+    """Sets the annotations of a message on its text; those that are no objects stay."""
+    annotations = rest.get("annotations")
+    if not isinstance(annotations, list) or not annotations or not all(isinstance(one, dict) for one in annotations):
+        return
+    del rest["annotations"]
+    texts = [place for place in range(start, len(parts)) if isinstance(parts[place], TextPart)]
+    if not texts:
+        parts.insert(start, TextPart(""))
+        texts = [start]
+    found: dict[int, list[Citation]] = {}
+    for annotation in annotations:
+        citation = read_annotation(annotation)
+        place, citation = _on_text(parts, texts, citation)
+        found.setdefault(place, []).append(citation)
+    for place, citations in found.items():
+        parts[place] = msgspec.structs.replace(parts[place], citations=tuple(citations))
+
+
+def _on_text(parts: list[AnyPart], texts: list[int], citation: Citation) -> tuple[int, Citation]:
+    """The text a span lies in, and the span within it; indexes that fit nowhere are left in the location."""
+    span = citation.span
+    offset = 0
+    for place in texts:
+        part = parts[place]
+        assert isinstance(part, TextPart)
+        length = len(part.text)
+        if span is not None and offset <= span.start and span.end <= offset + length:
+            inside = Span(span.start - offset, span.end - offset)
+            return place, msgspec.structs.replace(citation, span=inside) if offset else citation
+        offset += length
+    if span is not None:
+        where = {"start_index": span.start, "end_index": span.end}
+        citation = msgspec.structs.replace(citation, span=None, location=where)
+    return texts[0], citation
+
+
+def read_annotation(annotation: dict[str, Any]) -> Citation:
+    """An annotation as a citation; indexes that span nothing (OpenRouter sends 0 to 0) are left in its location."""
+    kind = annotation.get("type")
+    inner = annotation.get(kind) if isinstance(kind, str) else None
+    if kind == "file" and isinstance(inner, dict):
+        return _file_read(annotation, inner)
+    if not isinstance(inner, dict):
+        inner = annotation
+    rest = {key: value for key, value in annotation.items() if key != kind} if inner is not annotation else {}
+    fields = dict(inner)
+    start, end = fields.get("start_index"), fields.get("end_index")
+    span, where = None, {key: fields.pop(key) for key in ("start_index", "end_index") if key in fields}
+    if type(start) is int and type(end) is int and 0 <= start < end:
+        span, where = Span(start, end), {}
+    known = {key: text_or_none(fields.get(key)) for key in ("url", "title", "content")}
+    for key, value in known.items():
+        if value is not None:
+            del fields[key]
+    said = {**rest, **fields}
+    if said.get("type") == "url_citation":
+        del said["type"]
+    return Citation(
+        known["url"],
+        known["title"],
+        quote=known["content"],
+        span=span,
+        location=where or None,
+        metadata=beside(said),
+    )
+
+
+def _file_read(annotation: dict[str, Any], file: dict[str, Any]) -> Citation:
+    """A file OpenRouter read for the model: it wants this back, so that it need not read it again."""
+    texts = [text_or_none(object_or_empty(block).get("text")) for block in list_or_empty(file.get("content"))]
+    quote = "".join(text for text in texts if text is not None)
+    where = {"hash": file["hash"]} if "hash" in file else None
+    return Citation(
+        document=text_or_none(file.get("name")),
+        quote=quote or None,
+        location=where,
+        metadata={NAME: {"item": annotation}},
+    )
+
+
+def _sources(rest: dict[str, Any]) -> tuple[Citation, ...]:
+    """What an answer as a whole was drawn from, taken out of a body.
+
+    Perplexity has `search_results` and `citations` (their addresses alone), Venice a list among its parameters.
+    """
+    found: list[Citation] = []
+    venice = rest.get("venice_parameters")
+    if isinstance(venice, dict) and _all_objects(venice.get("web_search_citations")):
+        rest["venice_parameters"] = {key: value for key, value in venice.items() if key != "web_search_citations"}
+        found += [read_source(result) for result in venice["web_search_citations"]]
+    results, addresses = rest.get("search_results"), rest.get("citations")
+    if _all_objects(results):
+        del rest["search_results"]
+        found += [read_source(result) for result in list_or_empty(results)]
+    if isinstance(addresses, list) and addresses and all(isinstance(address, str) for address in addresses):
+        del rest["citations"]
+        known = {citation.url for citation in found}
+        found += [Citation(url=address) for address in addresses if address not in known]
+    return tuple(found)
+
+
+def _all_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def read_source(result: dict[str, Any]) -> Citation:
+    """One search result as the source of an answer."""
+    quoted = "snippet" if text_or_none(result.get("snippet")) is not None else "content"
+    known = {key: text_or_none(result.get(key)) for key in ("url", "title", quoted)}
+    rest = {key: value for key, value in result.items() if known.get(key) is None}
+    return Citation(known["url"], known["title"], quote=known[quoted], metadata=beside(rest))
+
+
+def _with_sources(parts: list[AnyPart], sources: tuple[Citation, ...]) -> list[AnyPart]:
+    for place, part in enumerate(parts):
+        if isinstance(part, TextPart):
+            known = {citation.url for citation in part.citations}
+            more = tuple(source for source in sources if source.url not in known or source.title or source.quote)
+            parts[place] = msgspec.structs.replace(part, citations=(*part.citations, *more))
+            return parts
+    return [*parts, TextPart("", sources)]
+
+
+# ── calls ────────────────────────────────────────────────────────────────────
+
+
+def _legacy_call(rest: dict[str, Any], seed: str, taken: set[str]) -> list[AnyPart]:
+    call = rest.get("function_call")
+    if not isinstance(call, dict) or not text_or_none(call.get("name")):
+        return []
+    del rest["function_call"]
+    return [read_legacy_call(call, seed, taken)]
+
+
+def read_legacy_call(call: dict[str, Any], seed: str, taken: set[str]) -> CallPart:
+    """The one call of a message from before there were several, which has no id."""
+    id = made_id(seed, "function_call")
+    taken.add(id)
+    arguments, raw = _arguments(call.get("arguments"))
+    kept: dict[str, Any] = {"legacy": True} | ({} if raw is None else {"arguments": raw})
+    others = {key: value for key, value in call.items() if key not in ("name", "arguments")}
+    if others:
+        kept["function"] = others
+    return CallPart(NativeCall(id, text_or_none(call.get("name")) or "", arguments), metadata={NAME: kept})
+
+
+def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[AnyPart]:
+    calls = rest.get("tool_calls")
+    if not isinstance(calls, list) or not calls:
+        return []
+    odd = [call for call in calls if not isinstance(call, dict)]
+    del rest["tool_calls"]
+    if odd:
+        rest["tool_calls"] = odd
+    given = [call for call in calls if isinstance(call, dict)]
+    return [read_call(call, seed, place, taken) for place, call in enumerate(given)]
+
+
+def call_id(given: Any, seed: str, place: int, taken: set[str]) -> str:
+    """A call's own id, or a made one where it has none or another call has it already."""
+    id = text_or_none(given)
+    if id is None or id in taken:
+        id = made_id(seed, "call", place)
+    taken.add(id)
+    return id
+
+
+def read_call(item: dict[str, Any], seed: str, place: int, taken: set[str]) -> CallPart:
+    """One call of `tool_calls`."""
+    id = call_id(item.get("id"), seed, place, taken)
+    kept: dict[str, Any] = {}
+    if item.get("id") != id:
+        kept["id"] = item.get("id") or None
+    function, custom = item.get("function"), item.get("custom")
+    is_custom = isinstance(custom, dict) and not text_or_none(object_or_empty(function).get("name"))
+    if not is_custom and not isinstance(function, dict) and item.get("type") not in (None, "function"):
+        # A kind of call we do not know: named by its type, and sent back whole.
+        kind = item["type"] if isinstance(item["type"], str) else ""
+        return CallPart(NativeCall(id, kind, {}, item=item), metadata=beside(kept))
+    inner = object_or_empty(custom if is_custom else function)
+    known = {"id", "type", "index", "custom" if is_custom else "function"}
+    extra = {key: value for key, value in item.items() if key not in known}
+    signature = signature_of(extra.get("extra_content"))
+    if signature is not None:
+        extra["extra_content"] = without_signature(extra["extra_content"])
+    if item.get("index") not in (None, place):
+        kept["index"] = item["index"]
+    if extra:
+        kept["extra"] = extra
+    others = {key: value for key, value in inner.items() if key not in ("name", "input" if is_custom else "arguments")}
+    if others:
+        kept["function"] = others
+    name = inner.get("name") if isinstance(inner.get("name"), str) else ""
+    arguments: dict[str, Any] | str
+    if is_custom:
+        kept["type"] = "custom"
+        given = inner.get("input")
+        arguments = given if isinstance(given, str) else "" if given is None else write_json(given)
+    else:
+        arguments, raw = _arguments(inner.get("arguments"))
+        if raw is not None:
+            kept["arguments"] = raw
+    return CallPart(NativeCall(id, name or "", arguments), signature, beside(kept))
+
+
+def _arguments(given: Any) -> tuple[dict[str, Any] | str, Any]:
+    """Arguments, and their own writing where ours would be another."""
+    if isinstance(given, dict):
+        return given, None
+    if given is None:
+        return {}, None
+    if not isinstance(given, str):
+        return write_json(given), None
+    arguments = read_arguments(given)
+    if isinstance(arguments, str) or write_json(arguments) == given:
+        return arguments, None
+    return arguments, given

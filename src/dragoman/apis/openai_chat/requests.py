@@ -1,0 +1,208 @@
+"""Requests: a `Request` as a body, and a recorded body as a `Request`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from dragoman.apis.api import Encoded, Problem, Tools, merged
+from dragoman.apis.history import History, Remark
+from dragoman.apis.lowering import Lowering
+from dragoman.errors import EngineError
+from dragoman.model.calls import NativeResult
+from dragoman.model.conversation import AnyPart, CallPart, Message, Provenance, ResultPart
+from dragoman.model.request import Features, ProviderDefinition, Request, ToolChoice
+
+from .families import ways
+from .messages import read_result_content, write_messages
+from .replies import read_content, read_message
+from .settings import (
+    read_choice,
+    read_numbers,
+    read_response_format,
+    read_thinking,
+    write_choice,
+    write_numbers,
+    write_response_format,
+    write_thinking,
+)
+from .tools import is_legacy, read_tools, written_beside
+from .values import NAME, beside, list_or_empty, of_this_api, text_or_none, write_json
+
+# ── out ──────────────────────────────────────────────────────────────────────
+
+
+def write_request(request: Request, history: History, tools: Tools | None, features: Features) -> Encoded:
+    """The body of a request, and what of it was changed."""
+    messages, remarks = write_messages(request, history, freeform=features.freeform_tools)
+    body: dict[str, Any] = {"model": request.model} if request.model else {}
+    body["messages"] = messages
+    if tools is not None:
+        _write_tools(request, tools, body, freeform=features.freeform_tools)
+    if request.thinking is not None:
+        said, lost = write_thinking(request.thinking, request.model)
+        body |= said
+        if lost is not None:
+            remarks.append(Remark("thinking", lost))
+    if request.response_schema is not None:
+        body["response_format"], rewritten = write_response_format(request, strict=features.strict_tools)
+        remarks += rewritten
+    body |= write_numbers(request)
+    body = merged(body, request.provider_options)
+    lowering = Lowering() if tools is None else tools.lowering
+    return Encoded(body, "/chat/completions", lowering=lowering, report=tuple(remarks), tools=tools)
+
+
+def _write_tools(request: Request, tools: Tools, body: dict[str, Any], *, freeform: bool) -> None:
+    choice = write_choice(request.choice, request.definitions, freeform=freeform)
+    body |= written_beside(request.definitions)
+    if is_legacy(request.definitions):
+        body["functions"] = [tool["function"] for tool in tools.wire]
+        if choice is not None:
+            body["function_call"] = choice["function"] if isinstance(choice, dict) else choice
+        return
+    if not tools.wire:
+        return
+    body["tools"] = tools.wire
+    if choice is not None:
+        body["tool_choice"] = choice
+    if request.parallel is not None:
+        body["parallel_tool_calls"] = request.parallel
+
+
+def problems_of(request: Request) -> Iterable[Problem]:
+    """What this protocol alone minds in a request."""
+    if request.thinking is not None and ways(request.model).thinking_form is None and request.thinking.level != "off":
+        yield Problem("thinking", f"{request.model} does not think", "leave `thinking` out, or ask a model that does")
+    if is_legacy(request.definitions) and request.choice.mode in ("required", "subset"):
+        yield Problem("choice", f'the older `functions` have no choice "{request.choice.mode}"', "choose auto or one")
+    hosted = [one for one in request.definitions if isinstance(one, ProviderDefinition)]
+    for definition in hosted:
+        if not {definition.id, definition.name}.isdisjoint(request.choice.names):
+            message = f"the provider's tool {definition.id!r} cannot be chosen by name on this API"
+            yield Problem("choice", message, "choose auto, or a tool of your own")
+
+
+# ── in ───────────────────────────────────────────────────────────────────────
+
+
+_TYPED = frozenset(
+    {
+        *("model", "tools", "functions", "tool_choice", "function_call", "parallel_tool_calls", "response_format"),
+        *("temperature", "top_p", "stop", "seed", "max_tokens", "max_completion_tokens", "stream", "reasoning_effort"),
+    }
+)
+"""Keys with a field of their own, for which null is another word for absent."""
+
+
+def read_request(body: Any, model: str | None) -> Request:
+    """A recorded body. What has no field of its own is in `provider_options`, as it stood."""
+    if not isinstance(body, dict):
+        raise EngineError(f"a JSON value of type {type(body).__name__} is no request of Chat Completions")
+    rest = {key: value for key, value in body.items() if value is not None or key not in _TYPED}
+    named = text_or_none(rest.get("model"))
+    if named is not None:
+        del rest["model"]
+    name = named or model or ""
+    conversation = _read_messages(rest, name)
+    definitions = read_tools(rest)
+    fields: dict[str, Any] = read_numbers(rest, name)
+    fields["choice"] = _read_choice(rest, offered=bool(definitions))
+    if definitions and isinstance(rest.get("parallel_tool_calls"), bool):
+        fields["parallel"] = rest.pop("parallel_tool_calls")
+    thinking = read_thinking(rest, name)
+    schema = read_response_format(rest)
+    return Request(
+        name,
+        conversation,
+        definitions,
+        thinking=thinking,
+        response_schema=schema,
+        provider_options=rest,
+        **fields,
+    )
+
+
+def _read_choice(rest: dict[str, Any], *, offered: bool) -> ToolChoice:
+    for key in ("tool_choice", "function_call"):
+        given = rest.get(key)
+        if key == "function_call" and isinstance(given, dict) and len(given) == 1:
+            given = {"type": "function", "function": given}
+        choice = read_choice(given) if offered else None
+        if choice is not None:
+            del rest[key]
+            return choice
+    return ToolChoice()
+
+
+def _read_messages(rest: dict[str, Any], model: str) -> tuple[Message, ...]:
+    messages = rest.get("messages")
+    if not isinstance(messages, list) or not all(_readable(message) for message in messages):
+        return ()
+    del rest["messages"]
+    reader = _Reader(model)
+    return tuple(reader.message(place, message) for place, message in enumerate(messages))
+
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+
+
+def _readable(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") in _ROLES
+
+
+class _Reader:
+    """Reads messages in order; a result of the older kind belongs to the call of that name before it."""
+
+    def __init__(self, model: str) -> None:
+        self._made_by = Provenance(api=NAME, model=model or None)
+        self._called: dict[str, str] = {}
+
+    def message(self, place: int, message: dict[str, Any]) -> Message:
+        role = message["role"]
+        if role == "assistant":
+            parts, rest = read_message(message, seed=f"request\0{place}")
+            for part in parts:
+                if isinstance(part, CallPart) and of_this_api(part.metadata).get("legacy"):
+                    self._called[part.call.name] = part.call.id
+            parts = _with_indexes(parts, message.get("tool_calls"))
+            return Message("assistant", tuple(parts), self._made_by, beside(rest))
+        rest = {key: value for key, value in message.items() if key != "role"}
+        if role in ("tool", "function"):
+            return self._result(role, rest)
+        if role == "developer":
+            rest["developer"] = True
+        return Message(role, tuple(read_content(rest)), metadata=beside(rest))
+
+    def _result(self, role: str, rest: dict[str, Any]) -> Message:
+        content = rest.pop("content", None)
+        name = text_or_none(rest.get("name"))
+        if role == "function":
+            rest.pop("name", None)
+            id = self._called.get(name or "", "")
+        else:
+            id = text_or_none(rest.pop("tool_call_id", None)) or ""
+        kept: dict[str, Any] = {}
+        said: Any = content
+        if isinstance(content, list):
+            kept["content"] = content
+            said = read_result_content(content)
+        elif not isinstance(content, str):
+            said = "" if content is None else write_json(content)
+        part = ResultPart(NativeResult(id, said, name=name), metadata=beside(kept))
+        return Message("tool", (part,), metadata=beside(rest))
+
+
+def _with_indexes(parts: list[AnyPart], calls: Any) -> list[AnyPart]:
+    """Calls with their index, which is written back in a request that had it."""
+    given = [call for call in list_or_empty(calls) if isinstance(call, dict)]
+    for place, call in enumerate(given):
+        at = len(parts) - len(given) + place
+        part = parts[at]
+        if "index" in call and isinstance(part, CallPart):
+            kept = of_this_api(part.metadata)
+            extra = {**kept.get("extra", {}), "index": call["index"]}
+            parts[at] = msgspec.structs.replace(part, metadata={NAME: {**kept, "extra": extra}})
+    return parts

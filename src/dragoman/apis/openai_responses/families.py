@@ -1,0 +1,90 @@
+"""What the models of this API take and can do, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from dragoman.model.request import Features, Limits, Thinking
+
+LIMITS = Limits(
+    tools=128,  # the API's message, as clients' issues quote it
+    name_length=64,  # FunctionDefinition of the SDK
+    name_pattern=r"[a-zA-Z0-9_-]+",
+    call_id_length=64,  # the API's message for a longer one (codex#14355)
+    schema_depth=10,  # this and the next two as other clients count them for strict schemas
+    schema_properties=5000,
+    enum_values=1000,
+    stop_sequences=0,  # the request has no such field
+)
+
+FEATURES = Features(
+    parallel_calls=True,
+    choices=("auto", "none", "required", "one", "subset"),
+    freeform_tools=True,
+    namespaces=True,
+    strict_tools=True,
+    deferred_tools=True,
+    streaming=True,
+    thinking=True,
+    images=True,
+    images_in_results=True,
+    response_schema=True,
+)
+
+_ALL = ("none", "minimal", "low", "medium", "high")
+# Freeform tools are recorded on gpt-5 and later alone: older models are offered functions, which they surely take.
+_OLD = {"thinking": False, "freeform_tools": False, "deferred_tools": False}
+_O_SERIES = {"efforts": ("low", "medium", "high"), "freeform_tools": False, "deferred_tools": False}
+
+FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
+    ("*gpt-3.5*", _OLD),
+    ("*gpt-4*", _OLD),
+    ("chatgpt-4o*", _OLD),
+    # recorded: o4-mini refuses "minimal" and names low, medium and high
+    ("o[134]*", _O_SERIES),
+    ("*/o[134]*", _O_SERIES),
+    # recorded: gpt-5 takes "minimal"; tools that are searched for are recorded on 5.3-codex and from 5.4 on
+    ("*gpt-5*", {"efforts": ("minimal", "low", "medium", "high"), "deferred_tools": False}),
+    # the API's message: gpt-5.1 refuses "minimal" and names these (openai-agents-python#2089)
+    ("*gpt-5.[1-9]*", {"efforts": ("none", "low", "medium", "high")}),
+    ("*gpt-5.[4-9]*", {"deferred_tools": True}),
+    ("*gpt-5.3-codex*", {"deferred_tools": True}),
+    # the API's messages: gpt-5-codex refuses "minimal", gpt-5.1-codex "none" (cherry-studio#10430, codex#6647)
+    ("*gpt-5*codex*", {"efforts": ("low", "medium", "high")}),
+    ("*gpt-5-pro*", {"efforts": ("high",)}),  # opencode#3474
+    ("*gpt-5*chat*", {"efforts": ("medium",)}),  # the API's message for 5.2 (chatwise-releases#1257)
+    ("*grok*", {"unchecked_reasoning": True}),  # recorded: reasoning items with ids before calls without
+)
+"""(glob, changes). `efforts` are the words for how much a model may think, least first; not listed: all are tried.
+`unchecked_reasoning`: nobody minds what follows a reasoning item."""
+
+_LEVEL = {"off": "none", "low": "low", "medium": "medium", "high": "high"}
+_TOKENS = ((2_048, "low"), (8_192, "medium"))
+
+
+def unchecked_reasoning(model: str) -> bool:
+    """Whether reasoning goes back whatever follows it."""
+    return any(row.get("unchecked_reasoning") and fnmatchcase(model, pattern) for pattern, row in FAMILIES)
+
+
+def efforts(model: str) -> tuple[str, ...]:
+    """The efforts a model knows."""
+    found = [row["efforts"] for pattern, row in FAMILIES if "efforts" in row and fnmatchcase(model, pattern)]
+    return found[-1] if found else _ALL
+
+
+def effort(thinking: Thinking, model: str) -> tuple[str, str | None]:
+    """The word for how much a model may think, and what to say when it is not exactly what was asked."""
+    known = efforts(model)
+    if thinking.tokens is not None:
+        wanted = next((word for most, word in _TOKENS if thinking.tokens <= most), "high")
+        said = wanted if wanted in known else known[-1]
+        return said, f"a number of tokens for thinking is said as the effort {said!r}"
+    assert thinking.level is not None
+    wanted = _LEVEL[thinking.level]
+    if wanted in known:
+        return wanted, None
+    said = known[0] if wanted in ("none", "low") else known[-1]
+    return said, f"this model does not know the effort {wanted!r}: {said!r} is the nearest"

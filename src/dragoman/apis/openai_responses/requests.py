@@ -1,0 +1,159 @@
+"""Whole requests of this protocol, read from a recorded body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dragoman.errors import EngineError
+from dragoman.model.calls import ExecutedBy
+from dragoman.model.conversation import (
+    AnyPart,
+    ConversationItem,
+    Message,
+    OpaquePart,
+    Provenance,
+    ResultPart,
+    Role,
+    TextPart,
+)
+from dragoman.model.request import Request, Thinking
+
+from .content import read_content
+from .families import effort
+from .fields import NAME, as_object, as_text, without
+from .items import ItemReader
+from .tools import read_choice, read_tools
+
+_ROLES: tuple[Role, ...] = ("system", "developer", "user")
+_TOLD = ("additional_tools", "mcp_approval_response", "configuration_update")
+"""Items without a role that are told to the model, not by it."""
+
+
+def read_request(body: dict[str, Any], model: str | None) -> Request:
+    """A recorded request; what has no typed place, or not with this value, is an option."""
+    if not isinstance(body, dict):
+        raise EngineError(f"a JSON value of type {type(body).__name__} is no request of the Responses API")
+    options = dict(body)
+    fields: dict[str, Any] = {
+        "model": model or as_text(body.get("model")) or "",
+        "conversation": _conversation(options),
+    }
+    if isinstance(options.get("model"), str):
+        del options["model"]
+    definitions = read_tools(options.get("tools"))
+    if definitions is not None:
+        del options["tools"]
+        fields["definitions"] = definitions
+    choice = read_choice(options.get("tool_choice"), definitions or ())
+    if choice is not None:
+        del options["tool_choice"]
+        fields["choice"] = choice
+    for name, field, kinds in _PLAIN:
+        value = options.get(name)
+        if isinstance(value, kinds) and (kinds is bool or not isinstance(value, bool)):
+            fields[field] = options.pop(name)
+    _take_thinking(options, fields)
+    _take_schema(options, fields)
+    return Request(**fields, provider_options=options)
+
+
+_PLAIN: Sequence[tuple[str, str, Any]] = (
+    ("parallel_tool_calls", "parallel", bool),
+    ("max_output_tokens", "max_output_tokens", int),
+    ("temperature", "temperature", int | float),
+    ("top_p", "top_p", int | float),
+    ("stream", "stream", bool),
+)
+
+
+def _take_thinking(options: dict[str, Any], fields: dict[str, Any]) -> None:
+    reasoning = options.get("reasoning")
+    word = as_object(reasoning).get("effort")
+    levels = {"none": "off", "low": "low", "medium": "medium", "high": "high"}
+    if not isinstance(word, str) or word not in levels:
+        return
+    thinking = Thinking(level=levels[word])  # type: ignore[arg-type]
+    if effort(thinking, fields["model"]) != (word, None):
+        return
+    fields["thinking"] = thinking
+    options["reasoning"] = without(as_object(reasoning), "effort")
+    if not options["reasoning"]:
+        del options["reasoning"]
+
+
+def _take_schema(options: dict[str, Any], fields: dict[str, Any]) -> None:
+    form = as_object(as_object(options.get("text")).get("format"))
+    if form.get("type") == "json_schema" and isinstance(form.get("schema"), dict):
+        fields["response_schema"] = form["schema"]
+        rest = without(form, "schema", "type")
+        rest.setdefault("strict", None)  # what was not said is not decided for it
+        options["text"] = {**options["text"], "format": rest}
+
+
+# ── the conversation ─────────────────────────────────────────────────────────
+
+
+def _conversation(options: dict[str, Any]) -> tuple[ConversationItem, ...]:
+    conversation: list[Message] = []
+    if isinstance(options.get("instructions"), str):
+        conversation.append(Message("system", (TextPart(options.pop("instructions")),)))
+    given = options.get("input")
+    if isinstance(given, str):
+        given = [{"role": "user", "content": given}]
+    if isinstance(given, list) and all(isinstance(item, dict) for item in given):
+        del options["input"]
+        conversation += read_conversation(given)
+    return tuple(conversation)
+
+
+def read_conversation(items: Sequence[dict[str, Any]]) -> list[Message]:
+    """Items as messages: what the model said, thought and called without a break is one of them."""
+    reader = ItemReader(items, reply=False)
+    messages: list[Message] = []
+    together: list[AnyPart] = []
+    role: Role = "assistant"
+
+    def end() -> None:
+        if together:
+            provenance = Provenance(api=NAME) if role == "assistant" else None
+            messages.append(Message(role, tuple(together), provenance))
+            together.clear()
+
+    for index, item in enumerate(items):
+        told = _told(item)
+        if told is not None:
+            end()
+            messages.append(told)
+            continue
+        parts = reader.read(index, item)
+        of: Role = "tool" if all(_is_ours(part) for part in parts) else "assistant"
+        if of != role:
+            end()
+            role = of
+        together += parts
+    end()
+    return messages
+
+
+def _is_ours(part: AnyPart) -> bool:
+    return isinstance(part, ResultPart) and part.result.executed_by is ExecutedBy.CLIENT
+
+
+def _told(item: dict[str, Any]) -> Message | None:
+    """A message to the model; `None` for everything of its own and for results."""
+    kind = item.get("type")
+    if kind in _TOLD:
+        said = item.get("role")
+        return Message(said if said in _ROLES else "user", (OpaquePart(NAME, item),))
+    role = item.get("role")
+    if role not in _ROLES or kind not in ("message", None):
+        return None
+    envelope, content = without(item, "content"), item.get("content")
+    if isinstance(content, str):
+        return Message(role, (TextPart(content),), metadata={NAME: envelope})
+    if not isinstance(content, list) or not content:
+        return Message(role, (OpaquePart(NAME, item),))
+    parts = ((piece, read_content(piece, {})) for piece in content)
+    read = tuple(OpaquePart(NAME, {**envelope, "content": [piece]}) if part is None else part for piece, part in parts)
+    return Message(role, read, metadata={NAME: envelope})

@@ -1,0 +1,390 @@
+"""Laws of every wire API that is listed: a new codec is held to them the moment it has its row."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from dragoman.apis import APIS, Encoded
+from dragoman.errors import DefinitionError, EngineError
+from dragoman.model import (
+    AnyChunk,
+    ArgumentsChunk,
+    CallFinished,
+    CallPart,
+    CallStarted,
+    Conversation,
+    FreeformDefinition,
+    FunctionDefinition,
+    Message,
+    NativeCall,
+    NativeResult,
+    ProviderDefinition,
+    Reply,
+    Request,
+    ResultPart,
+    TextChunk,
+    TextPart,
+    Thinking,
+    ThinkingChunk,
+    ToolChoice,
+    assistant,
+    system,
+    user,
+)
+from tests.apis.samples import BODIES, STREAMS, as_bytes
+from tests.strategies import JSON, JSON_OBJECT
+
+ALL = sorted(APIS.built_in)
+few = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+
+
+def test_every_api_has_samples() -> None:
+    assert sorted(BODIES) == sorted(STREAMS) == ALL
+
+
+# ── replies ──────────────────────────────────────────────────────────────────
+
+
+def fed(api: str, raw: bytes, cuts: list[int]) -> tuple[list[AnyChunk], Reply | str]:
+    decoder, chunks, begin = APIS[api].stream(), [], 0
+    for cut in [*sorted(cut % (len(raw) + 1) for cut in cuts), len(raw)]:
+        chunks += decoder.feed(raw[begin:cut])
+        begin = cut
+    try:
+        return chunks, decoder.close()
+    except EngineError as error:
+        return chunks, str(error)
+
+
+@pytest.mark.parametrize("api", ALL)
+@few
+@given(st.lists(st.integers(0, 10**6), max_size=20), st.booleans(), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_a_stream_cut_anywhere_gives_the_reply_of_the_whole_body(
+    api: str, cuts: list[int], named: bool, end: str
+) -> None:
+    for events, body in STREAMS[api]:
+        raw = as_bytes(events, named=named, end=end)
+        chunks, reply = fed(api, raw, cuts)
+        assert (chunks, reply) == fed(api, raw, [])
+        assert without_metadata(reply) == without_metadata(APIS[api].decode(body))
+
+
+def without_metadata(reply: Reply | str) -> Any:
+    assert isinstance(reply, Reply), reply
+    return msgspec.structs.replace(reply, metadata={}, usage=msgspec.structs.replace(reply.usage, metadata={}))
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_chunks_tell_what_the_reply_says(api: str) -> None:
+    for events, _ in STREAMS[api]:
+        chunks, reply = fed(api, as_bytes(events), [])
+        assert isinstance(reply, Reply)
+        assert "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk)) == reply.text
+        assert "".join(chunk.text for chunk in chunks if isinstance(chunk, ThinkingChunk)) == reply.thinking
+        started = [chunk.call_id for chunk in chunks if isinstance(chunk, CallStarted)]
+        finished = [chunk.call for chunk in chunks if isinstance(chunk, CallFinished)]
+        assert started == [call.id for call in reply.calls]
+        assert sorted(finished, key=lambda call: started.index(call.id)) == list(reply.calls)
+        for chunk in chunks:
+            assert not isinstance(chunk, ArgumentsChunk) or chunk.call_id in started
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_the_view_of_arguments_ends_as_the_call_does(api: str) -> None:
+    for events, _ in STREAMS[api]:
+        decoder = APIS[api].stream()
+        started: list[CallStarted] = []
+        for event in events:
+            started += [chunk for chunk in decoder.feed(as_bytes([event])) if isinstance(chunk, CallStarted)]
+            for call in started:
+                decoder.arguments(call.call_id)
+        reply = decoder.close()
+        for call in reply.calls:
+            if isinstance(call.arguments, dict) and decoder.pieces.get(call.id):
+                assert decoder.arguments(call.id) == call.arguments
+
+
+@pytest.mark.parametrize("api", ALL)
+@given(JSON)
+def test_any_json_is_a_reply_or_an_engine_error(api: str, value: Any) -> None:
+    for body in (value, {"choices": value, "output": value, "content": value, "candidates": value, "usage": value}):
+        answer(api, body)
+
+
+def answer(api: str, body: Any) -> Reply | None:
+    try:
+        reply = APIS[api].decode(body)
+    except EngineError:
+        return None
+    assert isinstance(reply, Reply)
+    msgspec.json.decode(msgspec.json.encode(reply), type=Reply)
+    assert all(call.id for call in reply.calls)
+    assert reply.citations is not None
+    assert reply.text is not None
+    return reply
+
+
+@pytest.mark.parametrize("api", ALL)
+@settings(max_examples=150)
+@given(st.data())
+def test_a_body_with_anything_anywhere_is_a_reply_or_an_engine_error(api: str, data: st.DataObject) -> None:
+    body = data.draw(damaged(data.draw(st.sampled_from(BODIES[api]))))
+    answer(api, body)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, whole: Any) -> Any:
+    """A body in which up to three places hold something else."""
+    body = copy.deepcopy(whole)
+    for _ in range(draw(st.integers(1, 3))):
+        holder, key = draw(st.sampled_from(places(body)))
+        if draw(st.booleans()) and isinstance(holder, dict):
+            holder.pop(key, None)
+        else:
+            holder[key] = draw(JSON | st.sampled_from([-1, 10**30, 1e300, "", [], {}, [None], {"type": None}]))
+        if not places(body):
+            break
+    return body
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    found: list[tuple[Any, Any]] = []
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        found.append((value, key))
+        found += places(item)
+    return found
+
+
+@pytest.mark.parametrize("api", ALL)
+@settings(max_examples=100)
+@given(st.data())
+def test_a_stream_with_anything_anywhere_ends_in_a_reply_or_an_engine_error(api: str, data: st.DataObject) -> None:
+    events, _ = data.draw(st.sampled_from(STREAMS[api]))
+    broken = data.draw(damaged({"events": events})).get("events", []) if data.draw(st.booleans()) else events
+    listed = broken if isinstance(broken, list) else [broken]
+    order = data.draw(st.permutations(range(len(listed)))) if data.draw(st.booleans()) else range(len(listed))
+    raw = b"".join(b"data: " + msgspec.json.encode(listed[index]) + b"\n\n" for index in order)
+    raw = raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw
+    chunks, reply = fed(api, raw, data.draw(st.lists(st.integers(0, 10**5), max_size=5)))
+    whole_chunks, whole_reply = fed(api, raw, [])
+    assert (chunks, reply) == (whole_chunks, whole_reply)
+
+
+@pytest.mark.parametrize("api", ALL)
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=5))
+def test_any_bytes_end_in_a_reply_or_an_engine_error(api: str, raw: bytes, cuts: list[int]) -> None:
+    fed(api, raw, cuts)
+    fed(api, b"data: " + raw + b"\n\n", cuts)
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_depth_is_no_danger(api: str) -> None:
+    deep: Any = 1
+    for _ in range(500):
+        deep = [deep, {"type": deep}] if _ < 3 else [deep]
+    for body in BODIES[api]:
+        for holder, key in places(copy.deepcopy(body))[:40]:
+            holder[key] = deep
+        answer(api, {**copy.deepcopy(body), "extra": deep})
+    fed(api, b"data: " + b"[" * 100_000 + b"\n\n", [])
+
+
+@pytest.mark.parametrize("api", ALL)
+@given(
+    st.sampled_from([400, 401, 404, 413, 422, 429, 500, 503, 529, None]),
+    JSON | st.binary(max_size=40) | st.text(max_size=40),
+)
+def test_any_error_body_is_an_engine_error(api: str, status: int | None, body: Any) -> None:
+    error = APIS[api].error(status, {"Retry-After": "2", "x-request-id": "r"}, body)
+    assert isinstance(error, EngineError)
+    assert error.status == status
+    assert error.message
+    assert error.retryable is (status in (429, 500, 503, 529))
+    assert not error.retryable or error.retry_after == 2
+
+
+# ── requests ─────────────────────────────────────────────────────────────────
+
+WORDS = st.text("abc é😀\n", min_size=1, max_size=12)
+NAMES = st.sampled_from(["weather", "patch", "find"])
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Conversation:
+    """Conversations that are in order: some turns with calls, each answered."""
+    items: list[Any] = [system(draw(WORDS))] if draw(st.booleans()) else []
+    items.append(user(draw(WORDS)))
+    for turn in range(draw(st.integers(0, 3))):
+        calls = [
+            NativeCall(f"call_{turn}_{number}", draw(NAMES), draw(JSON_OBJECT))
+            for number in range(draw(st.integers(0, 3)))
+        ]
+        parts: list[Any] = [TextPart(draw(WORDS))] if draw(st.booleans()) or not calls else []
+        items.append(Message("assistant", (*parts, *(CallPart(call) for call in calls))))
+        results = [ResultPart(NativeResult(call.id, draw(WORDS), name=call.name)) for call in calls]
+        if results:
+            items.append(Message("tool", tuple(results)))
+        else:
+            items.append(user(draw(WORDS)))
+    return tuple(items)
+
+
+DEFINITIONS = tuple(
+    FunctionDefinition(
+        name,
+        f"About {name}.",
+        {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+            "required": ["city"],
+        },
+    )
+    for name in ("weather", "patch", "find")
+)
+
+
+def spoken(conversation: Conversation) -> list[Any]:
+    """What a conversation says, however its messages are cut."""
+    said: list[Any] = []
+    for item in conversation:
+        role = "user" if item.role == "tool" else item.role
+        for part in item.parts:
+            if isinstance(part, TextPart):
+                if said and said[-1][0] == "text" and said[-1][1] == role:
+                    said[-1] = ("text", role, said[-1][2] + part.text)
+                elif part.text:
+                    said.append(("text", role, part.text))
+            elif isinstance(part, CallPart):
+                said.append(("call", part.call.name, part.call.arguments))
+            elif isinstance(part, ResultPart):
+                said.append(("result", part.result.content))
+    return said
+
+
+@pytest.mark.parametrize("api", ALL)
+@settings(max_examples=60)
+@given(conversations(), st.sampled_from(["auto", "none", "required"]), st.booleans())
+def test_what_is_encoded_reads_back_as_what_was_said(api: str, said: Conversation, choice: Any, stream: bool) -> None:
+    request = Request("some-model", said, DEFINITIONS, ToolChoice(choice), stream=stream)
+    encoded = APIS[api].encode(request)
+    assert isinstance(encoded, Encoded)
+    assert encoded.to_bytes() == msgspec.json.encode(encoded.body)
+    back = APIS[api].read_request(encoded.body, model="some-model")
+    assert spoken(back.conversation) == spoken(said)
+    assert [definition.name for definition in back.definitions] == [definition.name for definition in DEFINITIONS]
+    assert back.choice == request.choice
+    assert back.model == "some-model"
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_a_reply_goes_back_as_it_came(api: str) -> None:
+    for body in BODIES[api]:
+        reply = APIS[api].decode(body)
+        results = tuple(
+            ResultPart(NativeResult(call.id, "ok", name=call.name))
+            for call in reply.calls
+            if call.executed_by == "client"
+        )
+        request = Request("some-model", (user("go"), reply, Message("tool", results)))
+        again = APIS[api].read_request(APIS[api].encode(request).body, model="some-model")
+        assistant_parts = [part for item in again.conversation if item.role == "assistant" for part in item.parts]
+        assert [part.call.arguments for part in assistant_parts if isinstance(part, CallPart)] == [
+            call.arguments for call in reply.calls
+        ]
+        assert "".join(part.text for part in assistant_parts if isinstance(part, TextPart)) == reply.text
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_an_unchanged_toolset_is_written_once(api: str) -> None:
+    codec = APIS[api]
+    first = codec.encode(Request("some-model", (user("a"),), DEFINITIONS))
+    second = codec.encode(Request("some-model", (user("b"),), DEFINITIONS))
+    assert first.tools is not None
+    assert first.tools is second.tools
+    assert first.body["tools"] is second.body["tools"]
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_every_problem_is_told_at_once_and_nothing_is_sent(api: str) -> None:
+    bad = (
+        FunctionDefinition("no spaces allowed", "x", {"type": "object"}),
+        FunctionDefinition("x" * 200, "x", {"type": "object"}),
+    )
+    request = Request("some-model", (user("a"),), bad, ToolChoice("one", ("wether",)))
+    problems = APIS[api].validate(request)
+    assert {problem.where for problem in problems} >= {"tools.no spaces allowed", f"tools.{'x' * 200}", "choice"}
+    with pytest.raises(DefinitionError) as raised:
+        APIS[api].encode(request)
+    assert len(raised.value.problems) == len([problem for problem in problems if not problem.mended])
+    too_many = tuple(FunctionDefinition(f"f{number}", "x", {"type": "object"}) for number in range(600))
+    limit = APIS[api].limits("some-model").tools
+    found = APIS[api].validate(Request("some-model", (user("a"),), too_many))
+    assert (limit is None) or any(problem.where == "tools" for problem in found)
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_a_definition_is_checked_alone(api: str) -> None:
+    assert APIS[api].check(DEFINITIONS[0]) == ()
+    assert APIS[api].check(FunctionDefinition("bad name!", "", {"type": "object"}))
+    assert isinstance(APIS[api].check(FreeformDefinition("patch", "A patch.")), tuple)
+
+
+@pytest.mark.parametrize("api", ALL)
+@pytest.mark.parametrize("thinking", [None, Thinking("off"), Thinking("low"), Thinking("high"), Thinking(tokens=2000)])
+def test_thinking_is_lowered_or_told(api: str, thinking: Thinking | None) -> None:
+    request = Request("some-model", (user("a"),), thinking=thinking, max_output_tokens=8000)
+    encoded = APIS[api].encode(request)
+    plain = APIS[api].encode(msgspec.structs.replace(request, thinking=None))
+    if thinking is not None and thinking.level != "off":
+        assert encoded.body != plain.body or encoded.report
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_options_of_the_caller_go_through_untouched(api: str) -> None:
+    options = {"someNewOption": {"a": [1]}, "metadata": {"k": "v"}}
+    encoded = APIS[api].encode(Request("some-model", (user("a"), assistant("b"), user("c")), provider_options=options))
+    assert encoded.body["someNewOption"] == {"a": [1]}
+    assert encoded.body["metadata"] == {"k": "v"}
+    assert APIS[api].read_request(encoded.body, model="some-model").provider_options.get("someNewOption") == {"a": [1]}
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_a_tool_of_another_protocols_owner_is_refused_before_the_wire(api: str) -> None:
+    owners = {"anthropic.bash_20250124": "bash_20250124", "google.google_search": "google_search"}
+    own = {"anthropic_messages": "anthropic", "gemini_generate": "google"}.get(api)
+    for id, kind in owners.items():
+        problems = [problem.where for problem in APIS[api].check(ProviderDefinition(id, kind))]
+        assert (f"tools.{id}" in problems) == (not id.startswith(f"{own}."))
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_half_a_character_is_written_in_words_and_refused_in_tools(api: str) -> None:
+    encoded = APIS[api].encode(Request("m", (user("half \ud83d"),)))
+    assert json.loads(encoded.to_bytes()) == encoded.body
+    tool = FunctionDefinition("look", "half \ud83d", {"type": "object"})
+    assert [problem.where for problem in APIS[api].check(tool)] == ["tools"]
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_results_are_placed_whatever_was_said_meanwhile(api: str) -> None:
+    """The same conversation, in order and out of order: a message came in while two calls ran."""
+    calls = Message("assistant", (CallPart(NativeCall("a", "f")), CallPart(NativeCall("b", "f"))))
+    one, two = (Message("tool", (ResultPart(NativeResult(id, id)),)) for id in "ab")
+    meanwhile = user("Hurry.")
+    orders = ((one, two, meanwhile), (one, meanwhile, two), (meanwhile, one, two))
+    written = [written_words(APIS[api].encode(Request("m", (user("Go."), calls, *order)))) for order in orders]
+    assert all(words == written[0] for words in written[1:]) or api == "openai_responses"  # takes them in any order
+
+
+def written_words(encoded: Encoded) -> tuple[bool, bool]:
+    """Whether both results come before what was said meanwhile, in the body as it is written."""
+    body = encoded.to_bytes().decode()
+    places = [body.rindex('"a"'), body.rindex('"b"')]
+    return max(places) < body.rindex("Hurry."), "Hurry." in body
