@@ -2,4 +2,75 @@
 
 from __future__ import annotations
 
-from .facade import Facade as Facade, Names as Names, Note as Note
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .approval import LATER as LATER, Answer as Answer, Approver as Approver, Question as Question
+    from .available import Found as Found, default_model as default_model, models_of as models_of
+    from .bridges import BRIDGES as BRIDGES
+    from .capabilities import native_tool as native_tool
+    from .constrained import ConstrainedEngine as ConstrainedEngine
+    from .engine import (
+        Engine as Engine,
+        Exchange as Exchange,
+        HttpEngine as HttpEngine,
+        Observer as Observer,
+        ReplayEngine as ReplayEngine,
+        ScriptedEngine as ScriptedEngine,
+        chunks_of as chunks_of,
+    )
+    from .executor import Executor as Executor, Hooks as Hooks, Metrics as Metrics
+    from .facade import Facade as Facade, Names as Names, Note as Note
+    from .local import LocalEngine as LocalEngine
+    from .loop import Ask as Ask, Run as Run, tool_loop as tool_loop, unanswered as unanswered
+    from .model_files import MODEL_FILES as MODEL_FILES, ModelFile as ModelFile, cached as cached, fetched as fetched
+    from .orchestrator import (
+        Orchestrator as Orchestrator,
+        Prepared as Prepared,
+        Running as Running,
+        RunResult as RunResult,
+    )
+    from .policy import Approval as Approval, Retry as Retry, ToolPolicy as ToolPolicy
+    from .providers import (
+        PROVIDERS as PROVIDERS,
+        Provider as Provider,
+        dialect_of as dialect_of,
+        engine_for as engine_for,
+        split_model as split_model,
+    )
+    from .record import conversation_of as conversation_of
+    from .respeak import respoken as respoken
+    from .telemetry import Telemetry as Telemetry
+    from .transport import Times as Times, Transport as Transport
+
+_HOME = {
+    "approval": ("LATER", "Answer", "Approver", "Question"),
+    "available": ("Found", "default_model", "models_of"),
+    "bridges": ("BRIDGES",),
+    "capabilities": ("native_tool",),
+    "constrained": ("ConstrainedEngine",),
+    "engine": ("Engine", "Exchange", "HttpEngine", "Observer", "ReplayEngine", "ScriptedEngine", "chunks_of"),
+    "executor": ("Executor", "Hooks", "Metrics"),
+    "facade": ("Facade", "Names", "Note"),
+    "local": ("LocalEngine",),
+    "loop": ("Ask", "Run", "tool_loop", "unanswered"),
+    "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),
+    "orchestrator": ("Orchestrator", "Prepared", "RunResult", "Running"),
+    "policy": ("Approval", "Retry", "ToolPolicy"),
+    "providers": ("PROVIDERS", "Provider", "dialect_of", "engine_for", "split_model"),
+    "record": ("conversation_of",),
+    "respeak": ("respoken",),
+    "telemetry": ("Telemetry",),
+    "transport": ("Times", "Transport"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)

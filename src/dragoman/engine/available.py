@@ -1,0 +1,131 @@
+"""Which model answers when none was named: the settings' own, one whose key is set, one that runs on this machine.
+
+Rule: nothing is guessed. What was found says where, and what was not found says what to set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from dragoman.errors import ConfigError, DragomanError
+
+from .engine import HttpEngine
+from .policy import Retry
+from .providers import PROVIDERS, engine_for, key_of
+from .transport import Times
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
+
+    from .providers import Provider
+
+KEYED: Final = (
+    # In this order, the first whose key is set answers, with the model beside it.
+    ("anthropic", "claude-sonnet-4-5"),
+    ("openai", "gpt-5.2"),
+    ("gemini", "gemini-2.5-pro"),
+    ("openrouter", "anthropic/claude-sonnet-4.5"),
+    ("groq", "openai/gpt-oss-120b"),
+    ("deepseek", "deepseek-chat"),
+    ("mistral", "mistral-large-latest"),
+    ("xai", "grok-4"),
+)
+LOCAL: Final = ("ollama", "llamacpp", "lmstudio")
+"""Servers looked for on this machine, in this order; the first model each lists answers."""
+
+_PATIENCE: Final = Times(connect=0.5, read=2.0, total=3.0)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A model as `provider:model`, and why it is this one."""
+
+    model: str
+    why: str
+
+
+async def default_model(
+    configuration: Configuration | None = None, environment: Mapping[str, str] = os.environ
+) -> Found:
+    """The model to ask when none was named; `ConfigError` says what to set when there is none."""
+    if configuration is not None and configuration.settings.model:
+        origin = configuration.values["model"].origin
+        return Found(configuration.settings.model, f"set by {origin}")
+    for name, model in KEYED:
+        why = _keyed(name, configuration, environment)
+        if why is not None:
+            return Found(f"{name}:{model}", why)
+    served = await asyncio.gather(*(_served(name, configuration, environment) for name in LOCAL))
+    found = next((one for one in served if one is not None), None)
+    if found is None:
+        raise ConfigError(_nothing_found())
+    return found
+
+
+def _keyed(name: str, configuration: Configuration | None, environment: Mapping[str, str]) -> str | None:
+    """Where the key of a provider is from, or `None` when there is none."""
+    row: Provider = PROVIDERS[name]
+    section = configuration.settings.providers.get(name) if configuration is not None else None
+    try:
+        key_of(name, row, section, environment)
+    except ConfigError:
+        return None
+    variable = next((variable for variable in row.key if environment.get(variable)), None)
+    return f"{variable} is set" if variable else f"its key is in [providers.{name}] of the settings"
+
+
+async def _served(name: str, configuration: Configuration | None, environment: Mapping[str, str]) -> Found | None:
+    engine, _ = engine_for(
+        f"{name}:?", configuration=configuration, times=_PATIENCE, retry=Retry(times=0), environment=environment
+    )
+    assert isinstance(engine, HttpEngine)
+    try:
+        models = await models_of(engine)
+    except DragomanError:
+        return None  # nobody listens there, or something else does
+    finally:
+        await engine.close()
+    return Found(f"{name}:{models[0]}", f"it is served at {engine.transport.base_url}") if models else None
+
+
+def _nothing_found() -> str:
+    keys = [PROVIDERS[name].key[0] for name, _ in KEYED]
+    return (
+        "there is no model to ask: none is set, no key was found and no model server answers on this machine.\n"
+        f"  - set a key: {', '.join(keys)}\n"
+        "  - or start a server here: Ollama (port 11434), llama.cpp (8080) or LM Studio (1234)\n"
+        "  - or name a model: --model provider:model, DRAGOMAN_MODEL, or model in your settings\n"
+        "  - or let a small one run in this process: --model local:qwen2.5-coder-1.5b (pip install 'dragoman[local]')"
+    )
+
+
+_PATHS: Final = {"anthropic_messages": "/v1/models"}
+_HEADERS: Final = {"anthropic_messages": {"anthropic-version": "2023-06-01"}}
+
+
+class _Row(msgspec.Struct):
+    id: str | None = None
+    name: str | None = None
+
+
+class _Listing(msgspec.Struct):
+    data: list[_Row] | None = None
+    models: list[_Row] | None = None
+
+
+async def models_of(engine: HttpEngine) -> tuple[str, ...]:
+    """The names of the models a server says it has; `EngineError` when it does not say."""
+    path, headers = _PATHS.get(engine.name, "/models"), _HEADERS.get(engine.name)
+    response = await engine.transport.exchange(path, b"", headers=headers, method="GET")
+    if response.status != 200:
+        raise engine.api.error(response.status, response.headers, response.body)
+    try:
+        listing = msgspec.json.decode(response.body, type=_Listing)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{engine.transport.base_url} lists no models: {error}") from error
+    rows = listing.data or listing.models or ()
+    return tuple(name.removeprefix("models/") for row in rows if (name := row.id or row.name))

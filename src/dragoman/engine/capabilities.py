@@ -1,0 +1,84 @@
+"""What a provider can do itself, and who does it in a run: its own tool, ours, or whichever there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from dragoman.dialects import ProviderRow, provider_dialect
+from dragoman.errors import ConfigError, nearest
+from dragoman.model import ExecutedBy, Operation, operations as op
+from dragoman.registry import TOOLS
+from dragoman.tools import ProviderTool, Tool, Toolset
+
+from .policy import Where
+from .providers import plain_name
+
+VENDORS: Mapping[str, str] = {"gemini": "google", "openai-chat": "openai"}
+"""Providers whose tools are listed under another name."""
+
+
+def native_tool(operation: type[Operation], api: str, provider: str, model: str) -> ProviderRow | None:
+    """The provider's own tool for an operation, the newest this model has, or `None`."""
+    vendor = VENDORS.get(provider, provider)
+    dialect = provider_dialect(f"{vendor}.")
+    if dialect is None:
+        return None
+    rows = [
+        row
+        for row in dialect.provider_tools
+        if row.vendor == vendor
+        and row.executed_by is ExecutedBy.PROVIDER
+        and operation in row.operations
+        and (not row.apis or api in row.apis)
+        and row.offered_to(plain_name(model))
+        and row.superseded_by is None
+    ]
+    return max(rows, key=lambda row: row.version or "", default=None)
+
+
+def resolved(toolset: Toolset, where: Mapping[str, Where], *, api: str, provider: str, model: str) -> Toolset:
+    """The toolset with each capability done where it is to be done."""
+    tools = dict(zip(toolset.names, toolset, strict=True))
+    for tag, place in where.items():
+        operation = op.OPERATIONS.get(tag)
+        if operation is None:
+            raise ConfigError(f"where: no operation is called {tag!r}.{nearest(tag, op.OPERATIONS)}")
+        row = None if place == "local" else native_tool(operation, api, provider, model)
+        if place == "native" and row is None:
+            raise ConfigError(
+                f"{provider or api} has no tool of its own that does {tag} with {model}; say local or auto"
+            )
+        ours = [name for name, tool in tools.items() if isinstance(tool, Tool) and tool.operation is operation]
+        theirs = [name for name, tool in tools.items() if _does(tool, operation)]
+        if row is None:
+            for name in theirs:
+                del tools[name]
+            if not ours:
+                tools[tag] = _ours(tag)
+        else:
+            for name in ours:
+                del tools[name]
+            if not theirs:
+                tools[row.id] = ProviderTool(row.id)
+    return Toolset(tools.values())
+
+
+def _does(tool: object, operation: type[Operation]) -> bool:
+    if not isinstance(tool, ProviderTool):
+        return False
+    from dragoman.dialects import provider_tool
+
+    row = provider_tool(tool.id)
+    return row is not None and row.executed_by is ExecutedBy.PROVIDER and operation in row.operations
+
+
+def _ours(tag: str) -> Tool:
+    if tag not in TOOLS:
+        raise ConfigError(f"there is no tool here that does {tag}")
+    tool: Tool = TOOLS[tag]
+    return tool
+
+
+def merged_by_id(toolset: Toolset, more: Iterable[ProviderTool]) -> Toolset:
+    """The toolset with further provider tools; one of the same id takes the place of the one that was there."""
+    return toolset.merge(Toolset(more), on_duplicate="replace")

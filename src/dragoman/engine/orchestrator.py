@@ -1,0 +1,714 @@
+"""A whole run: asks the model, runs what it calls, tells it the results, until it is done or a limit is reached.
+
+`Orchestrator` holds what runs have in common; a `Running` is one of them, and its `conversation` can be sent to any
+provider at any moment, also after it was cancelled or broke off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import uuid
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from dragoman.apis import Encoded
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.errors import ConfigError, DragomanError, EngineError, LimitReached
+from dragoman.model import (
+    AnyChunk,
+    AnyEvent,
+    Call,
+    CallFinished,
+    Citation,
+    Conversation,
+    ConversationItem,
+    ErrorOccurred,
+    ExecutedBy,
+    Failure,
+    FinishReason,
+    Limits,
+    MediaPart,
+    Message,
+    ModelAsked,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    RefusalPart,
+    Reply,
+    Request,
+    Restarted,
+    Result,
+    ResultPart,
+    SessionEnded,
+    SessionStarted,
+    SystemSaid,
+    TextPart,
+    Thinking,
+    ThinkingPart,
+    TokensUsed,
+    ToolCalled,
+    ToolProgressed,
+    ToolReturned,
+    Usage,
+    UserSaid,
+    system as system_message,
+    user as user_message,
+)
+from dragoman.tools import Context, ProviderTool, Tool, Toolset
+
+from .approval import Answer, Approver
+from .capabilities import merged_by_id, resolved
+from .engine import Engine
+from .executor import Executor, Hooks, Metrics, Waiting, opened_context
+from .facade import Facade, Note
+from .loop import Ask, Run, Steps, answered, tool_loop
+from .policy import ToolPolicy
+from .providers import dialect_of, engine_for, family_of
+from .record import conversation_of
+from .respeak import respoken
+
+if TYPE_CHECKING:
+    from dragoman.config import Price
+    from dragoman.tools import Workspace
+
+Status = Literal["completed", "limited", "waiting", "failed", "stopped"]
+Item = AnyChunk | AnyEvent
+Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
+"""Step mode: asked before each round and before tools run; False ends the run there."""
+
+
+class RunResult(msgspec.Struct, frozen=True):
+    """How a run ended. `status`: the model was done; a limit was reached; calls wait for an answer; a tool's failure
+    ended it (`on_error="abort"`); it was stopped between two rounds."""
+
+    id: str
+    status: Status
+    text: str
+    conversation: Conversation
+    reply: Reply | None
+    usage: Usage
+    rounds: int
+    waiting: tuple[Call, ...] = ()
+    error: DragomanError | Failure | None = None
+    metrics: Mapping[str, Metrics] = {}
+    notes: tuple[Note, ...] = ()
+    charged: tuple[tuple[str, Usage], ...] = ()
+    """The model and the tokens of each exchange."""
+    prices: tuple[Price, ...] = ()
+    """Prices of the caller's own."""
+
+    @property
+    def cost(self) -> float | None:
+        """What the run cost in US dollars, or `None` when a price or a count is not known."""
+        return _cost(self.charged, self.prices)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The sources of the last reply, their spans counted within `text`."""
+        return () if self.reply is None else self.reply.citations
+
+    @property
+    def finish(self) -> FinishReason | None:
+        """Why the model stopped, the last time it did."""
+        return None if self.reply is None else self.reply.finish
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """What would be sent: the request in our terms and on the wire, and what is to be known about it."""
+
+    request: Request
+    encoded: Encoded | None
+    notes: tuple[Note, ...]
+
+
+class Orchestrator:
+    """Runs with one model, one toolset and one policy.
+
+    `model` is `provider:model`, or an engine together with `model_name`. `dialect` is the vocabulary to speak, when it
+    is not the one the model knows best.
+    """
+
+    def __init__(
+        self,
+        model: str | Engine,
+        tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
+        policy: ToolPolicy = ToolPolicy(),  # noqa: B008 - frozen
+        *,
+        model_name: str | None = None,
+        dialect: str | Dialect | None = None,
+        system: str | None = None,
+        workspace: Workspace | None = None,
+        context: Context | None = None,
+        hooks: Hooks = Hooks(),  # noqa: B008 - frozen
+        approver: Approver | None = None,
+        pause: Pause | None = None,
+        emit: Callable[[AnyEvent], None] | None = None,
+        thinking: Thinking | None = None,
+        options: Mapping[str, Any] | None = None,
+        prices: Sequence[Price] = (),
+        **settings: Any,
+    ) -> None:
+        if isinstance(model, str):
+            self.engine: Engine
+            self.engine, self.model = engine_for(model)
+        else:
+            self.engine, self.model = model, model_name or ""
+        self.toolset = tools if isinstance(tools, Toolset) else Toolset(tools)
+        self.policy, self.hooks, self.approver, self.pause = policy, hooks, approver, pause
+        self.system, self.workspace, self.context = system, workspace, context
+        self.emit, self.thinking, self.prices = emit, thinking, tuple(prices)
+        self.options = dict(options or {})
+        self.settings = _request_settings(settings)
+        named = dialect if dialect is not None else dialect_of(self.model) if self.model else "plain"
+        chosen: Dialect = DIALECTS[named] if isinstance(named, str) else named
+        self.dialect = chosen.at(family=family_of(self.model)) if self.model else chosen
+        self._facades: dict[Any, Facade] = {}
+
+    # ── running ────────────────────────────────────────────────────────────
+
+    def start(
+        self,
+        prompt: str | Message | Conversation = (),
+        *,
+        history: Conversation = (),
+        provider_tools: Sequence[ProviderTool] = (),
+        answers: Mapping[str, Answer] | None = None,
+        observe: Callable[[AnyChunk], None] | None = None,
+        emit: Callable[[AnyEvent], None] | None = None,
+        run_id: str | None = None,
+        stream: bool = False,
+    ) -> Running:
+        """A run that has not begun: await its `result()`, or iterate it."""
+        conversation = (*history, *_as_conversation(prompt))
+        if self.system is not None and not any(item.role == "system" for item in conversation):
+            conversation = (system_message(self.system), *conversation)
+        if not conversation:
+            raise ConfigError("there is nothing to answer: give a prompt or a history")
+        return Running(
+            self,
+            conversation,
+            self._facade(provider_tools),
+            answers=dict(answers or {}),
+            observe=observe,
+            emit=emit,
+            id=run_id or uuid.uuid4().hex,
+            stream=stream,
+        )
+
+    async def run(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult:
+        """Runs to the end."""
+        return await self.start(prompt, **options).result()
+
+    def run_sync(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult:
+        """`run` for code without an event loop; uvloop drives it where it is installed."""
+        if _in_a_loop():
+            raise ConfigError("run_sync is for code without an event loop, and one runs here: write `await ….run(…)`")
+
+        async def whole() -> RunResult:
+            try:
+                return await self.run(prompt, **options)
+            finally:
+                await self.close()
+
+        try:
+            import uvloop  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            return asyncio.run(whole())
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(whole())
+
+    async def stream(self, prompt: str | Message | Conversation = (), **options: Any) -> AsyncIterator[Item]:
+        """Chunks as they come and events as they happen; leaving the iteration cancels the run."""
+        async with aclosing(self.start(prompt, stream=True, **options).__aiter__()) as items:
+            async for item in items:
+                yield item
+
+    def resume(self, events: Iterable[AnyEvent], **options: Any) -> Running:
+        """A run that goes on from its record, also from one that broke off; its events are to be added to it.
+
+        `answers` (call id → `Answer`) decides calls that waited. A call that had begun and of which no result is
+        recorded is told to the model as unknown, unless doing it again does no harm.
+        """
+        recorded = list(events)
+        history = conversation_of(recorded)
+        options.setdefault("run_id", next((event.run for event in recorded if event.run), None))
+        running = self.start(history=history, **options)
+        running.goes_on(history, recorded)
+        return running
+
+    async def close(self) -> None:
+        """Closes what the engine holds: connections to a provider, or a model in this process."""
+        close = getattr(self.engine, "close", None)
+        if close is not None:
+            await close()
+
+    # ── what would be sent ─────────────────────────────────────────────────
+
+    def prepare(self, prompt: str | Message | Conversation = (), **options: Any) -> Prepared:
+        """The exact first request of a run, without sending it."""
+        running = self.start(prompt, **options)
+        request = running.request(Ask(running.conversation, 1, self.policy.choice))
+        encoded = self.engine.prepare(request)
+        return Prepared(request, encoded, (*running.facade.notes, *running.notes))
+
+    # ── shared by runs ─────────────────────────────────────────────────────
+
+    @property
+    def provider(self) -> str:
+        return getattr(self.engine, "provider", "")
+
+    def _facade(self, provider_tools: Sequence[ProviderTool] = ()) -> Facade:
+        """The tools in the model's words: made once for each toolset, so that requests share what is offered."""
+        names = self.toolset.list()
+        key = (tuple(map(id, names)), tuple((tool.id, str(tool.settings)) for tool in provider_tools))
+        known = self._facades.get(key)
+        if known is None:
+            allowed = [tool for tool in self.toolset if self.policy.allows(_name_of(tool))]
+            toolset = Toolset(allowed)
+            if provider_tools and self.policy.enabled:
+                toolset = merged_by_id(toolset, provider_tools)
+            if self.policy.where and self.policy.enabled:
+                toolset = resolved(
+                    toolset, self.policy.where, api=self.engine.name, provider=self.provider, model=self.model
+                )
+            known = self.facade_for(self.dialect, toolset, self.engine.limits(self.model))
+            self._facades[key] = known
+        return known
+
+    def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade:
+        """A toolset in a dialect's words."""
+        return Facade(dialect, toolset, limits)
+
+
+class Running:
+    """One run. Await `result()`, or iterate for chunks and events; `conversation` is always fit to be sent on."""
+
+    def __init__(
+        self,
+        orchestrator: Orchestrator,
+        conversation: Conversation,
+        facade: Facade,
+        *,
+        answers: dict[str, Answer],
+        observe: Callable[[AnyChunk], None] | None,
+        emit: Callable[[AnyEvent], None] | None,
+        id: str,
+        stream: bool,
+    ) -> None:
+        self.id, self.facade = id, facade
+        self.usage, self.rounds = Usage(), 0
+        self.charged: list[tuple[str, Usage]] = []
+        self.metrics: dict[str, Metrics] = {}
+        self.notes: tuple[Note, ...] = ()
+        self._orchestrator, self._answers, self._observe = orchestrator, answers, observe
+        self._listeners = [one for one in (orchestrator.emit, emit) if one is not None]
+        self._stream = stream or observe is not None
+        self._items: deque[Item] | None = None
+        self._wake: asyncio.Event | None = None
+        self._events = 0
+        self._executor: Executor | None = None
+        self._result: RunResult | None = None
+        self._given = conversation
+        self.doubtful: frozenset[str] = frozenset()
+        """Ids of calls that an earlier process had begun: they may have had their effect."""
+        self._known: frozenset[int] = frozenset()
+        self._resumed = False
+        self.conversation, more = respoken(conversation, facade, self._speaker)
+        self.notes += more
+        self._settings = {
+            "model": orchestrator.model,
+            "definitions": facade.definitions,
+            "parallel": orchestrator.policy.parallel,
+            "thinking": orchestrator.thinking,
+            "stream": self._stream,
+            "provider_options": orchestrator.options,
+            **orchestrator.settings,
+        }
+
+    def _speaker(self, dialect: str) -> Facade:
+        """The facade an earlier part of the conversation was led through."""
+        own = self._orchestrator
+        return own.facade_for(DIALECTS[dialect], self.facade.toolset, Limits())
+
+    def goes_on(self, history: Conversation, recorded: Sequence[AnyEvent]) -> None:
+        """Makes it the continuation of a record: what that tells is not told again, and its ids are not used again."""
+        self.doubtful = _begun(recorded)
+        self._known, self._events, self._resumed = frozenset(map(id, history)), len(recorded), bool(recorded)
+
+    # ── driving ────────────────────────────────────────────────────────────
+
+    async def result(self) -> RunResult:
+        """Runs to the end. An engine's error is raised; `conversation` then holds what was said till there.
+
+        Of a run that has ended, iterated or awaited, it is the same result again.
+        """
+        if self._result is None:
+            self._result = await self._run()
+        return self._result
+
+    async def _run(self) -> RunResult:
+        orchestrator = self._orchestrator
+        async with AsyncExitStack() as stack:
+            context = await self._context(stack)
+            self._executor = executor = Executor(
+                self.facade.toolset,
+                orchestrator.policy,
+                context,
+                hooks=orchestrator.hooks,
+                approver=orchestrator.approver,
+                emit=self._tool_event if self._heard else None,
+                write=self._written,
+                reconsider=self.facade.reconsidered,
+            )
+            executor.doubtful = self.doubtful
+            self.metrics = executor.metrics
+            self._started()
+            steps = tool_loop(self.conversation, orchestrator.policy)
+            try:
+                result = await self._driven(steps, executor)
+            except LimitReached as error:
+                result = self._ended("limited", error=error)
+            except EngineError as error:
+                error.conversation = self.conversation
+                self._event(ErrorOccurred, message=error.message, status=error.status, code=error.code)
+                self._event(SessionEnded, reason="failed", message=str(error))
+                raise
+            except asyncio.CancelledError:
+                if executor.interrupted:
+                    self.conversation = answered(self.conversation, _results(executor.interrupted))
+                self._event(SessionEnded, reason="cancelled")
+                raise
+            except Exception as error:
+                self._event(SessionEnded, reason="failed", message=f"{type(error).__name__}: {error}")
+                raise
+            finally:
+                steps.close()
+                await executor.forget_early()
+            reason = {"waiting": "interrupted", "stopped": "interrupted"}.get(result.status, result.status)
+            self._event(SessionEnded, reason=reason, message=None if result.error is None else _message(result.error))
+            return result
+
+    async def _context(self, stack: AsyncExitStack) -> Context:
+        own, toolset = self._orchestrator, self.facade.toolset
+        return await opened_context(stack, toolset, workspace=own.workspace, context=own.context, run=self.id)
+
+    async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
+        wanted: Ask | Run = next(steps)
+        while True:
+            self._within_budget()
+            if not await self._go_on():
+                return self._ended("stopped")
+            if isinstance(wanted, Ask):
+                answer: Reply | Message = await self._asked(wanted, executor)
+                self.conversation = (*wanted.conversation, answer)
+            else:
+                try:
+                    answer = await self._ran(wanted, executor)
+                except Waiting as waiting:
+                    if waiting.results:
+                        self.conversation = answered(self.conversation, _results(waiting.results))
+                    return self._ended("waiting", waiting=waiting.calls)
+                self.conversation = answered(self.conversation, answer)
+                if executor.aborted is not None:
+                    failure = next(one for one in executor.aborted.outcomes if isinstance(one, Failure))
+                    return self._ended("failed", error=failure)
+            try:
+                wanted = steps.send(answer)
+            except StopIteration as stop:
+                self.conversation = stop.value
+                return self._ended("completed")
+            if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words
+                self.conversation = wanted.conversation
+                self._said_by_user(wanted.conversation[-1], by="client")
+
+    async def _go_on(self) -> bool:
+        pause = self._orchestrator.pause
+        if pause is None:
+            return True
+        said: Any = pause(self)
+        return (await said if hasattr(said, "__await__") else said) is not False
+
+    def _ended(
+        self,
+        status: Status,
+        *,
+        waiting: tuple[Call, ...] = (),
+        error: DragomanError | Failure | None = None,
+    ) -> RunResult:
+        reply = next((item for item in reversed(self.conversation) if isinstance(item, Reply)), None)
+        return RunResult(
+            self.id,
+            status,
+            reply.text if reply is not None else "",
+            self.conversation,
+            reply,
+            self.usage,
+            self.rounds,
+            waiting,
+            error,
+            self.metrics,
+            (*self.facade.notes, *self.notes),
+            tuple(self.charged),
+            self._orchestrator.prices,
+        )
+
+    # ── asking ─────────────────────────────────────────────────────────────
+
+    def request(self, ask: Ask) -> Request:
+        """What is asked of the model in this round."""
+        choice = ask.choice
+        if not self.facade.definitions:
+            choice = msgspec.structs.replace(choice, mode="auto", names=(), required=False)
+        return Request(conversation=ask.conversation, choice=self.facade.choice(choice), **self._settings)
+
+    async def _asked(self, ask: Ask, executor: Executor) -> Reply:
+        self.rounds = ask.round
+        await executor.forget_early()  # of a reply whose calls were not to be run
+        request = self.request(ask)
+        engine = self._orchestrator.engine
+        self.facade.lowering = engine.lowering(request)
+        if self._heard:
+            names = tuple(definition.name for definition in self.facade.definitions if definition.name)
+            self._event(ModelAsked, model=request.model, offered=names)
+        try:
+            reply = await engine.ask(request, self._watch(executor) if self._stream else None)
+        except BaseException:
+            await executor.forget_early()
+            raise
+        made_by = msgspec.structs.replace(reply.provenance, dialect=self.facade.dialect.name)
+        reply = msgspec.structs.replace(reply, provenance=made_by)
+        self._count(reply)
+        self._told(reply)
+        return reply
+
+    def _watch(self, executor: Executor) -> Callable[[AnyChunk], bool | None] | None:
+        """What sees the chunks: the caller, the iteration, and whatever may begin before the reply has ended."""
+        observe, items, early = self._observe, self._items, self._orchestrator.policy.early
+        if not early and items is None:
+            return observe or _nobody
+
+        def watch(chunk: AnyChunk) -> bool | None:
+            if observe is not None:
+                observe(chunk)
+            if items is not None:
+                items.append(chunk)
+                assert self._wake is not None
+                self._wake.set()
+            if early and isinstance(chunk, CallFinished) and chunk.call.executed_by is ExecutedBy.CLIENT:
+                return executor.start_early(self.facade.read_call(chunk.call), step=self.rounds)
+            if early and isinstance(chunk, Restarted):
+                raise AssertionError("a reply is not asked for anew once a tool of it has begun")
+            return None
+
+        return watch
+
+    def _count(self, reply: Reply) -> None:
+        self.usage = self.usage + reply.usage
+        made_by = reply.provenance
+        self.charged.append((made_by.served or made_by.model or self._orchestrator.model, reply.usage))
+
+    def _within_budget(self) -> None:
+        """Raises before more is spent than may be; an answer that is already there is not taken back."""
+        if not self.charged:
+            return
+        policy = self._orchestrator.policy
+        total = self.usage.total
+        if policy.max_tokens is not None and total is None:
+            raise LimitReached("tokens", policy.max_tokens, "how many were used is not known: nobody counted them")
+        if policy.max_tokens is not None and total is not None and total > policy.max_tokens:
+            raise LimitReached("tokens", policy.max_tokens)
+        if policy.max_cost is not None:
+            cost = _cost(self.charged, self._orchestrator.prices)
+            if cost is None:
+                model = self._orchestrator.model
+                raise LimitReached("cost", policy.max_cost, f"what {model} costs is not known: add its price")
+            if cost > policy.max_cost:
+                raise LimitReached("cost", policy.max_cost)
+
+    # ── running tools ──────────────────────────────────────────────────────
+
+    async def _ran(self, run: Run, executor: Executor) -> Message:
+        calls = [self.facade.read_call(native) for native in run.calls]
+        if run.cut is not None:
+            calls = [_cut(call) if call.id == run.cut else call for call in calls]
+        return _results(await executor.run(calls, step=run.round, answers=self._answers))
+
+    def _written(self, call: Call, result: Result) -> Result:
+        """A result with the words the model is told it in."""
+        return msgspec.structs.replace(result, native=self.facade.write_result(call, result.outcomes))
+
+    # ── events ─────────────────────────────────────────────────────────────
+
+    @property
+    def _heard(self) -> bool:
+        return bool(self._listeners) or self._items is not None
+
+    def _event(self, kind: type[Any], **facts: Any) -> None:
+        if not self._heard:
+            return
+        self._events += 1
+        facts.setdefault("step", self.rounds or None)
+        event = kind(
+            id=f"{self.id}-{self._events}",
+            session=self.id,
+            run=self.id,
+            time=datetime.datetime.now(datetime.UTC),
+            client="dragoman",
+            **facts,
+        )
+        for listener in self._listeners:
+            listener(event)
+        if self._items is not None and self._wake is not None:
+            self._items.append(event)
+            self._wake.set()
+
+    def _started(self) -> None:
+        orchestrator = self._orchestrator
+        dialect = self.facade.dialect.name
+        self._event(SessionStarted, model=orchestrator.model, dialect=dialect, resumed=self._resumed)
+        for item in self._given if self._heard else ():
+            if id(item) in self._known:
+                continue
+            if item.role in ("system", "developer"):
+                self._event(SystemSaid, text=_text_of(item))
+            elif item.role == "user":
+                self._said_by_user(item)
+            elif item.role == "assistant":  # of an earlier run: told whole, so that the record is
+                reply = item if isinstance(item, Reply) else Reply(item.parts, FinishReason.UNKNOWN)
+                self._event(ModelFinished, finish=reply.finish, model=reply.provenance.model, reply=reply)
+            for part in item.parts:
+                if isinstance(part, ResultPart):
+                    self._event(ToolReturned, result=Result(part.result.call_id, (), native=part.result))
+
+    def _said_by_user(self, item: ConversationItem, **facts: Any) -> None:
+        media = tuple(part.media for part in item.parts if isinstance(part, MediaPart))
+        text = _text_of(item)
+        if text or media:
+            self._event(UserSaid, text=text, media=media, **facts)
+
+    def _told(self, reply: Reply) -> None:
+        if not self._heard:
+            return
+        model = reply.provenance.served or reply.provenance.model
+        for part in reply.parts:
+            if isinstance(part, TextPart):
+                self._event(ModelSaid, text=part.text, model=model)
+            elif isinstance(part, ThinkingPart):
+                self._event(ModelThought, text=part.text, model=model, hidden=not part.text)
+            elif isinstance(part, RefusalPart):
+                self._event(ModelSaid, text=part.text, model=model, refused=True)
+        for native in reply.calls:
+            if native.executed_by is ExecutedBy.PROVIDER:
+                self._event(ToolCalled, call=self.facade.read_call(native), call_id=native.id)
+        for told in reply.results:
+            call = next((call for call in reply.calls if call.id == told.call_id), None)
+            if call is not None:
+                result = self.facade.read_result(self.facade.read_call(call), told)
+                self._event(ToolReturned, result=result, call_id=told.call_id)
+        self._event(
+            TokensUsed, usage=reply.usage, model=model, cost=_cost(self.charged[-1:], self._orchestrator.prices)
+        )
+        self._event(ModelFinished, finish=reply.finish, model=model, reply=reply, provider_id=reply.id)
+
+    def _tool_event(self, what: str, **facts: Any) -> None:
+        kinds = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed}
+        self._event(kinds[what], **facts)
+
+    # ── as an iteration ────────────────────────────────────────────────────
+
+    async def __aiter__(self) -> AsyncGenerator[Item, None]:
+        self._items, self._wake, self._stream = deque(), asyncio.Event(), True
+        self._settings["stream"] = True
+        task = asyncio.ensure_future(self.result())
+        task.add_done_callback(lambda _: self._wake.set() if self._wake is not None else None)
+        try:
+            while True:
+                while self._items:
+                    yield self._items.popleft()
+                if task.done():
+                    break
+                self._wake.clear()
+                if not self._items and not task.done():
+                    await self._wake.wait()
+            task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+
+
+def _begun(recorded: Sequence[AnyEvent]) -> frozenset[str]:
+    """Ids of the calls of the last reply that were begun."""
+    begun: set[str] = set()
+    for event in recorded:
+        if isinstance(event, ModelFinished):
+            begun.clear()
+        elif isinstance(event, ToolCalled) and (event.decision is None or event.decision.verdict != "denied"):
+            begun.add(event.call.id)
+    return frozenset(begun)
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _text_of(item: ConversationItem) -> str:
+    return "".join(part.text for part in item.parts if isinstance(part, TextPart))
+
+
+def _results(results: Sequence[Result]) -> Message:
+    """Results as the one message that answers the calls of a turn."""
+    return Message("tool", tuple(ResultPart(result.native) for result in results if result.native is not None))
+
+
+def _cost(charged: Sequence[tuple[str, Usage]], own: Sequence[Price]) -> float | None:
+    from dragoman.prices import cost
+
+    prices = [cost(model, usage, own=own) for model, usage in charged]
+    return (
+        None if any(price is None for price in prices) else float(sum(price for price in prices if price is not None))
+    )
+
+
+def _nobody(chunk: AnyChunk) -> None:
+    """Sees chunks on behalf of nobody."""
+
+
+def _as_conversation(prompt: str | Message | Conversation) -> Conversation:
+    if isinstance(prompt, str):
+        return (user_message(prompt),) if prompt else ()
+    return (prompt,) if isinstance(prompt, Message) else tuple(prompt)
+
+
+def _request_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that are fields of a request: temperature, max_output_tokens, …"""
+    from dragoman.errors import nearest
+
+    known = ("max_output_tokens", "temperature", "top_p", "stop", "seed", "response_schema")
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"{name!r} is nothing a run takes.{nearest(name, known)}")
+    return settings
+
+
+def _name_of(tool: Tool | ProviderTool) -> str:
+    return tool.id if isinstance(tool, ProviderTool) else tool.name
+
+
+def _message(error: DragomanError | Failure) -> str:
+    return error.message if isinstance(error, Failure) else str(error)
+
+
+def _cut(call: Call) -> Call:
+    """A call that was cut off is not run: what is missing of it is not known, however well the rest reads."""
+    message = "The call was cut off by the limit on output and was not run. Make it again, shorter."
+    return msgspec.structs.replace(call, operations=(), failure=Failure("invalid_arguments", message, {"cut": True}))

@@ -1,0 +1,160 @@
+"""What a run may do: which tools, how many at once, how long, how often, and what an error leads to.
+
+Rule: every knob is data, is read in one place, and acts: the test of each fails when it is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from dragoman.errors import ConfigError
+from dragoman.model import ToolChoice
+
+if TYPE_CHECKING:
+    from dragoman.config import Settings
+
+OnError = Literal["continue", "abort", "retry"]
+Verdict = Literal["allow", "ask", "deny"]
+Where = Literal["auto", "native", "local"]
+
+
+class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often something is tried again, and after how many seconds: `base`, then `factor` times as long each time.
+
+    `jitter` is the part of a wait that is left to chance; no wait is longer than `longest`, even if a provider asks.
+    """
+
+    times: int = 2
+    base: float = 1.0
+    factor: float = 2.0
+    jitter: float = 0.25
+    longest: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.times < 0 or self.base < 0 or self.factor < 1 or not 0 <= self.jitter <= 1 or self.longest < 0:
+            raise ValueError("a retry needs times ≥ 0, base ≥ 0, factor ≥ 1, jitter from 0 to 1 and longest ≥ 0")
+
+    def wait(self, attempt: int, asked: float | None = None, chance: float = 0.5) -> float:
+        """Seconds before try number `attempt` (from 1); `asked` is what the other side wished, `chance` from 0 to 1."""
+        if asked is not None:
+            return min(asked, self.longest)
+        planned = self.base * self.factor ** (attempt - 1)
+        return float(min(planned * (1 + self.jitter * (2 * chance - 1)), self.longest))
+
+
+class Approval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule: the verdict on calls of a kind, an operation, a tool, a path or a command. The first that fits holds.
+
+    Each condition is a glob; all that are given must fit.
+    """
+
+    verdict: Verdict
+    kind: str | None = None
+    operation: str | None = None
+    tool: str | None = None
+    path: str | None = None
+    command: str | None = None
+
+
+class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules of a run."""
+
+    enabled: bool = True
+    """Off: no tool is offered, and none is run."""
+    choice: ToolChoice = ToolChoice()
+    """Which tools the model may or must call; a required one is required until it was called."""
+    allowed: tuple[str, ...] | None = None
+    """Names of the tools that may be offered and run, as globs; `None`: all."""
+    parallel: bool | None = None
+    """Whether the model may make several calls at once; `None`: as it likes."""
+    max_iterations: int = 20
+    max_parallel: int = 3
+    timeout: float | None = 30.0
+    """Seconds one call may take, unless the tool says otherwise."""
+    on_error: OnError = "continue"
+    """What a failed call leads to: the model hears of it, the run ends, or the call is tried again first."""
+    retry: Retry = Retry()
+    """For repeatable tools under `on_error="retry"`."""
+    max_repairs: int = 2
+    """How often a model is asked again after a call that its provider could not read."""
+    max_tokens: int | None = None
+    """Tokens the whole run may use; a model whose tokens nobody counts is not asked twice under it."""
+    max_cost: float | None = None
+    """US dollars the whole run may cost; a model whose price is not known is not asked twice under it."""
+    max_result: int | None = 100_000
+    """Characters of a result the model is told; what is beyond is cut, and said to be."""
+    results: Mapping[str, int] = {}
+    """The same for single tools, by their name here or by the model's word for them."""
+    early: bool = False
+    """Whether tools that only read may start while the reply still streams."""
+    where: Mapping[str, Where] = {}
+    """For an operation the provider can do itself (`search_web`): the provider's tool, ours, or whichever there is."""
+    approval: tuple[Approval, ...] = ()
+    default: Verdict = "allow"
+    """The verdict on calls that no rule fits and whose tool leaves it to the policy."""
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"{name} must be {least} or more, not {value}"
+            for name, value, least in (
+                ("max_iterations", self.max_iterations, 1),
+                ("max_parallel", self.max_parallel, 1),
+                ("max_repairs", self.max_repairs, 0),
+            )
+            if value < least
+        ]
+        for name in ("timeout", "max_tokens", "max_cost", "max_result"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                problems.append(f"{name} must be more than 0, or None, not {value}")
+        problems += [
+            f"results of {name} must be more than 0, not {most}" for name, most in self.results.items() if most <= 0
+        ]
+        if problems:
+            raise ValueError("; ".join(problems))
+
+    def allows(self, name: str) -> bool:
+        """Whether a tool of this name may be offered and run."""
+        if not self.enabled:
+            return False
+        return self.allowed is None or any(fnmatchcase(name, pattern) for pattern in self.allowed)
+
+    def longest_result(self, *names: str) -> int | None:
+        """The most characters of a result of a tool that goes by these names."""
+        return min((self.results[name] for name in names if name in self.results), default=self.max_result)
+
+    @classmethod
+    def from_settings(cls, settings: Settings, provider: str = "", model: str = "") -> ToolPolicy:
+        """The policy that the settings state, with what differs for this provider, then for this model."""
+        general = settings.policy
+        sections: list[Mapping[str, Any]] = [
+            {
+                "default": general.approval,
+                "approval": [{"verdict": verdict, "tool": name} for name, verdict in general.tools.items()],
+                "max_iterations": general.max_iterations,
+                "timeout": general.timeout,
+                "max_parallel": general.max_parallel,
+                "retry": {"times": general.max_retries},
+                "max_tokens": general.max_tokens,
+                "max_cost": general.max_cost,
+            }
+        ]
+        if provider in settings.providers:
+            sections.append(settings.providers[provider].policy)
+        sections += [row.policy for pattern, row in settings.models.items() if fnmatchcase(model, pattern)]
+        return cls.read(*sections)
+
+    @classmethod
+    def read(cls, *sections: Mapping[str, Any]) -> ToolPolicy:
+        """A policy from sections of a configuration, later ones over earlier."""
+        said: dict[str, Any] = {}
+        for section in sections:
+            said.update(section)
+        try:
+            return msgspec.convert(said, cls)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"policy: {error}") from error

@@ -1,0 +1,232 @@
+"""Who answers, as data: a provider's name → its wire API, address and key; a model's family → the words it knows.
+
+Rule: which dialect a model hears follows from the model, not from who serves it: a Claude behind another company's
+server still hears Claude's words. Adding a provider is one row here, or a section of the user's settings file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from dragoman.apis import APIS
+from dragoman.errors import ConfigError, EngineError, nearest
+from dragoman.registry import PROVIDERS as PROVIDERS
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
+
+    from .engine import Exchange, HttpEngine
+    from .local import LocalEngine
+    from .policy import Retry
+    from .transport import Times
+
+Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "none"]
+
+
+class Provider(msgspec.Struct, frozen=True):
+    """One provider. `key` names environment variables, the first that is set counts; `key_needed` is false for
+    servers on one's own machine."""
+
+    api: str
+    base_url: str
+    key: tuple[str, ...] = ()
+    auth: Auth = "bearer"
+    headers: Mapping[str, str] = {}
+    key_needed: bool = True
+    base_url_env: str | None = None
+    address_needed: str | None = None
+    """What to set when there is no address that suits everybody."""
+
+
+def _chat(base_url: str, *key: str, local: bool = False, **more: Any) -> Provider:
+    return Provider("openai_chat", base_url, key, key_needed=not local, **more)
+
+
+openai = Provider("openai_responses", "https://api.openai.com/v1", ("OPENAI_API_KEY",), base_url_env="OPENAI_BASE_URL")
+openai_chat = _chat("https://api.openai.com/v1", "OPENAI_API_KEY", base_url_env="OPENAI_BASE_URL")
+anthropic = Provider(
+    "anthropic_messages",
+    "https://api.anthropic.com",
+    ("ANTHROPIC_API_KEY",),
+    "x-api-key",
+    base_url_env="ANTHROPIC_BASE_URL",
+)
+gemini = Provider(
+    "gemini_generate",
+    "https://generativelanguage.googleapis.com/v1beta",
+    ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "x-goog-api-key",
+    base_url_env="GOOGLE_GEMINI_BASE_URL",
+)
+azure = Provider(
+    "openai_responses",
+    "",
+    ("AZURE_OPENAI_API_KEY",),
+    "api-key",
+    base_url_env="AZURE_OPENAI_BASE_URL",
+    address_needed="https://<resource>.openai.azure.com/openai/v1",
+)
+openrouter = _chat("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")
+groq = _chat("https://api.groq.com/openai/v1", "GROQ_API_KEY")
+deepseek = _chat("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY")
+mistral = _chat("https://api.mistral.ai/v1", "MISTRAL_API_KEY")
+xai = _chat("https://api.x.ai/v1", "XAI_API_KEY")
+together = _chat("https://api.together.xyz/v1", "TOGETHER_API_KEY")
+fireworks = _chat("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY")
+cerebras = _chat("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY")
+perplexity = _chat("https://api.perplexity.ai", "PERPLEXITY_API_KEY")
+moonshot = _chat("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY")
+zai = _chat("https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "ZHIPUAI_API_KEY")
+alibaba = _chat("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY")
+huggingface = _chat("https://router.huggingface.co/v1", "HF_TOKEN")
+nvidia = _chat("https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY")
+ollama = _chat("http://localhost:11434/v1", "OLLAMA_API_KEY", local=True, base_url_env="OLLAMA_BASE_URL")
+llamacpp = _chat("http://localhost:8080/v1", "LLAMA_API_KEY", local=True, base_url_env="LLAMACPP_BASE_URL")
+vllm = _chat("http://localhost:8000/v1", "VLLM_API_KEY", local=True, base_url_env="VLLM_BASE_URL")
+lmstudio = _chat("http://localhost:1234/v1", local=True, base_url_env="LMSTUDIO_BASE_URL")
+
+local = Provider("local", "", auth="none", key_needed=False)
+"""A model in this process: there is no address."""
+
+
+# ── models ───────────────────────────────────────────────────────────────────
+
+FAMILIES: tuple[tuple[str, str, str | None], ...] = (
+    # (a model's name without what its provider puts before it, its dialect, the family it is offered the tools of
+    # when not its own). The first row that fits counts. Codex gives `apply_patch` only to models its newest catalogue
+    # lists, though older ones were taught it too; the newest write programs that call tools, which are not run here.
+    ("claude*", "claude_code", None),
+    ("gpt-5.[2-5]*", "codex", None),
+    ("gpt*", "codex", "gpt-5.5"),
+    ("o[1-9]*", "codex", "gpt-5.5"),
+    ("codex*", "codex", "gpt-5.5"),
+    ("chatgpt*", "codex", "gpt-5.5"),
+    ("gemini*", "gemini_cli", None),
+    ("qwen*", "qwen_code", None),
+    ("glm*", "zai", None),
+    ("*", "plain", None),
+)
+
+
+def plain_name(model: str) -> str:
+    """A model's name without what its provider puts before it: `anthropic/claude-x` is `claude-x`."""
+    name = model.rsplit("/", 1)[-1].lower()
+    for prefix in ("us.anthropic.", "eu.anthropic.", "apac.anthropic.", "anthropic.", "models/"):
+        name = name.removeprefix(prefix)
+    return name
+
+
+def dialect_of(model: str) -> str:
+    """The vocabulary a model was trained on, as far as is known."""
+    name = plain_name(model)
+    return next(dialect for pattern, dialect, _ in FAMILIES if fnmatchcase(name, pattern))
+
+
+def family_of(model: str) -> str:
+    """The family of models whose tools a model is offered."""
+    name = plain_name(model)
+    return next(family or name for pattern, _, family in FAMILIES if fnmatchcase(name, pattern))
+
+
+def split_model(text: str) -> tuple[str, str]:
+    """`provider:model` in its two parts."""
+    provider, colon, model = text.partition(":")
+    if colon and provider and model and "/" not in provider:
+        return provider, model
+    hint = " (for example openai:gpt-5.1, anthropic:claude-sonnet-4-5, ollama:qwen3)"
+    raise ConfigError(f"a model is written provider:model{hint}, not {text!r}.{nearest(text, PROVIDERS)}")
+
+
+def engine_for(
+    model: str,
+    *,
+    configuration: Configuration | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    api: str | None = None,
+    times: Times | None = None,
+    retry: Retry | None = None,
+    record: Callable[[Exchange], None] | None = None,
+    notice: Callable[[EngineError, float], None] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> tuple[HttpEngine | LocalEngine, str]:
+    """The engine for `provider:model`, and the model's own name. What is given here comes before what is configured."""
+    from .engine import HttpEngine
+    from .policy import Retry as Tries
+    from .transport import Times as Seconds, Transport
+
+    name, model = split_model(model)
+    row = _provider(name, configuration)
+    if row.api == "local":
+        from .local import local_engine
+
+        return local_engine(model, cache=None if configuration is None else configuration.cache_dir, record=record)
+    section = configuration.settings.providers.get(name) if configuration is not None else None
+    said_url = (section.base_url if section is not None else None) or environment.get(row.base_url_env or "")
+    url = base_url or said_url or row.base_url
+    if not url:
+        settings = f"base_url in [providers.{name}] of your settings, or set {row.base_url_env}"
+        raise ConfigError(
+            f"{name} has no address that suits everybody: give {settings}; it looks like {row.address_needed}"
+        )
+    key = api_key or key_of(name, row, section, environment)
+    headers = {**row.headers, **_authorization(row.auth, key)}
+    chosen = api or (section.api if section is not None and section.api else None) or row.api
+    if chosen not in APIS:
+        raise ConfigError(f"{name}: there is no wire API {chosen!r}.{nearest(chosen, APIS)}")
+    return (
+        HttpEngine(
+            chosen,
+            Transport(url, headers=headers, times=times or Seconds()),
+            provider=name,
+            retry=retry or Tries(),
+            options=section.options if section is not None else None,
+            record=record,
+            notice=notice,
+        ),
+        model,
+    )
+
+
+def _provider(name: str, configuration: Configuration | None) -> Provider:
+    if name in PROVIDERS:
+        row: Provider = PROVIDERS[name]
+        return row
+    section = configuration.settings.providers.get(name) if configuration is not None else None
+    if section is not None and section.base_url:
+        env = (section.api_key_env,) if section.api_key_env else ()
+        return Provider(section.api or "openai_chat", section.base_url, env, key_needed=bool(env))
+    raise ConfigError(
+        f"no provider named {name!r}; known: {', '.join(PROVIDERS)}.{nearest(name, PROVIDERS)}"
+        f" For a server of your own, write [providers.{name}] with base_url and api in your settings."
+    )
+
+
+def key_of(name: str, row: Provider, section: Any, environment: Mapping[str, str]) -> str | None:
+    """The key, from the settings or the environment. It is put in a header and nowhere else."""
+    if section is not None:
+        if section.api_key_env:
+            named = environment.get(section.api_key_env)
+            if named:
+                return named.strip()
+            raise ConfigError(f"{name}: {section.api_key_env} is not set, though the settings name it for the key")
+        if section.api_key is not None:
+            return str(section.api_key.reveal()).strip()
+    for variable in row.key:
+        if environment.get(variable):
+            return environment[variable].strip()
+    if row.key_needed:
+        wanted = " or ".join(row.key)
+        raise ConfigError(f"no key for {name}: set {wanted}, or api_key_env in [providers.{name}] of your settings")
+    return None
+
+
+def _authorization(auth: Auth, key: str | None) -> dict[str, str]:
+    if key is None or auth == "none":
+        return {}
+    return {"authorization": f"Bearer {key}"} if auth == "bearer" else {auth: key}

@@ -1,0 +1,275 @@
+"""Tools for models that cannot call them: what is offered, what decoding is held to, and what a reply is read as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import pytest
+
+from dragoman.engine import ConstrainedEngine, HttpEngine, Orchestrator, Retry, ToolPolicy, Transport
+from dragoman.errors import DefinitionError
+from dragoman.model import (
+    AnyChunk,
+    ArgumentsChunk,
+    CallFinished,
+    CallStarted,
+    Finished,
+    FinishReason,
+    FreeformDefinition,
+    FunctionDefinition,
+    NativeCall,
+    NativeResult,
+    ProviderDefinition,
+    Request,
+    TextChunk,
+    ToolChoice,
+    Usage,
+    UsageArrived,
+    calls_message,
+    results_message,
+    system,
+    user,
+)
+from dragoman.tools import tool
+from tests.engine.loopback import Loopback, Turn, loopback
+
+PICK = FunctionDefinition(
+    "pick",
+    "Picks a colour. Any will do.",
+    {
+        "type": "object",
+        "properties": {
+            "colour": {"type": "string", "enum": ["red", "blue"], "description": "Which."},
+            "shade": {"type": "string", "pattern": "^[a-z]+"},
+        },
+        "required": ["colour"],
+        "additionalProperties": False,
+    },
+)
+COUNT = FunctionDefinition(
+    "count", "Counts.", {"type": "object", "properties": {"what": {"type": "string"}, "how": {"type": "string"}}}, "my"
+)
+NOTE = FreeformDefinition("note", "Takes a note.")
+
+
+def branch(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+RED_OR_BLUE = {
+    "type": "object",
+    "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}},
+    "required": ["colour"],
+    "additionalProperties": False,
+}
+
+
+@asynccontextmanager
+async def model(*turns: Turn, **options: Any) -> AsyncIterator[tuple[ConstrainedEngine, Loopback]]:
+    async with loopback(*turns) as server:
+        inner = HttpEngine("openai_chat", Transport(server.url), provider="played", retry=Retry(times=0))
+        engine = ConstrainedEngine(inner, **options)
+        yield engine, server
+        await engine.close()
+
+
+def asking(*definitions: Any, **more: Any) -> Request:
+    return Request("small", more.pop("conversation", (user("Pick one."),)), definitions=definitions, **more)
+
+
+# ── what goes out ────────────────────────────────────────────────────────────
+
+
+async def test_tools_stand_in_the_instructions_and_in_the_schema_and_nowhere_else() -> None:
+    said = (system("Be brief."), user("Pick one."))
+    async with model(Turn('{"say": "red"}')) as (engine, server):
+        await engine.ask(asking(PICK, COUNT, NOTE, conversation=said))
+    body = server.requests[0].body
+    assert "tools" not in body
+    assert "tool_choice" not in body
+    count = {"type": "object", "properties": {"what": {"type": "string"}}}
+    assert body["json_schema"] == {
+        "oneOf": [
+            branch(say={"type": "string"}),
+            branch(call={"const": "pick"}, arguments=RED_OR_BLUE),
+            branch(call={"const": "my.count"}, arguments=count),
+            branch(call={"const": "note"}, arguments={"type": "string"}),
+        ]
+    }
+    first, second = body["messages"]
+    assert (first["role"], second) == ("system", {"role": "user", "content": "Pick one."})
+    assert first["content"].startswith("Be brief.\n\n")
+    assert '- {"call": "pick", "arguments": {"colour": "red|blue"}}: Picks a colour.\n' in first["content"]
+    assert body["temperature"] == 0.0
+    assert 1024 in body.values()  # the most it may say, under whichever name the server takes it
+
+
+async def test_parameters_that_are_not_shown_are_named_in_what_is_prepared() -> None:
+    async with model() as (engine, _), model(optional=True) as (shown, _):
+        report = engine.prepare(asking(PICK)).report
+        everything = shown.prepare(asking(PICK))
+    assert [(one.where, one.message) for one in report] == [("tools.pick", "not shown to the model: shade")]
+    assert everything.report == ()
+    (_, call) = everything.body["json_schema"]["oneOf"]
+    assert call["properties"]["arguments"]["properties"]["shade"] == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    "choice, branches",
+    [
+        (ToolChoice(), ["say", "pick", "note"]),
+        (ToolChoice("required"), ["pick", "note"]),
+        (ToolChoice("one", ("note",)), ["note"]),
+        (ToolChoice("subset", ("pick",)), ["say", "pick"]),
+        (ToolChoice("subset", ("pick",), required=True), ["pick"]),
+    ],
+)
+async def test_the_choice_of_tools_is_the_choice_of_branches(choice: ToolChoice, branches: list[str]) -> None:
+    async with model() as (engine, _):
+        schema = engine.prepare(asking(PICK, NOTE, choice=choice)).body["json_schema"]
+    names = [one["properties"].get("call", {"const": "say"})["const"] for one in schema["oneOf"]]
+    assert names == branches
+
+
+async def test_without_tools_nothing_is_constrained() -> None:
+    async with model(Turn("Just text."), Turn("{}")) as (engine, server):
+        plain = await engine.ask(asking(PICK, choice=ToolChoice("none")))
+        await engine.ask(asking(response_schema={"type": "object"}))
+    assert plain.text == "Just text."
+    assert "json_schema" not in server.requests[0].body
+    assert server.requests[1].body["json_schema"] == {"type": "object"}
+
+
+async def test_calls_and_results_of_earlier_rounds_are_told_in_the_same_form() -> None:
+    history = (
+        user("Pick one."),
+        calls_message(NativeCall("c1", "pick", {"colour": "red"})),
+        results_message(NativeResult("c1", "red it is")),
+    )
+    async with model() as (engine, _):
+        messages = engine.prepare(asking(PICK, conversation=history)).body["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert messages[2]["content"] == '{"call": "pick", "arguments": {"colour": "red"}}'
+    assert messages[3]["content"].startswith("Result of pick:\nred it is\n\nThe task was: Pick one.\n")
+
+
+async def test_a_failed_result_says_so() -> None:
+    history = (
+        user("Go."),
+        calls_message(NativeCall("c1", "pick", {})),
+        results_message(NativeResult("c1", "no colour", is_error=True)),
+    )
+    async with model() as (engine, _):
+        messages = engine.prepare(asking(PICK, conversation=history)).body["messages"]
+    assert messages[3]["content"].startswith("Result of pick (it failed):\nno colour\n")
+
+
+async def test_a_tool_its_provider_runs_is_refused_before_anything_is_sent() -> None:
+    hosted = ProviderDefinition("openai.web_search", "web_search")
+    async with model() as (engine, server):
+        with pytest.raises(DefinitionError, match=r"openai\.web_search is run by its provider"):
+            await engine.ask(asking(PICK, hosted))
+    assert server.requests == []
+
+
+# ── what comes back ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_call_is_read(stream: bool) -> None:
+    chunks: list[AnyChunk] = []
+    turn = Turn('{"call": "pick", "arguments": {"colour": "red"}}', usage=(7, 9), pieces=20)
+    async with model(turn) as (engine, _):
+        reply = await engine.ask(asking(PICK), chunks.append if stream else None)
+    (call,) = reply.calls
+    assert call == NativeCall(call.id, "pick", {"colour": "red"})
+    assert (reply.text, reply.finish, reply.usage) == ("", FinishReason.CALLS, Usage(7, output_tokens=9))
+    if stream:
+        assert [chunk for chunk in chunks if not isinstance(chunk, UsageArrived)] == [
+            CallStarted(call.id, "pick"),
+            ArgumentsChunk(call.id, '{"colour":"red"}'),
+            CallFinished(call),
+            Finished(FinishReason.CALLS),
+        ]
+        assert [chunk.usage for chunk in chunks if isinstance(chunk, UsageArrived)] == [reply.usage]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_text_is_read_and_streams_without_the_json_around_it(stream: bool) -> None:
+    text = 'It is "red",\nI think: \u00e9\U0001f600.'
+    chunks: list[AnyChunk] = []
+    async with model(Turn(json.dumps({"say": text}), pieces=40)) as (engine, _):
+        reply = await engine.ask(asking(PICK), chunks.append if stream else None)
+    assert (reply.text, reply.finish, reply.calls) == (text, FinishReason.STOP, ())
+    if stream:
+        said = [chunk.text for chunk in chunks if isinstance(chunk, TextChunk)]
+        assert "".join(said) == text
+        assert len(said) > 5
+
+
+async def test_a_namespace_and_a_freeform_text_find_their_way_back() -> None:
+    turns = (Turn('{"call": "my.count", "arguments": {"what": "x"}}'), Turn('{"call": "note", "arguments": "abc"}'))
+    async with model(*turns) as (engine, _):
+        counted = await engine.ask(asking(COUNT, NOTE))
+        noted = await engine.ask(asking(COUNT, NOTE))
+    assert (counted.calls[0].namespace, counted.calls[0].name) == ("my", "count")
+    assert (noted.calls[0].name, noted.calls[0].arguments) == ("note", "abc")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_was_cut_off_is_an_unfinished_call_or_an_unfinished_text(stream: bool) -> None:
+    turns = (
+        Turn('{"call": "pick", "arguments": {"colour": "re', finish="length"),
+        Turn('{"say": "It is re', finish="length"),
+        Turn('{"ca', finish="length"),
+    )
+    chunks: list[AnyChunk] = []
+    observe = chunks.append if stream else None
+    async with model(*turns) as (engine, _):
+        call, text, nothing = [await engine.ask(asking(PICK), observe) for _ in turns]
+    assert (call.calls[0].arguments, call.finish) == ('{"colour": "re', FinishReason.LENGTH)
+    assert (text.text, text.finish) == ("It is re", FinishReason.LENGTH)
+    assert (nothing.text, nothing.calls, nothing.finish) == ("", (), FinishReason.LENGTH)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_whole_run_with_a_tool(stream: bool) -> None:
+    @tool
+    def pick(colour: Literal["red", "blue"], shade: str = "dark") -> str:
+        """Picks a colour."""
+        return f"{shade} {colour}"
+
+    turns = (Turn('{"call": "pick", "arguments": {"colour": "red"}}'), Turn('{"say": "It is dark red."}'))
+    async with model(*turns) as (engine, server):
+        run = Orchestrator(engine, [pick], ToolPolicy(), model_name="small", dialect="plain")
+        result = await run.run("Pick one.", stream=stream)
+    assert (result.status, result.text, result.rounds) == ("completed", "It is dark red.", 2)
+    assert "dark red" in server.requests[1].body["messages"][-1]["content"]
+
+
+async def test_a_tool_that_gave_the_same_twice_is_not_offered_again_until_the_user_speaks() -> None:
+    def round_of(id: str, answer: str) -> tuple[Any, Any]:
+        call = NativeCall(id, "pick", {"colour": "red"})
+        return calls_message(call), results_message(NativeResult(id, answer))
+
+    once = (user("Pick one."), *round_of("c1", "red it is"))
+    async with model() as (engine, _):
+
+        def offered(*conversation: Any, **more: Any) -> list[str]:
+            schema = engine.prepare(asking(PICK, NOTE, conversation=conversation, **more)).body["json_schema"]
+            return [one["properties"].get("call", {"const": "say"})["const"] for one in schema["oneOf"]]
+
+        assert offered(*once) == ["say", "pick", "note"]
+        assert offered(*once, *round_of("c2", "blue now")) == ["say", "pick", "note"]
+        assert offered(*once, *round_of("c2", "red it is")) == ["say", "note"]
+        assert offered(*once, *round_of("c2", "red it is"), user("Again!")) == ["say", "pick", "note"]
+        required = ToolChoice("required")
+        assert offered(*once, *round_of("c2", "red it is"), choice=required) == ["pick", "note"]
