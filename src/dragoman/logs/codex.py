@@ -1,0 +1,382 @@
+"""Codex's sessions: `rollout-….jsonl`, the wire's own items in an envelope, with events of the client between them.
+
+The client tells many things twice: as an item of the wire and as an event. The item counts; the event says what the
+item does not (exit codes, what changed), and is given to the dialect beside the result. Tokens are cumulative counters,
+so what is told is the difference to what was told before. Before 0.34 items came bare, without an envelope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dragoman.apis import APIS
+from dragoman.model import (
+    AgentStarted,
+    AnyEvent,
+    CallPart,
+    ClientNoted,
+    ContextCompacted,
+    ErrorOccurred,
+    Interrupted,
+    Media,
+    ModelChanged,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    ResultPart,
+    SessionStarted,
+    Source,
+    SystemSaid,
+    TextPart,
+    ThinkingPart,
+    TokensUsed,
+    Usage,
+    UserSaid,
+)
+
+from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .normalise import Normaliser, Place, moment
+
+CLIENT = "codex"
+_ENVELOPE = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_BARE = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
+_NOTES = frozenset({"world_state", "inter_agent_communication_metadata", "token_usage_record", "turn_context"})
+_BY_CLIENT = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<subagent_notification>",
+    "<skills_instructions>",
+    "<apps_instructions>",
+    "<plugins_instructions>",
+    "<collaboration_mode>",
+    "<turn_aborted>",
+    "# AGENTS.md instructions",
+    "[omitted]",
+)
+"""How texts begin that the client says in the user's name."""
+
+
+class Codex(LogFormat):
+    """The format; see the module."""
+
+    name = CLIENT
+    dialect = CLIENT
+
+    def recognise(self, sample: Sample) -> float:
+        records = [record for record in sample.records if isinstance(record, dict)]
+        if not records:
+            return 0.0
+        wrapped = [one for one in records if one.get("type") in _ENVELOPE and isinstance(one.get("payload"), dict)]
+        if wrapped:
+            return 0.95
+        first = records[0]
+        if {"id", "timestamp", "instructions"} <= first.keys() and "type" not in first:
+            return 0.9
+        return 0.6 if any(one.get("record_type") == "state" for one in records) else 0.0
+
+    def homes(self, places: Places) -> Iterator[Path]:
+        configured = places.environment.get("CODEX_HOME")
+        if configured:
+            yield Path(configured) / "sessions"
+        yield places.home / ".codex" / "sessions"
+        yield places.home / ".codex" / "archived_sessions"
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from sorted(home.rglob("rollout-*.jsonl"))
+
+    def reader(self, path: Path) -> LogReader:
+        return _Reader(path)
+
+
+class _Reader(LinesReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
+        self._session: str | None = None
+        self._version: str | None = None
+        self._model: str | None = None
+        self._counted: dict[str, int] | None = None
+        self._events: dict[str, dict[str, Any]] = {}
+        """Call id → the client's own record of what it did."""
+        self._inside: list[dict[str, Any]] | None = None
+        """Records of calls made inside a program that has not ended."""
+        self._said: set[str] = set()
+        self._unmatched: list[tuple[Place, str, str]] = []
+        """Texts told by events alone so far: where, who, what."""
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if not isinstance(value, dict):
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
+            return
+        kind, payload = value.get("type"), value.get("payload")
+        place = self._place(value, source)
+        if not isinstance(payload, dict):
+            yield from self._bare(value, place)
+        elif kind == "session_meta":
+            yield self._meta(payload, place)
+        elif kind == "response_item":
+            yield from self._item(payload, place)
+        elif kind == "event_msg":
+            yield from self._event(payload, place)
+        elif kind == "compacted":
+            yield self.normaliser.event(ContextCompacted, place, summary=_text(payload.get("message")) or None)
+        elif kind == "token_usage_record":
+            yield from self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind)
+        elif kind == "turn_context":
+            yield from self._context(payload, place)
+        elif isinstance(kind, str) and kind in _NOTES:
+            yield self.normaliser.event(ClientNoted, place, name=kind)
+        else:
+            yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
+
+    def end(self) -> Iterator[AnyEvent]:
+        for place, who, text in self._unmatched:
+            if text not in self._said:
+                if who == "user":
+                    yield self.normaliser.event(UserSaid, place, text=text)
+                else:
+                    yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+        self._unmatched.clear()
+
+    def _place(self, value: dict[str, Any], source: Source) -> Place:
+        return Place(
+            source=source,
+            key=f"@{source.offset}",
+            session=self._session,
+            version=self._version,
+            time=moment(value.get("timestamp")),
+        )
+
+    # ── the session ────────────────────────────────────────────────────────
+
+    def _bare(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        """A record without an envelope, as they were before 0.34."""
+        kind = value.get("type")
+        if kind is None and "instructions" in value and isinstance(value.get("id"), str):
+            yield self._meta(value, place)
+        elif value.get("record_type") == "state":
+            yield self.normaliser.event(ClientNoted, place, name="state")
+        elif kind in _BARE or isinstance(kind, str):
+            yield from self._item(value, place)
+        else:
+            yield self.normaliser.unknown(place, None)
+
+    def _meta(self, payload: dict[str, Any], place: Place) -> AnyEvent:
+        id = _text(payload.get("id"))
+        if self._session is not None:  # what was copied from the session this one was made from
+            return self.normaliser.event(ClientNoted, place, name="session_meta", data={"id": id})
+        self._session = place.session = id
+        self._version = place.version = _text(payload.get("cli_version"))
+        source = payload.get("source")
+        spawned = _mapping(_mapping(_mapping(source).get("subagent")).get("thread_spawn"))
+        return self.normaliser.event(
+            SessionStarted,
+            place,
+            cwd=_text(payload.get("cwd")),
+            branch=_text(_mapping(payload.get("git")).get("branch")),
+            parent_session=_text(payload.get("parent_thread_id")) or _text(spawned.get("parent_thread_id")),
+            forked_from=_text(payload.get("forked_from_id")),
+        )
+
+    def _context(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        model = _text(payload.get("model"))
+        if model is not None and model != self._model:
+            self._model = model
+            yield self.normaliser.event(ModelChanged, place, model=model)
+        else:
+            yield self.normaliser.event(ClientNoted, place, name="turn_context")
+
+    # ── items of the wire ──────────────────────────────────────────────────
+
+    def _item(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind = item.get("type")
+        place.provider_id = _text(item.get("id"))
+        if kind == "message":
+            yield from self._message(item, place)
+        elif kind in ("ghost_snapshot", "additional_tools", "compaction"):
+            yield self.normaliser.event(ClientNoted, place, name=f"response_item/{kind}")
+        elif kind == "agent_message":
+            text = _joined(item.get("content"))
+            yield self.normaliser.event(UserSaid, place, text=text, by="agent")
+        else:
+            told = False
+            for part in APIS["openai_responses"].read_parts([item]):
+                for event in self._part(part, item, place):
+                    told = True
+                    yield event
+            if not told:
+                yield self.normaliser.unknown(place, f"response_item/{kind}")
+
+    def _part(self, part: Any, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        if isinstance(part, ThinkingPart):
+            yield self.normaliser.event(ModelThought, place, text=part.text, model=self._model, hidden=not part.text)
+        elif isinstance(part, TextPart):
+            yield self.normaliser.event(ModelSaid, place, text=part.text, model=self._model)
+        elif isinstance(part, CallPart):
+            if item.get("type") == "custom_tool_call" and part.call.name == "exec":
+                self._inside = []
+            yield self.normaliser.called(place, _numbered(part.call, place))
+        elif isinstance(part, ResultPart):
+            yield from self._result(part.result, place)
+
+    def _result(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
+        import msgspec
+
+        call = self.normaliser.calls.get(native.call_id)
+        beside: Any = self._events.pop(native.call_id, None)
+        if call is not None and call.native.name == "exec" and self._inside is not None:
+            beside, self._inside = self._inside or None, None
+        if beside is not None:
+            native = msgspec.structs.replace(native, item=beside)
+        returned = self.normaliser.returned(place, native)
+        yield returned
+        if call is not None and call.native.name == "spawn_agent":
+            yield from self._spawned(native, place)
+
+    def _spawned(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
+        import msgspec
+
+        try:
+            told = msgspec.json.decode(native.content) if isinstance(native.content, str) else None
+        except msgspec.DecodeError:
+            return
+        agent = _mapping(told).get("agent_id")
+        if isinstance(agent, str):
+            name = _text(_mapping(told).get("nickname"))
+            yield self.normaliser.event(
+                AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=native.call_id
+            )
+
+    def _message(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        role, text = item.get("role"), _joined(item.get("content"))
+        self._said.add(text)
+        if role == "assistant":
+            yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+        elif role in ("developer", "system"):
+            yield self.normaliser.event(SystemSaid, place, text=text)
+        elif text.startswith("<turn_aborted>"):
+            yield self.normaliser.event(Interrupted, place, text=text)
+        else:
+            by = "client" if text.startswith(_BY_CLIENT) else "user"
+            yield self.normaliser.event(UserSaid, place, text=text, media=_pictures(item.get("content")), by=by)
+
+    # ── events of the client ───────────────────────────────────────────────
+
+    def _event(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind = payload.get("type")
+        if kind == "token_count":
+            info = _mapping(payload.get("info"))
+            yield from self._tokens(info.get("total_token_usage"), info.get("last_token_usage"), place, kind)
+        elif kind in ("user_message", "agent_message"):
+            text = _text(payload.get("message")) or ""
+            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}", data={"text": text})
+            if text and text not in self._said:
+                self._unmatched.append((place, "user" if kind == "user_message" else "model", text))
+        elif kind in ("error", "stream_error"):
+            message = _text(payload.get("message")) or str(kind)
+            yield self.normaliser.event(ErrorOccurred, place, message=message, retried=kind == "stream_error")
+        elif kind == "task_complete" and isinstance(payload.get("error"), dict):
+            message = _text(payload["error"].get("message")) or "the task failed"
+            yield self.normaliser.event(ErrorOccurred, place, message=message)
+        elif kind == "item_completed":
+            yield from self._completed(_mapping(payload.get("item")), place)
+        else:
+            call_id = _text(payload.get("call_id"))
+            if call_id is not None and isinstance(kind, str) and kind.endswith("_end"):
+                self._events[call_id] = payload
+            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}")
+
+    def _completed(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind, id = item.get("type"), _text(item.get("id"))
+        if kind in ("CommandExecution", "FileChange", "McpToolCall", "ImageView") and id is not None:
+            if self._inside is not None and id not in self.normaliser.calls:
+                self._inside.append(item)
+            else:
+                self._events[id] = item
+        if kind == "SubAgentActivity" and item.get("kind") == "started" and id is not None:
+            agent = _text(item.get("agent_thread_id"))
+            if agent is not None:
+                name = _text(item.get("agent_path"))
+                yield self.normaliser.event(
+                    AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=id
+                )
+                return
+        yield self.normaliser.event(ClientNoted, place, name=f"event_msg/item_completed/{kind}")
+
+    # ── tokens ─────────────────────────────────────────────────────────────
+
+    def _tokens(self, total: Any, last: Any, place: Place, name: str) -> Iterator[AnyEvent]:
+        """What was used since the last count; a counter told again says nothing new."""
+        now, latest = _counts(total), _counts(last)
+        if now is None or latest is None:
+            yield self.normaliser.event(ClientNoted, place, name=name)
+            return
+        before = self._counted
+        if before is None:  # a session made from another begins with that one's count
+            before = {key: now[key] - latest[key] for key in now}
+        used = {key: now[key] - before[key] for key in now}
+        self._counted = now
+        if not any(used.values()) or any(count < 0 for count in used.values()):
+            yield self.normaliser.event(ClientNoted, place, name=name)
+            return
+        cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
+        usage = Usage(
+            input_tokens=used["input_tokens"] - cached - written,
+            cached_read_tokens=cached,
+            cached_write_tokens=written,
+            output_tokens=used["output_tokens"],
+            reasoning_tokens=used["reasoning_output_tokens"],
+        )
+        yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+
+
+_COUNTERS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+)
+
+
+def _counts(usage: Any) -> dict[str, int] | None:
+    if not isinstance(usage, dict):
+        return None
+    counts = {key: usage.get(key, 0) for key in _COUNTERS}
+    return counts if all(isinstance(count, int) for count in counts.values()) else None
+
+
+def _numbered(call: NativeCall, place: Place) -> NativeCall:
+    """A call that came without an id gets its record's place for one."""
+    import msgspec
+
+    return call if call.id else msgspec.structs.replace(call, id=f"call{place.key}")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _joined(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block)
+
+
+def _pictures(content: Any) -> tuple[Media, ...]:
+    blocks = content if isinstance(content, list) else []
+    urls = [
+        block.get("image_url") for block in blocks if isinstance(block, dict) and block.get("type") == "input_image"
+    ]
+    return tuple(Media("image/*", url=url) for url in urls if isinstance(url, str))
+
+
+FORMAT = Codex()

@@ -1,0 +1,114 @@
+"""Our own log: one event per line, as JSON, in the very types of the model. What is read equals what was written.
+
+The first line names the format. A line is written whole or not at all as far as the system allows: each is one write,
+flushed, so that a process that is killed leaves a log that can be read up to its last event.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Final
+
+import msgspec
+
+from dragoman.errors import LogError
+from dragoman.model import AnyEvent, Source
+
+from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .normalise import Normaliser
+
+HEADER: Final = b'{"format":"dragoman","version":1}\n'
+
+
+class Recorder:
+    """Writes events to a file as they happen; given to a run as its `emit`. Safe from several threads."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        try:
+            self._file: BinaryIO = self.path.open("ab+", buffering=0)
+        except OSError as error:
+            raise LogError(f"cannot record to {self.path}: {error.strerror}; choose another place") from error
+        if self._file.tell() == 0:
+            self._file.write(HEADER)
+        elif not self._whole():
+            self._file.write(b"\n")  # a process that was killed may have left half a line: it must not cost the next
+
+    def __call__(self, event: AnyEvent) -> None:
+        line = msgspec.json.encode(event) + b"\n"
+        with self._lock:
+            self._file.write(line)
+
+    def _whole(self) -> bool:
+        self._file.seek(-1, 2)
+        return self._file.read(1) == b"\n"
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+_read = msgspec.json.Decoder(AnyEvent).decode
+
+
+class Dragoman(LogFormat):
+    """Our own recordings as one more log format; see the module."""
+
+    name = "dragoman"
+    dialect = "plain"
+
+    def recognise(self, sample: Sample) -> float:
+        return 1.0 if sample.head.startswith(b'{"format":"dragoman"') else 0.0
+
+    def homes(self, places: Places) -> Iterator[Path]:
+        from platformdirs import user_data_path
+
+        yield Path(places.environment.get("DRAGOMAN_DATA_DIR") or user_data_path("dragoman", False)) / "runs"  # noqa: FBT003
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from sorted(home.glob("*.jsonl"))
+
+    def reader(self, path: Path) -> LogReader:
+        return _Reader(path)
+
+
+class _Reader(LinesReader):
+    """Lines are events already: they are given back as they were written, with the bytes they came from."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Normaliser("plain", "dragoman", path.stem))
+
+    def _read(self, line: bytes, source: Source, events: list[AnyEvent]) -> None:
+        if not line.strip() or (source.offset == 0 and line.startswith(HEADER[:20])):
+            return
+        try:
+            events.append(msgspec.structs.replace(_read(line), source=source))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            events.append(self.normaliser.unreadable(source, str(error)))
+
+
+def read_events(path: Path | str) -> Iterator[AnyEvent]:
+    """The events of a recording of ours, each with the bytes it came from; a line that is none is `Unreadable`."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LogError(f"cannot open {path}: {error.strerror}") from error
+    if not data.startswith(b'{"format":"dragoman"'):
+        raise LogError(f"{path} is no recording of dragoman: its first line does not say so")
+    reader = _Reader(path)
+    yield from reader.feed(data)
+    yield from reader.close()
+
+
+FORMAT = Dragoman()

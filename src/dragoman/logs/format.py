@@ -1,0 +1,194 @@
+"""What a log format is: how its files are recognised and found, and how their bytes become events.
+
+Rules: a format is known by content, not by path; bytes may come in any pieces, and the events are the same; every
+record of a file ends in an event or in `Unreadable`; nothing here raises over a bad line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from dragoman.errors import LogError
+from dragoman.model import AnyEvent, Source, Unreadable
+
+if TYPE_CHECKING:
+    from .normalise import Normaliser
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where programs keep their things for one user: the home folder, the environment, the system."""
+
+    home: Path
+    environment: Mapping[str, str] = {}
+    system: str = sys.platform
+
+    @classmethod
+    def here(cls) -> Places:
+        return cls(Path.home(), dict(os.environ))
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The beginning of a file, which is what formats are told apart by."""
+
+    path: Path
+    head: bytes
+    records: tuple[Any, ...]
+    """The JSON values of its first lines, those that are any."""
+    document: Any = None
+    """The file as one JSON value, where it is that and not too long."""
+
+
+class LogFormat:
+    """One client's way to keep sessions. A subclass is one file and one line in `registry.FORMATS`."""
+
+    name: ClassVar[str]
+    dialect: ClassVar[str]
+    """The vocabulary its calls are in."""
+
+    def recognise(self, sample: Sample) -> float:
+        """How sure it is, from 0 to 1, that a file is in this format."""
+        raise NotImplementedError
+
+    def homes(self, places: Places) -> Iterable[Path]:
+        """The folders where the client keeps its logs."""
+        return ()
+
+    def files(self, home: Path) -> Iterator[Path]:
+        """The log files below a folder, oldest path first."""
+        yield from ()
+
+    def whole(self, path: Path) -> Path:
+        """The file that is read for this one: itself, unless a client keeps a session in many files."""
+        return path
+
+    def reader(self, path: Path) -> LogReader:
+        """A reader for one file."""
+        raise NotImplementedError
+
+
+class LogReader:
+    """Reads one file, given its bytes in any pieces."""
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        """The events that are complete with these bytes."""
+        raise NotImplementedError
+
+    def close(self) -> list[AnyEvent]:
+        """The events that only the end of the file completes."""
+        return []
+
+    def rest(self) -> Iterator[AnyEvent]:
+        """The same, one by one: of some files all events are."""
+        yield from self.close()
+
+
+class LinesReader(LogReader):
+    """Reads a file of JSON lines. A format writes `record`, which gives the events of one line's value.
+
+    A last line without its end is read at the close: a client may be writing it at this moment.
+    """
+
+    def __init__(self, path: Path, normaliser: Normaliser) -> None:
+        self.path = str(path)
+        self.normaliser = normaliser
+        self._offset = 0
+        self._rest: list[bytes] = []
+
+    def record(self, value: Any, source: Source) -> Iterable[AnyEvent]:
+        """The events of one record."""
+        raise NotImplementedError
+
+    def end(self) -> Iterable[AnyEvent]:
+        """Events that only the end of the file completes."""
+        return ()
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        if b"\n" not in data:
+            self._rest.append(data)
+            return []
+        if self._rest:
+            data = b"".join((*self._rest, data))
+            self._rest.clear()
+        *lines, last = data.split(b"\n")
+        if last:
+            self._rest.append(last)
+        events: list[AnyEvent] = []
+        for line in lines:
+            length = len(line) + 1
+            self._read(line, Source(self.path, self._offset, length), events)
+            self._offset += length
+        return events
+
+    def close(self) -> list[AnyEvent]:
+        events: list[AnyEvent] = []
+        line = b"".join(self._rest)
+        self._rest.clear()
+        if line:
+            self._read(line, Source(self.path, self._offset, len(line)), events)
+            self._offset += len(line)
+        events += self.end()
+        return events
+
+    def _read(self, line: bytes, source: Source, events: list[AnyEvent]) -> None:
+        if not line.strip():
+            return  # an empty line says nothing, and its place is known from its neighbours
+        try:
+            value = _decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            value = _decoded_leniently(line)
+            if value is _NOTHING:
+                events.append(self.normaliser.unreadable(source, str(error)))
+                return
+        try:
+            events += self.record(value, source)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+            # A record of a known kind in a shape nobody has seen: kept, counted, and it costs nothing else.
+            events.append(self.normaliser.unreadable(source, f"{type(error).__name__}: {error}"))
+
+
+_decode = msgspec.json.Decoder().decode
+_NOTHING: Any = object()
+
+
+def _decoded_leniently(line: bytes) -> Any:
+    """JSON that is well formed but for half surrogates, which some clients write and most readers refuse."""
+    import json
+
+    try:
+        return json.loads(line.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return _NOTHING
+
+
+def sample_of(path: Path, size: int = 65_536) -> Sample:
+    """The beginning of a file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(size)
+            whole = len(head) < size
+    except OSError as error:
+        raise LogError(f"cannot open {path}: {error.strerror}") from error
+    records = []
+    for line in head.split(b"\n")[:50]:
+        try:
+            records.append(_decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+    document = None
+    if head.lstrip()[:1] in (b"{", b"["):
+        try:
+            document = _decode(head if whole else path.read_bytes())
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            document = None
+    return Sample(path, head, tuple(records), document)
+
+
+def unreadable_file(path: Path, reason: str, length: int) -> Unreadable:
+    """A whole file that could not be read."""
+    return Unreadable(id=f"{path.stem}@0", reason=reason, source=Source(str(path), 0, length))

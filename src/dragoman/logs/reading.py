@@ -1,0 +1,47 @@
+"""Any log file → events: the format is recognised by content, then reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.errors import LogError
+from dragoman.model import AnyEvent
+from dragoman.registry import FORMATS
+
+from .format import LogFormat, Sample, sample_of
+
+_PIECE = 1 << 20
+
+
+def recognise(path: Path | str) -> tuple[LogFormat, float]:
+    """The format that knows a file best, and how sure it is."""
+    sample = sample_of(Path(path))
+    found = [(_confidence(FORMATS[name], sample), name) for name in FORMATS]
+    confidence, name = max(found, default=(0.0, ""), key=lambda one: one[0])
+    if confidence <= 0:
+        known = ", ".join(FORMATS)
+        raise LogError(f"{path} is in no format that is known here ({known}); name one with --format if it is")
+    return FORMATS[name], confidence
+
+
+def _confidence(format: LogFormat, sample: Sample) -> float:
+    """How sure a format is; one that stumbles over what a file holds does not know it."""
+    try:
+        return format.recognise(sample)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return 0.0
+
+
+def read(path: Path | str, format: str | None = None) -> Iterator[AnyEvent]:
+    """The events of one log file, in the order of its records."""
+    path = Path(path)
+    chosen = FORMATS[format] if format is not None else recognise(path)[0]
+    reader = chosen.reader(path)
+    try:
+        with path.open("rb") as file:
+            while data := file.read(_PIECE):
+                yield from reader.feed(data)
+    except OSError as error:
+        raise LogError(f"cannot read {path}: {error.strerror}") from error
+    yield from reader.rest()

@@ -1,0 +1,106 @@
+"""Sessions of real clients whose every call was scripted: what the model asked for, and the logs the client left."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.logs import FORMATS, numbered, read
+from dragoman.model import AnyEvent, CallFunction, ToolCalled, Unrecognised
+from tests.conformance.conftest import SHARED
+
+TRACES = SHARED / "traces"
+
+
+class Scripted(msgspec.Struct):
+    """One session: the client's folder, its name, the scripted calls and the log files."""
+
+    client: str
+    name: str
+    calls: list[tuple[str, str, Any]]
+    """(thread, tool, arguments)"""
+    files: list[Path]
+
+    def events(self, format: str) -> list[AnyEvent]:
+        return list(numbered(event for file in self.files for event in read(file, format)))
+
+
+def sessions(client: str, format: str) -> Iterator[Scripted]:
+    """Every scripted session of a client, in every version that was run."""
+    folders = [folder for folder in sorted(TRACES.iterdir()) if folder.name.partition("@")[0] == client]
+    assert folders, f"no sessions of {client} under {TRACES}"
+    for folder in folders:
+        for session in sorted(path for path in folder.iterdir() if (path / "script.json").is_file()):
+            script = json.loads((session / "script.json").read_text())
+            calls = [
+                (
+                    answer.get("thread", "main"),
+                    call["name"],
+                    next((call[key] for key in ("args", "input", "rawargs") if key in call), None),
+                )
+                for answer in script["answers"]
+                for call in answer.get("calls", ())
+                if "name" in call
+            ]
+            yield Scripted(folder.name, session.name, calls, list(log_files(session / "home", format)))
+
+
+def log_files(home: Path, format: str) -> Iterator[Path]:
+    """The files of one format below a home folder, found by content."""
+    from dragoman.errors import LogError
+    from dragoman.logs import recognise
+
+    seen: set[Path] = set()
+    for root, _, names in sorted(os.walk(home)):
+        for name in sorted(names):
+            path = Path(root) / name
+            if path.suffix in (".jsonl", ".json", ".db") and path.stat().st_size:
+                try:
+                    chosen, _ = recognise(path)
+                except LogError:
+                    continue
+                whole = chosen.whole(path)
+                if chosen is FORMATS[format] and whole not in seen:
+                    seen.add(whole)
+                    yield whole
+
+
+Same = Callable[[str, Any, str, Any], bool]
+"""Whether a scripted call (name, arguments) is a logged one (name, arguments)."""
+
+
+def missing_calls(session: Scripted, events: list[AnyEvent], same: Same) -> list[str]:
+    """Scripted calls that the events do not tell of, each logged call standing for one."""
+    logged = [event.call.native for event in events if isinstance(event, ToolCalled)]
+    missing = []
+    for thread, name, arguments in session.calls:
+        found = next((call for call in logged if same(name, arguments, call.name, call.arguments)), None)
+        if found is None:
+            missing.append(f"{session.client}/{session.name} {thread}: {name} {json.dumps(arguments)[:120]}")
+        else:
+            logged.remove(found)
+    return missing
+
+
+def untyped(events: list[AnyEvent]) -> list[str]:
+    """Names of calls without a meaning: unknown tools, and functions nobody declared."""
+    return [
+        event.call.native.name
+        for event in events
+        if isinstance(event, ToolCalled)
+        if any(isinstance(operation, Unrecognised | CallFunction) for operation in event.call.operations)
+    ]
+
+
+def contains(wanted: Any, logged: Any) -> bool:
+    """Whether logged arguments say what was asked for; a client may add defaults and mend types."""
+    if isinstance(wanted, dict) and isinstance(logged, dict):
+        return all(key in logged and contains(value, logged[key]) for key, value in wanted.items())
+    if isinstance(wanted, list) and isinstance(logged, list):
+        return len(wanted) == len(logged) and all(contains(*pair) for pair in zip(wanted, logged, strict=True))
+    return wanted == logged or str(wanted).lower() == str(logged).lower()

@@ -1,0 +1,162 @@
+"""Cline's logs: documents of messages, sub-agents in documents of their own, read as events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dragoman.logs import FORMATS, Places, read, recognise, sessions_of
+from dragoman.model import (
+    AnyEvent,
+    CallMcpTool,
+    ClientNoted,
+    CommandOutcome,
+    Failure,
+    Media,
+    ModelSaid,
+    ModelThought,
+    RunCommand,
+    SessionStarted,
+    SpawnAgent,
+    SystemSaid,
+    TokensUsed,
+    ToolCalled,
+    ToolReturned,
+    UnknownRecord,
+    Unreadable,
+    Unrecognised,
+    Usage,
+    UserSaid,
+)
+from tests.logs.samples import CLINE, CLINE_AGENTS_OWN, CLINE_SESSION, cline_reply, cline_result
+
+
+def events_of(folder: Path, data: bytes, name: str = "l-1.messages.json") -> list[AnyEvent]:
+    path = folder / name
+    path.write_bytes(data)
+    return list(read(path, "cline"))
+
+
+def with_message(message: object) -> bytes:
+    return json.dumps({**json.loads(CLINE), "messages": [message]}).encode()
+
+
+def test_a_session_is_told_in_the_order_of_its_messages(tmp_path: Path) -> None:
+    events = events_of(tmp_path, CLINE)
+    assert [type(event) for event in events] == [
+        SessionStarted,
+        *[ClientNoted, UserSaid],
+        *[ModelThought, ModelSaid, ToolCalled, TokensUsed, ToolReturned],
+        *[ToolCalled, TokensUsed, ToolReturned],
+        *[ToolCalled, ToolCalled, TokensUsed, ToolReturned, ToolReturned],
+        *[ModelSaid, TokensUsed],
+        SystemSaid,
+    ]
+    assert {(event.session, event.stream, event.version) for event in events} == {("l-1", "main", "3.0.65")}
+
+
+def test_every_event_points_at_the_very_bytes_of_its_message(tmp_path: Path) -> None:
+    messages = {message["id"]: message for message in json.loads(CLINE)["messages"]}
+    seen = set()
+    for event in events_of(tmp_path, CLINE)[1:-1]:
+        assert event.source is not None
+        bytes_ = CLINE[event.source.offset : event.source.offset + event.source.length]
+        id = event.id.split(":")[1]
+        assert json.loads(bytes_) == messages[id]
+        seen.add(id)
+    assert seen == set(messages)
+
+
+def test_the_words_of_the_user_are_taken_out_of_their_wrapper(tmp_path: Path) -> None:
+    events = events_of(tmp_path, CLINE)
+    assert [(event.text, event.by) for event in events if isinstance(event, UserSaid)] == [("Mend it.", "user")]
+    assert [event.data for event in events if isinstance(event, ClientNoted)] == [{"mode": "act"}]
+
+
+def test_a_batch_means_several_operations_with_an_outcome_each(tmp_path: Path) -> None:
+    events = events_of(tmp_path, CLINE)
+    called = {event.call.id: event.call.operations for event in events if isinstance(event, ToolCalled)}
+    returned = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
+    assert called["t1"] == (RunCommand("true"), RunCommand("false"))
+    assert [outcome.exit_code for outcome in returned["t1"] if isinstance(outcome, CommandOutcome)] == [0, 1]
+
+
+def test_a_servers_tool_is_known_by_what_it_gave_and_a_name_alone_proves_nothing(tmp_path: Path) -> None:
+    events = events_of(tmp_path, CLINE)
+    called = {event.call.id: event.call.operations for event in events if isinstance(event, ToolCalled)}
+    returned = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
+    assert called["t3"] == (CallMcpTool("toy", "echo", {"text": "hi"}),)
+    assert called["t4"] == (Unrecognised("no__such", {"x": 1}),)
+    assert [outcome.kind for outcome in returned["t4"] if isinstance(outcome, Failure)] == ["unknown_tool"]
+
+
+def test_tokens_of_the_cache_are_part_of_the_input_where_they_can_be(tmp_path: Path) -> None:
+    used = [event.usage for event in events_of(tmp_path, CLINE) if isinstance(event, TokensUsed)]
+    assert used == [Usage(input_tokens=10, cached_read_tokens=3, cached_write_tokens=2, output_tokens=7)] * 4
+    beside = cline_reply("n1") | {"metrics": {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 30}}
+    used = [event.usage for event in events_of(tmp_path, with_message(beside)) if isinstance(event, TokensUsed)]
+    assert used == [Usage(input_tokens=1, cached_read_tokens=30, output_tokens=2)]
+
+
+def test_a_sub_agent_hangs_under_the_call_whose_task_it_was_given(tmp_path: Path) -> None:
+    own = events_of(tmp_path, CLINE_AGENTS_OWN, "agent_1.messages.json")
+    assert {(event.session, event.stream) for event in own} == {("l-1", "agent_1")}
+    assert [(event.text, event.by) for event in own if isinstance(event, UserSaid)] == [("Count them.", "agent")]
+    events = events_of(tmp_path, CLINE) + own
+    spawned = [event.call for event in events if isinstance(event, ToolCalled) and event.call.id == "t2"]
+    assert isinstance(spawned[0].operations[0], SpawnAgent)
+    (session,) = sessions_of(events)
+    assert [(child.stream, child.parent_session, child.parent_call) for child in session.children] == [
+        ("agent_1", "l-1", "t2")
+    ]
+
+
+def test_what_is_known_of_a_session_joins_its_messages(tmp_path: Path) -> None:
+    about = events_of(tmp_path, CLINE_SESSION, "l-1.json")
+    assert [type(event) for event in about] == [SessionStarted, ClientNoted]
+    (session,) = sessions_of(about + events_of(tmp_path, CLINE))
+    assert (session.id, session.cwd, session.title, session.usage.total) == ("l-1", "/p", "Mend it.", 4 * 22)
+    assert (session.started is not None, len(session.turns)) == (True, 1)
+
+
+def test_pictures_and_unknown_pieces_are_kept(tmp_path: Path) -> None:
+    pieces = [{"type": "image", "data": "AAAA", "mediaType": "image/png"}, {"type": "sound", "n": 1}]
+    events = events_of(tmp_path, with_message({"id": "n1", "role": "user", "content": pieces}))
+    assert [event.media for event in events if isinstance(event, UserSaid)] == [(Media("image/png", data="AAAA"),)]
+    assert [event.data for event in events if isinstance(event, ClientNoted)] == [{"type": "sound", "n": 1}]
+
+
+def test_a_message_of_an_unknown_role_is_an_unknown_record(tmp_path: Path) -> None:
+    events = events_of(tmp_path, with_message({"id": "n1", "role": "oracle", "content": "So be it."}))
+    assert [event.name for event in events if isinstance(event, UnknownRecord)] == ["message/oracle"]
+
+
+def test_a_document_that_breaks_off_tells_what_is_whole(tmp_path: Path) -> None:
+    whole = events_of(tmp_path, CLINE)
+    cut = CLINE[: CLINE.index(b'"n7"')]
+    events = events_of(tmp_path, cut)
+    assert [event.id for event in events[:-2]] == [event.id for event in whole[: len(events) - 2]]
+    assert isinstance(events[-1], Unreadable)
+    assert events[-1].source is not None
+    assert events[-1].source.offset + events[-1].source.length == len(cut)
+    assert recognise(tmp_path / "l-1.messages.json")[0] is FORMATS["cline"]
+
+
+def test_homes_and_files_are_where_the_client_keeps_them(tmp_path: Path) -> None:
+    format = FORMATS["cline"]
+    assert list(format.homes(Places(Path("/h")))) == [Path("/h/.cline/data/sessions")]
+    assert list(format.homes(Places(Path("/h"), {"CLINE_DIR": "/x"}))) == [Path("/x/data/sessions")]
+    assert list(format.homes(Places(Path("/h"), {"CLINE_DATA_DIR": "/x"}))) == [Path("/x/sessions")]
+    assert list(format.homes(Places(Path("/h"), {"CLINE_SESSION_DATA_DIR": "/x"}))) == [Path("/x")]
+    folder = tmp_path / "l-1"
+    folder.mkdir()
+    for name in ("l-1.json", "l-1.messages.json", "agent_1.messages.json", "other.json"):
+        (folder / name).write_bytes(b"{}")
+    assert [path.name for path in format.files(tmp_path)] == ["l-1.json", "agent_1.messages.json", "l-1.messages.json"]
+
+
+def test_a_result_that_is_flagged_is_a_failure(tmp_path: Path) -> None:
+    flagged = cline_result("t1", "ask_question", "nobody is there") | {"is_error": True}
+    events = events_of(tmp_path, with_message({"id": "n1", "role": "user", "content": [flagged]}))
+    outcomes = [event.result.outcomes for event in events if isinstance(event, ToolReturned)]
+    assert outcomes == [(Failure("failed", "nobody is there"),)]

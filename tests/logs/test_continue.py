@@ -1,0 +1,184 @@
+"""Continue's logs: a history of messages and the states of their calls, read as events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dragoman.logs import FORMATS, Places, read, recognise, sessions_of
+from dragoman.model import (
+    AnyEvent,
+    CallMcpTool,
+    ClientNoted,
+    CommandOutcome,
+    ContextCompacted,
+    Failure,
+    Interrupted,
+    Media,
+    ModelSaid,
+    ModelThought,
+    ReadFile,
+    RunCommand,
+    SessionStarted,
+    SystemSaid,
+    TextOutcome,
+    TokensUsed,
+    ToolCalled,
+    ToolReturned,
+    UnknownRecord,
+    Unreadable,
+    Unrecognised,
+    Usage,
+    UserSaid,
+)
+from tests.logs.samples import CONTINUE, continue_document, continue_reply, continue_state
+
+
+def events_of(folder: Path, data: bytes) -> list[AnyEvent]:
+    path = folder / "k-1.json"
+    path.write_bytes(data)
+    return list(read(path, "continue"))
+
+
+def item(role: str, content: Any, **more: Any) -> dict[str, Any]:
+    return {"message": {"role": role, "content": content}, "contextItems": [], **more}
+
+
+def test_a_session_is_told_in_the_order_of_its_history(tmp_path: Path) -> None:
+    events = events_of(tmp_path, CONTINUE)
+    assert [type(event) for event in events] == [
+        SessionStarted,
+        UserSaid,
+        *[ModelSaid, ToolCalled, ToolCalled, ToolCalled, ToolCalled, TokensUsed],
+        *[ToolReturned, ToolReturned, ToolReturned, Interrupted],
+        *[ModelSaid, TokensUsed],
+        ClientNoted,
+    ]
+    assert {event.session for event in events} == {"k-1"}
+
+
+def test_every_event_points_at_the_very_bytes_of_its_item(tmp_path: Path) -> None:
+    history = json.loads(CONTINUE)["history"]
+    for event in events_of(tmp_path, CONTINUE)[1:-1]:
+        assert event.source is not None
+        bytes_ = CONTINUE[event.source.offset : event.source.offset + event.source.length]
+        assert json.loads(bytes_) == history[int(event.id.split(":")[1]) - 1]
+
+
+def test_calls_are_typed_by_name_and_a_servers_by_what_it_gave(tmp_path: Path) -> None:
+    events = events_of(tmp_path, CONTINUE)
+    assert {event.call.id: event.call.operations for event in events if isinstance(event, ToolCalled)} == {
+        "t1": (RunCommand("false"),),
+        "t2": (CallMcpTool(None, "echo", {"text": "hi"}),),
+        "t3": (Unrecognised("no_such", {"x": 1}),),
+        "t4": (ReadFile("a"),),
+    }
+
+
+def test_a_command_that_ended_badly_ran_and_a_tool_nobody_has_failed(tmp_path: Path) -> None:
+    events = events_of(tmp_path, CONTINUE)
+    returned = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
+    assert [outcome.exit_code for outcome in returned["t1"] if isinstance(outcome, CommandOutcome)] == [1]
+    assert returned["t2"] == (TextOutcome("hi"),)
+    assert returned["t3"] == (Failure("unknown_tool", "Tool no_such not found"),)
+    assert [event.call_id for event in events if isinstance(event, Interrupted)] == ["t4"]
+
+
+def test_a_call_that_was_declined_says_so(tmp_path: Path) -> None:
+    state = continue_state("t1", "Bash", '{"command": "ls"}', "canceled", "Permission denied by user")
+    events = events_of(tmp_path, continue_document(continue_reply("", state)))
+    outcomes = [event.result.outcomes for event in events if isinstance(event, ToolReturned)]
+    assert outcomes == [(Failure("denied", "Permission denied by user"),)]
+
+
+def test_arguments_that_are_no_json_stay_the_text_they_are(tmp_path: Path) -> None:
+    state = continue_state("t1", "Bash", '{"command": "l', "generating")
+    events = events_of(tmp_path, continue_document(continue_reply("", state)))
+    (called,) = [event.call for event in events if isinstance(event, ToolCalled)]
+    assert (called.native.arguments, called.operations) == ('{"command": "l', ())
+    assert not [event for event in events if isinstance(event, ToolReturned | Interrupted)]
+
+
+def test_tokens_of_the_cache_are_beside_the_prompt_or_part_of_it(tmp_path: Path) -> None:
+    beside = continue_reply("a")
+    part = continue_reply("b")
+    part["message"]["usage"]["prompt_tokens_details"] = {"cached_tokens": 4}
+    part["message"]["usage"]["cost_cents"] = 5
+    events = events_of(tmp_path, continue_document(beside, part))
+    assert [(event.usage, event.cost) for event in events if isinstance(event, TokensUsed)] == [
+        (Usage(input_tokens=10, cached_read_tokens=3, cached_write_tokens=2, output_tokens=7), None),
+        (Usage(input_tokens=6, cached_read_tokens=4, output_tokens=7), 0.05),
+    ]
+
+
+def test_a_result_in_a_message_of_its_own_is_told_once(tmp_path: Path) -> None:
+    state = continue_state("t1", "Bash", '{"command": "ls"}', "done", "a\n")
+    again = {"message": {"role": "tool", "content": "a\n", "toolCallId": "t1"}, "contextItems": []}
+    other = {"message": {"role": "tool", "content": "b", "toolCallId": "t2"}, "contextItems": []}
+    events = events_of(tmp_path, continue_document(continue_reply("", state), again, other))
+    assert [event.call_id for event in events if isinstance(event, ToolReturned)] == ["t1", "t2"]
+
+
+def test_thoughts_instructions_and_summaries_have_their_events(tmp_path: Path) -> None:
+    data = continue_document(
+        item("system", "You mend."),
+        item("thinking", "hm"),
+        item("assistant", "Yes.", reasoning={"text": "so", "active": False}, conversationSummary="We mended."),
+        item("oracle", "So be it."),
+    )
+    events = events_of(tmp_path, data)
+    assert [event.text for event in events if isinstance(event, SystemSaid)] == ["You mend."]
+    assert [event.text for event in events if isinstance(event, ModelThought)] == ["hm", "so"]
+    assert [event.summary for event in events if isinstance(event, ContextCompacted)] == ["We mended."]
+    assert [event.name for event in events if isinstance(event, UnknownRecord)] == ["message/oracle"]
+
+
+def test_what_was_given_with_the_words_is_kept(tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "See."}, {"type": "imageUrl", "imageUrl": {"url": "data:image/png;base64,AA"}}]
+    context = [{"name": "a.py", "content": "x = 1"}]
+    events = events_of(tmp_path, continue_document({**item("user", content), "contextItems": context}))
+    assert [(event.text, event.media) for event in events if isinstance(event, UserSaid)] == [
+        ("See.", (Media("image/png", data="AA"),))
+    ]
+    noted = [event.data for event in events if isinstance(event, ClientNoted) and event.name == "contextItems"]
+    assert noted == [{"contextItems": context}]
+
+
+def test_the_folder_may_be_a_uri(tmp_path: Path) -> None:
+    given = {"sessionId": "k-2", "title": "x", "workspaceDirectory": "file:///my%20p", "history": []}
+    started = events_of(tmp_path, json.dumps(given).encode())[0]
+    assert isinstance(started, SessionStarted)
+    assert (started.session, started.cwd, started.metadata) == ("k-2", "/my p", {"title": "x"})
+
+
+def test_a_document_that_breaks_off_tells_what_is_whole(tmp_path: Path) -> None:
+    whole = events_of(tmp_path, CONTINUE)
+    cut = CONTINUE[: CONTINUE.index(b"Done.")]
+    events = events_of(tmp_path, cut)
+    assert isinstance(events[-1], Unreadable)
+    told = [event for event in events if isinstance(event, ToolCalled | ToolReturned)]
+    assert told == [event for event in whole if isinstance(event, ToolCalled | ToolReturned)]
+    assert recognise(tmp_path / "k-1.json")[0] is FORMATS["continue"]
+
+
+def test_a_session_holds_its_turns_and_its_tokens(tmp_path: Path) -> None:
+    (session,) = sessions_of(events_of(tmp_path, CONTINUE))
+    assert (session.id, session.cwd, session.models, session.usage.total) == ("k-1", "/p", ("m-1",), 44)
+    assert [len(turn.steps) for turn in session.turns] == [2]
+
+
+def test_homes_and_files_are_where_the_client_keeps_them(tmp_path: Path) -> None:
+    format = FORMATS["continue"]
+    assert list(format.homes(Places(Path("/h")))) == [Path("/h/.continue/sessions")]
+    assert list(format.homes(Places(Path("/h"), {"CONTINUE_GLOBAL_DIR": "/x"}))) == [Path("/x/sessions")]
+    for name in ("k-1.json", "sessions.json"):
+        (tmp_path / name).write_bytes(b"{}")
+    assert [path.name for path in format.files(tmp_path)] == ["k-1.json"]
+
+
+def test_a_call_and_its_result_that_are_written_twice_are_told_once(tmp_path: Path) -> None:
+    reply = continue_reply("", continue_state("t1", "Bash", '{"command": "ls"}', "done", "a\n"))
+    events = events_of(tmp_path, continue_document(reply, reply))
+    told = [type(event) for event in events if isinstance(event, ToolCalled | ToolReturned)]
+    assert told == [ToolCalled, ToolReturned]

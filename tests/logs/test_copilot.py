@@ -1,0 +1,246 @@
+"""Copilot's log: what each kind of record becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dragoman.logs import FORMATS, Places, read, sessions_of
+from dragoman.model import (
+    AgentEnded,
+    AgentStarted,
+    AnyEvent,
+    CallMcpTool,
+    CommandOutcome,
+    ContextCompacted,
+    ErrorOccurred,
+    Failure,
+    FinishReason,
+    HistoryRewound,
+    Interrupted,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    RunCommand,
+    SessionStarted,
+    TokensUsed,
+    ToolCalled,
+    ToolReturned,
+    Usage,
+    UserSaid,
+)
+from tests.logs.samples import COPILOT, copilot, lines
+
+
+def events(tmp_path: Path, *records: dict[str, Any]) -> list[AnyEvent]:
+    path = tmp_path / "p-1" / "events.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(lines(*records) if records else COPILOT)
+    return list(read(path, "copilot"))
+
+
+def called(id: str, name: str, arguments: Any, **more: Any) -> dict[str, Any]:
+    request = {"toolCallId": id, "name": name, "arguments": arguments, "type": "function", **more}
+    return copilot("assistant.message", 1, model="m-1", content="", toolRequests=[request])
+
+
+def test_a_call_that_is_written_twice_is_told_once(tmp_path: Path) -> None:
+    told = [event for event in events(tmp_path) if isinstance(event, ToolCalled)]
+    assert [(event.call_id, event.call.native.name, event.stream) for event in told] == [
+        ("c-1", "bash", "main"),
+        ("c-2", "task", "main"),
+    ]
+
+
+def test_a_call_that_stands_only_where_it_starts_is_told_there(tmp_path: Path) -> None:
+    start = copilot("tool.execution_start", 1, toolCallId="c-9", toolName="bash", arguments={"command": "ls"})
+    (event,) = events(tmp_path, start)
+    assert isinstance(event, ToolCalled)
+    assert event.call.native.arguments == {"command": "ls"}
+
+
+def test_a_failed_command_has_its_exit_code_and_how_long_it_took(tmp_path: Path) -> None:
+    returned = {event.call_id: event.result for event in events(tmp_path) if isinstance(event, ToolReturned)}
+    (outcome,) = returned["c-1"].outcomes
+    assert isinstance(outcome, CommandOutcome)
+    assert (outcome.exit_code, returned["c-1"].duration) == (1, 8.0)
+
+
+def test_an_agent_hangs_under_the_call_that_spawned_it(tmp_path: Path) -> None:
+    told = events(tmp_path)
+    (started,) = [event for event in told if isinstance(event, AgentStarted)]
+    (ended,) = [event for event in told if isinstance(event, AgentEnded)]
+    assert (started.agent, started.call_id, started.stream, started.prompt) == (
+        "agent-1",
+        "c-2",
+        "main",
+        "Look around.",
+    )
+    assert (ended.agent, ended.call_id, ended.status) == ("agent-1", "c-2", "completed")
+    (session,) = sessions_of(told)
+    (child,) = session.children
+    assert (child.stream, child.parent_call, child.turns[0].steps[0].said[0].text) == ("agent-1", "c-2", "Nothing.")
+
+
+def test_an_agent_of_an_agent_hangs_under_that_one(tmp_path: Path) -> None:
+    def spawn(number: int, id: str, agent: str | None) -> dict[str, Any]:
+        request = {"toolCallId": id, "name": "task", "arguments": {"prompt": id}, "type": "function"}
+        return copilot("assistant.message", number, agent, model="m-1", content="", toolRequests=[request])
+
+    told = events(
+        tmp_path,
+        copilot("user.message", 0, content="Go."),
+        spawn(1, "c-1", None),
+        copilot("subagent.started", 2, "agent-1", toolCallId="c-1", agentName="a"),
+        spawn(3, "c-2", "agent-1"),
+        copilot("subagent.started", 4, "agent-2", toolCallId="c-2", agentName="b"),
+        copilot("assistant.message", 5, "agent-2", model="m-1", content="Done."),
+    )
+    (session,) = sessions_of(told)
+    (outer,) = session.children
+    (inner,) = outer.children
+    assert [(one.stream, one.parent_call) for one in (outer, inner)] == [("agent-1", "c-1"), ("agent-2", "c-2")]
+
+
+def test_tokens_are_told_with_the_reply_they_are_of_and_add_up_to_the_totals(tmp_path: Path) -> None:
+    told = events(tmp_path)
+    used = [(event.stream, event.usage) for event in told if isinstance(event, TokensUsed)]
+    assert used == [
+        ("main", Usage(50, 50, 1, 5)),
+        ("agent-1", Usage(15, 15, 1, 5)),
+        ("main", Usage(100, 100, 1, 5)),
+    ]
+    (session,) = sessions_of(told)
+    assert [step.usage.input_tokens for step in session.turns[0].steps] == [50, 100]
+    assert [event.finish for event in told if isinstance(event, ModelFinished)] == [
+        FinishReason.CALLS,
+        FinishReason.STOP,
+        FinishReason.STOP,
+    ]
+
+
+def test_what_the_totals_count_beyond_the_messages_is_told_at_the_end(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        copilot("assistant.message", 1, model="m-1", content="Hello.", outputTokens=7),
+        copilot(
+            "session.shutdown",
+            2,
+            shutdownType="routine",
+            modelMetrics={"m-1": {"usage": {"inputTokens": 30, "outputTokens": 7, "cacheReadTokens": 20}}},
+        ),
+    )
+    used = [event.usage for event in told if isinstance(event, TokensUsed)]
+    assert used == [Usage(output_tokens=7), Usage(10, 20)]
+
+
+def test_who_said_it(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        copilot("user.message", 1, content="Hello."),
+        copilot("user.message", 2, content="", transformedContent="<reminder/>", source="system"),
+        copilot("user.message", 3, content="Go on.", source="agent-p-1"),
+        copilot("user.message", 4, content="<skill-context/>", source="skill-x"),
+        copilot("system.notification", 5, content="It is idle."),
+    )
+    assert [(event.text, event.by) for event in told if isinstance(event, UserSaid)] == [
+        ("Hello.", "user"),
+        ("<reminder/>", "client"),
+        ("Go on.", "agent"),
+        ("<skill-context/>", "client"),
+        ("It is idle.", "client"),
+    ]
+
+
+def test_a_call_the_client_made_up_itself_is_the_clients(tmp_path: Path) -> None:
+    request = {"toolCallId": "c-9", "name": "read_agent", "arguments": {"agent_id": "agent-1"}}
+    (event,) = [
+        event
+        for event in events(tmp_path, copilot("assistant.message", 1, content="", toolRequests=[request]))
+        if isinstance(event, ToolCalled)
+    ]
+    assert event.by == "client"
+
+
+def test_a_server_is_known_by_what_stands_beside_the_name(tmp_path: Path) -> None:
+    told = events(tmp_path, called("c-9", "seek", {"q": "x"}, mcpServerName="hub", mcpToolName="seek"))
+    (event,) = [event for event in told if isinstance(event, ToolCalled)]
+    assert event.call.operations == (CallMcpTool("hub", "seek", {"q": "x"}),)
+
+
+def test_powershell_is_a_command_line_too(tmp_path: Path) -> None:
+    told = events(tmp_path, called("c-9", "powershell", {"command": "Get-Item .", "description": "look"}))
+    (event,) = [event for event in told if isinstance(event, ToolCalled)]
+    assert event.call.operations == (RunCommand("Get-Item .", purpose="look", shell="powershell"),)
+
+
+def test_a_denial_an_interrupt_an_error_and_a_summary_are_told_apart(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        called("c-9", "bash", {"command": "rm x", "description": "go"}),
+        copilot("permission.completed", 2, toolCallId="c-9", result={"kind": "denied"}),
+        copilot(
+            "tool.execution_complete", 3, toolCallId="c-9", success=False, error={"message": "No.", "code": "denied"}
+        ),
+        copilot("abort", 4, reason="user initiated"),
+        copilot("session.error", 5, errorType="query", message="It broke.", statusCode=500),
+        copilot("session.compaction_complete", 6, success=True, summaryContent="So far.", preCompactionTokens=9),
+    )
+    (returned,) = [event for event in told if isinstance(event, ToolReturned)]
+    assert returned.result.outcomes == (Failure("denied", "No."),)
+    assert [event.text for event in told if isinstance(event, Interrupted)] == ["user initiated"]
+    assert [(event.message, event.status, event.code) for event in told if isinstance(event, ErrorOccurred)] == [
+        ("It broke.", 500, "query")
+    ]
+    assert [(event.summary, event.tokens_before) for event in told if isinstance(event, ContextCompacted)] == [
+        ("So far.", 9)
+    ]
+
+
+def test_a_rewind_names_the_event_before_what_was_taken_back(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        copilot("user.message", 1, content="One."),
+        copilot("user.message", 2, content="Two."),
+        copilot("session.snapshot_rewind", 3, upToEventId="r-2", eventsRemoved=1),
+    )
+    assert isinstance(told[2], HistoryRewound)
+    assert told[2].to == told[0].id
+
+
+def test_a_thought_that_its_message_holds_is_told_once(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        copilot("assistant.message", 1, model="m-1", content="Yes.", reasoningText="hm"),
+        copilot("assistant.reasoning", 2, reasoningId="x", content="hm"),
+        copilot("assistant.reasoning", 3, reasoningId="y", content="ah"),
+    )
+    assert [event.text for event in told if isinstance(event, ModelThought)] == ["hm", "ah"]
+    assert [event.text for event in told if isinstance(event, ModelSaid)] == ["Yes."]
+
+
+def test_a_session_that_is_gone_on_with_says_so(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        copilot("session.start", 0, sessionId="p-2", copilotVersion="1.0.102", context={"cwd": "/p", "branch": "b"}),
+        copilot("session.resume", 1, context={"cwd": "/p"}),
+    )
+    assert [
+        (event.session, event.version, event.cwd, event.resumed) for event in told if isinstance(event, SessionStarted)
+    ] == [
+        ("p-2", "1.0.102", "/p", False),
+        ("p-2", "1.0.102", "/p", True),
+    ]
+
+
+def test_its_files_are_found_where_they_are_kept(tmp_path: Path) -> None:
+    for name in ("session-state/a/events.jsonl", "session-state/a/files/other.jsonl", "session-state/b.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(COPILOT)
+    places = Places(Path("/home/me"), {"COPILOT_HOME": str(tmp_path)})
+    homes = list(FORMATS["copilot"].homes(places))
+    assert homes == [tmp_path / "session-state", Path("/home/me/.copilot/session-state")]
+    assert [path.relative_to(homes[0]).as_posix() for path in FORMATS["copilot"].files(homes[0])] == [
+        "a/events.jsonl",
+        "b.jsonl",
+    ]

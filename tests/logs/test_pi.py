@@ -1,0 +1,253 @@
+"""pi's logs: a tree of records, read as events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dragoman.logs import FORMATS, Places, read, recognise, sessions_of
+from dragoman.logs.format import sample_of
+from dragoman.model import (
+    AnyEvent,
+    Change,
+    ChangesOutcome,
+    ClientNoted,
+    CommandInvoked,
+    CommandOutcome,
+    ContextCompacted,
+    ErrorOccurred,
+    Failure,
+    FileOutcome,
+    FinishReason,
+    HistoryRewound,
+    Interrupted,
+    Media,
+    ModelChanged,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    ReadFile,
+    RunCommand,
+    SessionStarted,
+    TokensUsed,
+    ToolCalled,
+    ToolReturned,
+    UnknownRecord,
+    Unreadable,
+    Usage,
+    UserSaid,
+)
+from tests.logs.samples import PI, PI_HEADER, lines, pi_reply, pi_result
+
+
+def events_of(folder: Path, data: bytes, name: str = "t_i-1.jsonl") -> list[AnyEvent]:
+    path = folder / name
+    path.write_bytes(data)
+    return list(read(path, "pi"))
+
+
+def message(id: str, parent: str | None, role: str, **more: Any) -> dict[str, Any]:
+    told = {"role": role, **more}
+    return {"type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:02.000Z", "message": told}
+
+
+def test_a_session_is_told_in_the_order_of_its_records(tmp_path: Path) -> None:
+    kinds = [type(event) for event in events_of(tmp_path, PI)]
+    ended = [TokensUsed, ModelFinished]
+    assert kinds == [
+        SessionStarted,
+        *[ModelChanged, ModelChanged],
+        UserSaid,
+        *[ModelThought, ModelSaid, ToolCalled, ToolCalled, *ended],
+        *[ToolReturned, ToolReturned],
+        *[ModelSaid, *ended],
+        *[HistoryRewound, UserSaid],
+        *[TokensUsed, Interrupted, ModelFinished],
+        ContextCompacted,
+        UnknownRecord,
+    ]
+
+
+def test_a_session_begins_with_its_folder_and_where_it_was_forked_from(tmp_path: Path) -> None:
+    origin = {**PI_HEADER, "parentSession": "C:\\h\\2025-01-01_i-0.jsonl"}
+    (started,) = events_of(tmp_path, lines(origin))
+    assert isinstance(started, SessionStarted)
+    assert (started.session, started.cwd, started.forked_from) == ("i-1", "/p", "i-0")
+    assert started.metadata == {"version": 3, "parentSession": "C:\\h\\2025-01-01_i-0.jsonl"}
+
+
+def test_calls_and_results_are_typed_and_joined_by_id(tmp_path: Path) -> None:
+    events = events_of(tmp_path, PI)
+    called = {event.call.id: event.call.operations for event in events if isinstance(event, ToolCalled)}
+    returned = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
+    assert called == {"t1": (RunCommand("false"),), "t2": (ReadFile("a"),)}
+    assert returned == {"t1": (CommandOutcome(1, output=""),), "t2": (FileOutcome("a", "text"),)}
+
+
+def test_tokens_and_cost_are_those_of_each_reply(tmp_path: Path) -> None:
+    events = events_of(tmp_path, PI)
+    used = [(event.usage, event.cost) for event in events if isinstance(event, TokensUsed)]
+    each = Usage(input_tokens=10, cached_read_tokens=3, cached_write_tokens=2, output_tokens=7)
+    assert used == [(each, 0.003)] * 3
+    assert [event.finish for event in events if isinstance(event, ModelFinished)] == [
+        FinishReason.CALLS,
+        FinishReason.STOP,
+        FinishReason.INTERRUPTED,
+    ]
+
+
+def test_a_price_that_is_not_known_is_not_nothing(tmp_path: Path) -> None:
+    reply = pi_reply("1", "0")
+    reply["message"]["usage"]["cost"] = {"total": 0}
+    used = [event.cost for event in events_of(tmp_path, lines(PI_HEADER, reply)) if isinstance(event, TokensUsed)]
+    assert used == [None]
+
+
+def test_a_record_that_follows_from_an_earlier_one_rewinds_to_its_last_event(tmp_path: Path) -> None:
+    events = events_of(tmp_path, PI)
+    (rewound,) = [event for event in events if isinstance(event, HistoryRewound)]
+    said = next(event for event in events if isinstance(event, UserSaid))
+    assert rewound.to == said.id
+    assert said.text == "Mend it."
+
+
+def test_records_without_ids_are_a_list_and_rewind_nothing(tmp_path: Path) -> None:
+    first = {"type": "message", "message": {"role": "user", "content": "One."}}
+    second = {"type": "message", "message": {"role": "user", "content": "Two."}}
+    header = {key: PI_HEADER[key] for key in ("type", "id", "timestamp", "cwd")}
+    events = events_of(tmp_path, lines(header, first, second))
+    assert [event.text for event in events if isinstance(event, UserSaid)] == ["One.", "Two."]
+    assert not [event for event in events if isinstance(event, HistoryRewound)]
+
+
+def test_what_the_client_puts_in_is_said_by_the_client(tmp_path: Path) -> None:
+    data = lines(
+        PI_HEADER,
+        message("1", None, "custom", customType="x", content="From an extension."),
+        {"type": "custom_message", "id": "2", "parentId": "1", "customType": "x", "content": "More."},
+        {"type": "branch_summary", "id": "3", "parentId": "2", "fromId": "1", "summary": "We tried A."},
+        message("4", "3", "branchSummary", summary="We tried B."),
+    )
+    said = [(event.by, event.text) for event in events_of(tmp_path, data) if isinstance(event, UserSaid)]
+    assert said == [
+        ("client", "From an extension."),
+        ("client", "More."),
+        ("client", "We tried A."),
+        ("client", "We tried B."),
+    ]
+
+
+def test_a_command_of_the_users_is_no_call_of_the_models(tmp_path: Path) -> None:
+    data = lines(
+        PI_HEADER,
+        message("1", None, "bashExecution", command="ls", output="a", exitCode=0),
+        message("2", "1", "bashExecution", command="pwd", output="/p", exitCode=0, excludeFromContext=True),
+    )
+    events = events_of(tmp_path, data)[1:]
+    assert [(event.name, event.arguments) for event in events if isinstance(event, CommandInvoked)] == [
+        ("!", "ls"),
+        ("!!", "pwd"),
+    ]
+    assert [event.data for event in events if isinstance(event, ClientNoted)] == [
+        {"output": "a", "exitCode": 0},
+        {"output": "/p", "exitCode": 0, "excludeFromContext": True},
+    ]
+
+
+def test_book_keeping_is_noted_with_what_it_says(tmp_path: Path) -> None:
+    data = lines(
+        PI_HEADER,
+        {"type": "session_info", "id": "1", "parentId": None, "name": "Mending"},
+        {"type": "label", "id": "2", "parentId": "1", "targetId": "1", "label": "here"},
+        {"type": "custom", "id": "3", "parentId": "2", "customType": "x", "data": {"n": 1}},
+    )
+    noted = [(event.name, event.data) for event in events_of(tmp_path, data) if isinstance(event, ClientNoted)]
+    assert noted == [
+        ("session_info", {"name": "Mending"}),
+        ("label", {"targetId": "1", "label": "here"}),
+        ("custom/x", {"customType": "x", "data": {"n": 1}}),
+    ]
+
+
+def test_failures_and_errors_are_told_apart(tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "t1", "name": "no_such", "arguments": {"x": 1}}
+    data = lines(
+        PI_HEADER,
+        pi_reply("1", "0", call, stop="toolUse"),
+        pi_result("2", "1", "t1", "no_such", "Tool no_such not found", failed=True),
+        pi_reply("3", "2", stop="error", errorMessage="rate limited"),
+    )
+    events = events_of(tmp_path, data)
+    assert [event.result.outcomes for event in events if isinstance(event, ToolReturned)] == [
+        (Failure("unknown_tool", "Tool no_such not found"),)
+    ]
+    assert [event.message for event in events if isinstance(event, ErrorOccurred)] == ["rate limited"]
+
+
+def test_pictures_stay_beside_the_words(tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "See."}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}]
+    events = events_of(tmp_path, lines(PI_HEADER, message("1", None, "user", content=content)))
+    assert [(event.text, event.media) for event in events if isinstance(event, UserSaid)] == [
+        ("See.", (Media("image/png", data="AAAA"),))
+    ]
+
+
+def test_a_summary_stands_for_what_went_before(tmp_path: Path) -> None:
+    (compacted,) = [event for event in events_of(tmp_path, PI) if isinstance(event, ContextCompacted)]
+    assert (compacted.summary, compacted.tokens_before, compacted.trigger) == ("We tried.", 900, None)
+
+
+def test_a_bad_line_costs_nothing_else(tmp_path: Path) -> None:
+    whole = events_of(tmp_path, PI)
+    events = events_of(tmp_path, PI + b'{"type": "message", "mess\n[1]\n')
+    assert events[: len(whole)] == whole
+    assert [type(event) for event in events[len(whole) :]] == [Unreadable, Unreadable]
+
+
+def test_a_session_holds_its_turns_and_its_tokens(tmp_path: Path) -> None:
+    (session,) = sessions_of(events_of(tmp_path, PI))
+    assert (session.id, session.cwd, session.models, session.usage.total) == ("i-1", "/p", ("m-1",), 66)
+    assert [len(turn.steps) for turn in session.turns] == [2, 1, 0]
+
+
+def test_look_alikes_are_told_apart(tmp_path: Path) -> None:
+    droid = {"type": "session_start", "id": "d", "title": "x", "cwd": "/p"}
+    said = {"type": "message", "id": "1", "timestamp": "t", "message": {"role": "user", "content": "Hi."}}
+    stream = lines(PI_HEADER, {"type": "agent_start"}, {"type": "turn_start"}, {"type": "message_start", "message": {}})
+    for data in (lines(droid, said), stream):
+        path = tmp_path / "x.jsonl"
+        path.write_bytes(data)
+        assert FORMATS["pi"].recognise(sample_of(path)) == 0.0
+
+
+def test_a_file_without_its_beginning_is_known_by_its_results(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(PI.split(b"\n", 4)[4])
+    assert recognise(path)[0] is FORMATS["pi"]
+
+
+def test_homes_and_files_are_where_the_client_keeps_them(tmp_path: Path) -> None:
+    format = FORMATS["pi"]
+    assert list(format.homes(Places(Path("/h")))) == [Path("/h/.pi/agent/sessions")]
+    assert list(format.homes(Places(Path("/h"), {"PI_CODING_AGENT_DIR": "/x"}))) == [Path("/x/sessions")]
+    (tmp_path / "--p--").mkdir()
+    (tmp_path / "--p--" / "t_i-1.jsonl").write_bytes(PI)
+    assert list(format.files(tmp_path)) == [tmp_path / "--p--" / "t_i-1.jsonl"]
+
+
+def test_an_edit_counts_its_lines_by_the_difference_beside_the_result(tmp_path: Path) -> None:
+    arguments = {"path": "a", "edits": [{"oldText": "x", "newText": "y"}]}
+    result = pi_result("2", "1", "t1", "edit", "Successfully replaced 1 block(s) in a.")
+    result["message"]["details"] = {"diff": " 1 z\n-2 x\n+2 y\n+3 y"}
+    call = {"type": "toolCall", "id": "t1", "name": "edit", "arguments": arguments}
+    events = events_of(tmp_path, lines(PI_HEADER, pi_reply("1", "0", call), result))
+    assert [event.result.outcomes for event in events if isinstance(event, ToolReturned)] == [
+        (ChangesOutcome((Change("a", "modified", added=2, removed=1, replacements=1),)),)
+    ]
+
+
+def test_a_reply_that_was_cut_and_a_thought_that_cannot_be_read_say_so(tmp_path: Path) -> None:
+    thoughts = [{"type": "thinking", "thinking": "hm"}, {"type": "thinking", "thinking": "", "redacted": True}]
+    events = events_of(tmp_path, lines(PI_HEADER, pi_reply("1", "0", *thoughts, stop="length")))
+    assert [event.hidden for event in events if isinstance(event, ModelThought)] == [False, True]
+    assert [event.finish for event in events if isinstance(event, ModelFinished)] == [FinishReason.LENGTH]
