@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .engine import Orchestrator as Orchestrator, ToolPolicy as ToolPolicy
     from .errors import (
         DefinitionError as DefinitionError,
         DragomanError as DragomanError,
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
         Result as Result,
         ToolChoice as ToolChoice,
     )
+    from .registry import TOOLS as TOOLS
     from .tools import (
         Context as Context,
+        DiskWorkspace as DiskWorkspace,
         ProviderTool as ProviderTool,
         Tool as Tool,
         Toolset as Toolset,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _ROOMS = {
+    "engine": ("Orchestrator", "ToolPolicy"),
     "errors": (
         "DefinitionError",
         "DragomanError",
@@ -63,7 +67,8 @@ _ROOMS = {
         "Result",
         "ToolChoice",
     ),
-    "tools": ("Context", "ProviderTool", "Tool", "Toolset", "tool"),
+    "registry": ("TOOLS",),
+    "tools": ("Context", "DiskWorkspace", "ProviderTool", "Tool", "Toolset", "tool"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -16,17 +16,25 @@ import click
 from dragoman import __version__
 from dragoman.errors import nearest
 
-from .console import Console, ExitCode, reported
+from .console import Console, ExitCode, reported, set_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Short, so that each stays on one line of the help.
 COMMANDS = {
+    "chat": "Talk with a model that has tools, turn by turn.",
     "completion": "Print the script that completes words in your shell.",
     "config": "Show the settings, and where each of them came from.",
+    "dialect": "Check a dialect of your own, or begin one.",
+    "doctor": "Check logs: what could not be read, or was not known.",
+    "events": "Print the events of logs, one JSON object per line.",
     "plugins": "List tools, dialects, APIs and all else, with their origin.",
+    "run": "Give a model a task and the tools to do it.",
     "say": "Say an operation in the words of each vocabulary.",
+    "sessions": "List recorded sessions of coding agents, newest first.",
+    "show": "Show one recorded session, turn by turn.",
+    "sources": "List where coding agents keep their sessions.",
     "tool": "Do one operation by hand: read a file, run a command, …",
     "tools": "Show the tools as a model sees them, and what is lost.",
     "translate": "Translate a tool call from one vocabulary to another.",
@@ -62,25 +70,13 @@ class CommandFiles(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
+            formatter.write_text("run and chat have their own: see their help.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
         words = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
         return words + click.Command.shell_complete(self, ctx, incomplete)
-
-
-def _complete_setting(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from dragoman.config import known_settings
-
-    return [f"{key}=" for key, _ in known_settings() if key.startswith(incomplete)]
-
-
-def _read_flags(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, object]:
-    wrong = [pair for pair in pairs if "=" not in pair]
-    if wrong:
-        raise click.BadParameter(f'"{wrong[0]}" is not of the form KEY=VALUE.')
-    return {key.strip(): value for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
 @click.group(
@@ -91,15 +87,7 @@ def _read_flags(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -
 @click.version_option(__version__, message="dragoman %(version)s", help="Show the version.")
 @click.option("--debug", is_flag=True, help="Show where in the code an error came from.")
 @click.option("--colour", "--color", type=click.Choice(["auto", "always", "never"]), help="When to use colour.")
-@click.option(
-    "--set",
-    "flags",
-    metavar="KEY=VALUE",
-    multiple=True,
-    callback=_read_flags,
-    shell_complete=_complete_setting,
-    help="Change a setting for this call, for example policy.timeout=5. May be repeated.",
-)
+@set_option
 @click.pass_context
 def dragoman(ctx: click.Context, /, *, debug: bool, colour: str | None, flags: dict[str, object]) -> None:
     """Define a tool once, speak it to every model, run it, and read it back from any agent's log."""

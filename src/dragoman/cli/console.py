@@ -129,11 +129,12 @@ class Console:
         self._write(sys.stderr, text, label="error")
 
     def _write(self, stream: TextIO, text: str, style: str | None = None, *, label: str | None = None) -> None:
-        shown = self._styled(stream, foreign(text), style)
-        head = self._styled(stream, f"{label}:", label) + " " if label else ""
+        shown = self.styled(stream, foreign(text), style)
+        head = self.styled(stream, f"{label}:", label) + " " if label else ""
         stream.write(f"{head}{shown}\n")
 
-    def _styled(self, stream: TextIO, text: str, style: str | None) -> str:
+    def styled(self, stream: TextIO, text: str, style: str | None) -> str:
+        """Text that is safe already, in a style of ours where the stream is coloured."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and text and self.coloured(stream) else text
 
     def coloured(self, stream: TextIO) -> bool:
@@ -248,6 +249,32 @@ def _utf16(character: str) -> Iterator[int]:
 def json_option(function: Function) -> Function:
     """`--json`, the same for every command that has it."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(function)
+
+
+def _complete_setting(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from dragoman.config import known_settings
+
+    return [f"{key}=" for key, _ in known_settings() if key.startswith(incomplete)]
+
+
+def _read_flags(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, object]:
+    wrong = [pair for pair in pairs if "=" not in pair]
+    if wrong:
+        raise click.BadParameter(f'"{wrong[0]}" is not of the form KEY=VALUE.')
+    return {key.strip(): value for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def set_option(function: Function) -> Function:
+    """`--set`, for the settings of one call."""
+    return click.option(
+        "--set",
+        "flags",
+        metavar="KEY=VALUE",
+        multiple=True,
+        callback=_read_flags,
+        shell_complete=_complete_setting,
+        help="Change a setting for this call, for example policy.timeout=5. May be repeated.",
+    )(function)
 
 
 # --- errors ------------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ def command(console: Console, *, check: bool, as_json: bool) -> ExitCode:
     """List all tools, dialects, APIs, log formats, providers and search backends.
 
     Each is loaded, so that what is broken shows. Plugins are entry points of installed packages (groups
-    dragoman.tools, dragoman.dialects, …) and Python files in the plugins folder (`dragoman config path plugins`);
-    a file says what it adds: TOOLS = {"name": tool}.
+    dragoman.tools, dragoman.dialects, …) and files in the plugins folder (`dragoman config path plugins`): a Python
+    file says what it adds, TOOLS = {"name": tool}; a TOML or YAML file is a dialect.
     """
     from dragoman.registry import entries
 

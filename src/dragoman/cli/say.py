@@ -16,7 +16,12 @@ from .vocabulary import Said, complete_dialects, complete_operations, dialects_n
 @click.argument("operation", shell_complete=complete_operations)
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]…")
 @click.option(
-    "--to", "names", metavar="DIALECT", multiple=True, shell_complete=complete_dialects, help="Only this vocabulary."
+    "--to",
+    "names",
+    metavar="DIALECT",
+    multiple=True,
+    shell_complete=complete_dialects,
+    help="Only this vocabulary, or the one in this file. May be repeated.",
 )
 @json_option
 @click.pass_obj
@@ -33,7 +38,7 @@ def command(
     meant = operation_of(operation, arguments)
     said: dict[str, Said] = {}
     unspoken: dict[str, str] = {}
-    for dialect in dialects_named(names):
+    for dialect in dialects_named(console, names):
         try:
             said[dialect.name] = Said(dialect.write_call("1", meant), dialect.loss(meant))
         except Unspeakable as error:

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     metavar="NAME",
     multiple=True,
     shell_complete=complete_dialects,
-    help="Only this vocabulary. May be repeated.",
+    help="Only this vocabulary, or the one in this file. May be repeated.",
 )
 @click.option("--version", "at_version", metavar="VERSION", help="What this version of the client offers.")
 @click.option("--family", metavar="MODEL", help="What this family of models is offered, e.g. gemini-3-pro.")
 @click.option("--fidelity", is_flag=True, help="Say of each operation how well it can be said, and why not better.")
+@click.option("--markdown", metavar="FILE", help="Write --fidelity as a page of Markdown. - is standard output.")
+@click.option("--html", metavar="FILE", help="Write --fidelity as a web page that stands by itself.")
 @json_option
 @click.pass_obj
 def command(
@@ -35,6 +37,8 @@ def command(
     at_version: str | None,
     family: str | None,
     fidelity: bool,
+    markdown: str | None,
+    html: str | None,
     as_json: bool,
 ) -> None:
     """Show the tools each vocabulary offers a model.
@@ -42,9 +46,13 @@ def command(
     With --fidelity, show instead what of each operation is said exactly, renamed, reshaped, only nearly
     (approximated), not at all (unsaid, unspoken), or only read, with the reason.
     """
+    if (markdown or html) and not fidelity:
+        raise click.UsageError("--markdown and --html are pages of --fidelity.")
     console.configuration()
-    dialects = [dialect.at(at_version, family) for dialect in dialects_named(names)]
-    if fidelity:
+    dialects = [dialect.at(at_version, family) for dialect in dialects_named(console, names)]
+    if markdown or html:
+        _write_pages(dialects, markdown, html)
+    elif fidelity:
         _show_fidelity(console, dialects, as_json=as_json)
     elif as_json:
         console.json({dialect.name: dialect.definitions() for dialect in dialects})
@@ -91,6 +99,16 @@ def _show_fidelity(console: Console, dialects: Sequence[Dialect], *, as_json: bo
     console.table(("dialect", "operation", "tool", "field", "parameter", "how", "reason"), table)
     for name, found in rows.items():
         console.note(f"{name}: {_summary(found)}")
+
+
+def _write_pages(dialects: Sequence[Dialect], markdown: str | None, html: str | None) -> None:
+    from . import mapping
+
+    table = mapping.mapped({dialect.name: dialect.fidelity() for dialect in dialects})
+    for path, write in ((markdown, mapping.markdown), (html, mapping.html)):
+        if path:
+            with click.open_file(path, "w", encoding="utf-8") as file:
+                file.write(write(table))
 
 
 def _summary(rows: Sequence[Fidelity]) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from dragoman.errors import ToolError
 
 from .console import Console, ExitCode, json_option
-from .vocabulary import complete_dialects, dialects_named, native_calls, shown, text_from
+from .vocabulary import complete_dialects, dialect_named, native_calls, shown, text_from
 
 if TYPE_CHECKING:
     from dragoman.dialects import Loss
@@ -28,10 +28,20 @@ class Translated(msgspec.Struct, frozen=True):
 
 @click.command
 @click.option(
-    "--from", "source", required=True, metavar="DIALECT", shell_complete=complete_dialects, help="Its vocabulary."
+    "--from",
+    "source",
+    required=True,
+    metavar="DIALECT",
+    shell_complete=complete_dialects,
+    help="Its vocabulary, or the file it is in.",
 )
 @click.option(
-    "--to", "target", required=True, metavar="DIALECT", shell_complete=complete_dialects, help="The other one."
+    "--to",
+    "target",
+    required=True,
+    metavar="DIALECT",
+    shell_complete=complete_dialects,
+    help="The other one, or the file it is in.",
 )
 @json_option
 @click.pass_obj
@@ -42,7 +52,7 @@ def command(console: Console, *, source: str, target: str, as_json: bool) -> Exi
     echo '{"name": "Read", "arguments": {"file_path": "a.py"}}' | dragoman translate --from claude_code --to gemini_cli
     """
     console.configuration()
-    heard, spoken = dialects_named((source, target))
+    heard, spoken = dialect_named(source), dialect_named(target)
     results = []
     for native in native_calls(text_from("-")):
         call = heard.read_call(native)

@@ -1,16 +1,20 @@
-"""What the commands about vocabularies share: dialects by name, operations and calls from words on the command line."""
+"""What the commands about vocabularies share: dialects by name or file, operations and calls from words typed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from dragoman.errors import ToolError, nearest
+from dragoman.errors import DragomanError, ToolError, nearest
+
+from .console import Console
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from dragoman.dialects import Dialect, Loss
     from dragoman.model import NativeCall, Operation
 
@@ -22,18 +26,52 @@ class Said(msgspec.Struct, frozen=True):
     loss: tuple[Loss, ...]
 
 
-def dialects_named(names: Sequence[str]) -> list[Dialect]:
-    """The dialects of these names, or all."""
+def dialects_named(console: Console, names: Sequence[str]) -> list[Dialect]:
+    """The dialects of these names or files, or all that are listed; a plugin that is broken is left out of all."""
+    found: dict[str, Dialect] = {}
+    for dialect in [dialect_named(name) for name in names] or _all_dialects(console):
+        if found.setdefault(dialect.name, dialect) is not dialect:
+            raise click.UsageError(f'Two of these vocabularies are called "{dialect.name}".')
+    return list(found.values())
+
+
+def _all_dialects(console: Console) -> Iterator[Dialect]:
     from dragoman.dialects import DIALECTS
 
-    return [DIALECTS[name] for name in (names or DIALECTS)]
+    for name in DIALECTS:
+        try:
+            yield DIALECTS[name]
+        except DragomanError as error:
+            if name in DIALECTS.built_in:
+                raise
+            console.warn(str(error))
 
 
-def complete_dialects(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Names of dialects that begin so."""
+def dialect_named(name: str) -> Dialect:
+    """The dialect of this name, or of this file: Python, TOML or YAML."""
+    from pathlib import Path
+
+    from dragoman.dialects import DIALECTS, dialect_from_file
+
+    listed: Dialect = dialect_from_file(Path(name)) if is_file(name) else DIALECTS[name]
+    return listed
+
+
+def is_file(name: str) -> bool:
+    """Whether what is given for a dialect is a file: the end of its name says so."""
+    from dragoman.config import DATA_SUFFIXES
+
+    return name.endswith((".py", *DATA_SUFFIXES))
+
+
+def complete_dialects(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of dialects that begin so; where none does, it may be a file."""
+    from click.shell_completion import CompletionItem
+
     from dragoman.registry import DIALECTS
 
-    return [name for name in DIALECTS if name.startswith(incomplete)]
+    names = [CompletionItem(name) for name in DIALECTS if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
 
 
 def complete_operations(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

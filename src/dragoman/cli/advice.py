@@ -1,0 +1,51 @@
+"""What the user can do about an error of a provider or of the network."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from dragoman.errors import DragomanError, EngineError, nearest
+
+
+async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
+    """What the user can do about an error of a provider or of the network."""
+    from dragoman.engine import PROVIDERS
+
+    provider, _, name = model.partition(":")
+    row = next((PROVIDERS[known] for known in PROVIDERS if known == provider), None)
+    local = row is not None and not row.key_needed
+    if error.status in (401, 403):
+        wanted = " or ".join(row.key) if row is not None and row.key else f"the key in [providers.{provider}]"
+        return [f"{provider} did not accept the key: look at {wanted}."]
+    if error.status == 404 or error.code == "model_not_found":
+        return await _other_models(provider, name, engine)
+    if error.code in ("dns", "connect", "connect_timeout", "network"):
+        if local:
+            return [f"Start the server of {provider}, or name another model: --model provider:model."]
+        return ["Look at your network and, behind a proxy, at HTTPS_PROXY; or use a model on this machine."]
+    if error.status == 429:
+        return ["Wait a while, look at the limits of your account, or name another model: --model provider:model."]
+    return []
+
+
+async def _other_models(provider: str, name: str, engine: Any) -> list[str]:
+    from dragoman.engine import HttpEngine, models_of
+
+    names: tuple[str, ...] = ()
+    if isinstance(engine, HttpEngine):
+        with suppress(DragomanError):  # a server need not list its models
+            names = await models_of(engine)
+    if not names:
+        return [f'Is "{name}" a model of {provider}? Name another one: --model {provider}:NAME.']
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return [f'{provider} has no model "{name}".{nearest(name, names)} It has {", ".join(names[:8])}{more}.']
+
+
+def with_provider(model: str) -> str:
+    """A model named without its provider, with it."""
+    from dragoman.engine import dialect_of
+
+    makers = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "gemini"}
+    maker = makers.get(dialect_of(model)) if ":" not in model and "/" not in model else None
+    return f' Did you mean "{maker}:{model}"?' if maker else ""

@@ -1,0 +1,207 @@
+"""Asks the user whether a call may run, on the terminal, with what it would do in view.
+
+Rule: nothing is taken for a yes but a yes. What was typed before the question came does not answer it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.engine import LATER, Answer, Question
+from dragoman.errors import DragomanError
+from dragoman.model import ClientNoted, operations as op
+
+from .console import as_json, foreign
+from .live import View, width_of
+from .wording import Line, diff_lines, said_of_operation
+
+if TYPE_CHECKING:
+    from dragoman.tools import Workspace
+
+    from .console import Console
+
+
+def says(*, allowed: bool, by: str, reason: str | None = None) -> Callable[[Question], Answer]:
+    """An approver that gives every question the same answer."""
+    return lambda _: Answer(allowed, by=by, reason=reason)
+
+
+def puts_off(note: Callable[[ClientNoted], None], id_of: Callable[[], str]) -> Callable[[Question], Answer | None]:
+    """An approver for when nobody is there, and somebody will be: each call waits, and the record says for what."""
+
+    def wait(question: Question) -> Answer | None:
+        note(waiting(question, id_of()))
+        return LATER
+
+    return wait
+
+
+def waiting(question: Question, id: str) -> ClientNoted:
+    """The fact that a call waits for an answer."""
+    native = question.call.native
+    said = {"name": native.name, "arguments": native.arguments, "tools": list(question.tools)}
+    data = {**said, "digest": question.digest, "rule": question.rule}
+    return ClientNoted(id=id, name="approval_wanted", call_id=native.id, data=data)
+
+
+class Asker:
+    """Asks on the terminal. One question at a time; "always" holds for a tool, until this process ends."""
+
+    def __init__(
+        self,
+        console: Console,
+        view: View,
+        workspace: Workspace,
+        keyboard: Keyboard,
+        note: Callable[[ClientNoted], None],
+        id_of: Callable[[], str],
+    ) -> None:
+        self._console, self._view, self._workspace, self._keyboard = console, view, workspace, keyboard
+        self._note, self._id_of = note, id_of
+        self._always: set[str] = set()
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, question: Question) -> Answer | None:
+        async with self._turn:
+            if self._always.issuperset(question.tools):
+                return Answer(allowed=True, by="user", reason="always, as said before")
+            with self._view.held():
+                await self._show(question)
+                return await self._answer(question)
+
+    async def _show(self, question: Question) -> None:
+        call = question.call
+        for operation in call.operations:
+            self._say(f"? {foreign(said_of_operation(operation), one_line=True)}", "strong")
+        for line, style in await asyncio.to_thread(self._would_do, call.operations):
+            self._say(f"  {line}", style)
+        if call.unmapped:
+            self._say(f"  said beside that: {as_json(call.unmapped).decode()}", "quiet")
+        self._view.asked(call)
+
+    def _would_do(self, operations: tuple[op.Operation, ...]) -> list[Line]:
+        """What a call would do, as far as it can be known before: a diff, or the whole of a command."""
+        if operations and all(isinstance(one, _DRAFTED) for one in operations):
+            try:
+                changes = self._workspace.apply(operations, preview=True).changes
+            except DragomanError as error:
+                return [(f"This would fail: {error}", "bad")]
+            return [line for change in changes for line in diff_lines(change.diff or "")]
+        lines: list[Line] = []
+        for one in operations:
+            if isinstance(one, op.RunCommand):
+                lines += [(line, None) for line in one.command.splitlines()] if "\n" in one.command else []
+                lines += [(f"in {one.cwd}", "quiet")] if one.cwd else []
+                lines += [(f"purpose: {one.purpose}", "quiet")] if one.purpose else []
+        return lines
+
+    async def _answer(self, question: Question) -> Answer | None:
+        tools = " and ".join(dict.fromkeys(question.tools))
+        while True:
+            long = f"Allow it? [y]es, [n]o, [a]lways for {tools}, [l]ater > "
+            self._prompt(long if len(long) < width_of(sys.stderr) else "[y]es [n]o [a]lways [l]ater > ")
+            try:
+                said = await self._keyboard.line()
+            except asyncio.CancelledError:
+                self._say("")
+                raise
+            word, _, rest = (said or "").strip().partition(" ")
+            match word.lower():
+                case "y" | "yes":
+                    return Answer(allowed=True, by="user")
+                case "n" | "no":
+                    return Answer(allowed=False, by="user", reason=rest.strip() or "the user said no")
+                case "a" | "always":
+                    self._always.update(question.tools)
+                    return Answer(allowed=True, by="user", reason=f"always for {tools}")
+                case "l" | "later":
+                    self._note(waiting(question, self._id_of()))
+                    return LATER
+            if said is None:  # the end of the input: nobody is there any more
+                self._say("")
+                self._note(waiting(question, self._id_of()))
+                return LATER
+            self._say("y: do it; n: do not, and after it you may say why, for the model to hear;", "quiet")
+            self._say(f"a: do it, and whatever {tools} is called for in this run; l: stop here, answer later.", "quiet")
+
+    def _say(self, text: str, style: str | None = None) -> None:
+        sys.stdout.flush()
+        sys.stderr.write(self._console.styled(sys.stderr, foreign(text), style) + "\n")
+        sys.stderr.flush()
+
+    def _prompt(self, text: str) -> None:
+        self._keyboard.forget()
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+_DRAFTED = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile, op.EditNotebook)
+
+
+class Keyboard:
+    """The lines somebody types at the terminal. Waiting for one can be cancelled."""
+
+    def __init__(self, descriptor: int, *, own: bool) -> None:
+        self._descriptor, self._own = descriptor, own
+        self._rest = b""
+
+    @classmethod
+    def found(cls) -> Keyboard | None:
+        """The keyboard, when somebody sits at it who sees what is asked."""
+        if sys.stderr is None or not sys.stderr.isatty():
+            return None
+        if sys.stdin is not None and sys.stdin.isatty():
+            return cls(sys.stdin.fileno(), own=False)
+        if not Path("/dev/tty").exists():
+            return None
+        try:
+            # Standard input is something else, a task in a pipe perhaps; the terminal is still there.
+            return cls(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY), own=True)
+        except OSError:
+            return None
+
+    def forget(self) -> None:
+        """What was typed so far is no answer to what comes next."""
+        self._rest = b""
+        try:
+            import termios
+        except ImportError:  # a system without terminals of this kind
+            return
+        termios.tcflush(self._descriptor, termios.TCIFLUSH)
+
+    async def line(self) -> str | None:
+        """The next line, or `None` at the end of the input."""
+        while b"\n" not in self._rest:
+            data = await self._read()
+            if not data:
+                return None
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode("utf-8", "replace")
+
+    async def _read(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        typed: asyncio.Future[None] = loop.create_future()
+        try:
+            loop.add_reader(self._descriptor, _settle, typed)
+        except NotImplementedError:  # Windows: its loop cannot wait for a console
+            return await asyncio.to_thread(os.read, self._descriptor, 4096)
+        try:
+            await typed
+        finally:
+            loop.remove_reader(self._descriptor)
+        return os.read(self._descriptor, 4096)
+
+    def close(self) -> None:
+        if self._own:
+            os.close(self._descriptor)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

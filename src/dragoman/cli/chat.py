@@ -1,0 +1,149 @@
+"""`dragoman chat`: a conversation with a model that has tools, turn by turn."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman.errors import DragomanError
+
+from .console import Console
+from .session import Session
+from .session_options import Code, Options, SessionCommand, concluded, session_options
+
+_HELP = (
+    "/model PROVIDER:MODEL  let another model go on with this conversation\n"
+    "/help                  show this\n"
+    "/exit                  end (as Ctrl-D does)\n"
+    "A line that ends in \\ goes on in the next. Ctrl-C stops an answer, and you may say something else."
+)
+
+
+@click.command(cls=SessionCommand)
+@session_options
+@click.pass_obj
+def command(console: Console, /, **given: Any) -> Code:
+    """Talk with a model that has tools, turn by turn. /help tells what else can be said.
+
+    The options are those of `dragoman run`; what is not on a terminal is read line by line, each a turn.
+
+    \b
+    dragoman chat
+    dragoman chat --model ollama:qwen3 --tools read,search
+    dragoman chat --resume last
+    """
+    options = Options(**given)
+    return concluded(console, options, lambda: _chat(console, options))
+
+
+def _chat(console: Console, options: Options) -> Code:
+    code = Code.DONE
+    with asyncio.Runner() as runner:
+        session = runner.run(Session.open(console, options))
+        try:
+            session.begins()
+            with Prompt(session.configuration.data_dir / "chat_history") as prompt:
+                if session.open_calls():
+                    code = _turn(console, runner, session, "")
+                while (said := prompt.next()) is not None:
+                    if said.startswith("/"):
+                        if not _obeyed(console, runner, session, said):
+                            break
+                    elif said:
+                        code = _turn(console, runner, session, said)
+        finally:
+            runner.run(session.close())
+        hint = session.how_to_resume(Code.DONE, "chat")
+        if hint is not None and sys.stderr.isatty():
+            console.note(hint)
+    # Somebody who sits at it has seen how each turn ended; a script wants to know of the last.
+    return Code.DONE if sys.stdin.isatty() else code
+
+
+def _turn(console: Console, runner: asyncio.Runner, session: Session, said: str) -> Code:
+    try:
+        return runner.run(session.turn(said))
+    except KeyboardInterrupt:
+        session.stopped()
+        return Code.INTERRUPTED
+    except DragomanError as error:  # the conversation is worth more than one turn of it
+        console.error(str(error))
+        return Code.FAILED
+
+
+def _obeyed(console: Console, runner: asyncio.Runner, session: Session, said: str) -> bool:
+    """Does what was said to us, not to the model; False ends the conversation."""
+    word, _, rest = said.partition(" ")
+    if word in ("/exit", "/quit"):
+        return False
+    if word == "/model" and rest.strip():
+        try:
+            runner.run(session.use_model(rest.strip()))
+            session.begins()
+        except DragomanError as error:
+            console.error(str(error))
+        except click.UsageError as error:
+            console.error(error.message)
+    elif word == "/model":
+        session.begins()
+    else:
+        console.note(_HELP)
+    return True
+
+
+class Prompt:
+    """Reads what the user says; on a terminal, with the editing and the history of readline where it is there."""
+
+    def __init__(self, history: Path) -> None:
+        self._history = history
+        self._readline: Any = None
+
+    def __enter__(self) -> Prompt:
+        if sys.stdin.isatty():
+            try:
+                import readline
+            except ImportError:  # a Python without it: lines are read all the same
+                return self
+            self._readline = readline
+            readline.set_history_length(1000)
+            if self._history.is_file():
+                readline.read_history_file(self._history)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._readline is not None and self._readline.get_current_history_length():
+            self._history.parent.mkdir(parents=True, exist_ok=True)
+            self._history.touch(mode=0o600)
+            self._readline.write_history_file(self._history)
+
+    def next(self) -> str | None:
+        """What is said next, or `None` when nothing more will be."""
+        lines: list[str] = []
+        while True:
+            try:
+                line = self._line("... " if lines else "> ")
+            except EOFError:
+                if sys.stdin.isatty():
+                    sys.stderr.write("\n")
+                return "\n".join(lines).strip() if lines else None
+            except KeyboardInterrupt:
+                sys.stderr.write("\n")
+                if not lines:
+                    sys.stderr.write("Ctrl-D ends the conversation.\n")
+                lines = []
+                continue
+            if not line.endswith("\\"):
+                return "\n".join([*lines, line]).strip()
+            lines.append(line[:-1])
+
+    def _line(self, sign: str) -> str:
+        if sys.stdin.isatty():
+            return input(sign)
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")

@@ -1,0 +1,62 @@
+"""Which tools a model is offered: those that were named, or a few that go with its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from dragoman.errors import nearest
+
+if TYPE_CHECKING:
+    from dragoman.dialects import Dialect
+    from dragoman.tools import AnyTool
+
+KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan")
+"""What tools can be named by, besides their names."""
+
+ALWAYS: Final = ("run_command", "write_file", "edit_file")
+"""Tools every model is offered, in plain words where its own vocabulary has none."""
+WHERE_SPOKEN: Final = (
+    # Offered only in the model's own words: what has none, a command does.
+    *("read_file", "delete_file", "move_file", "view_image", "list_directory", "find_files", "search_text"),
+    *("read_output", "type_into", "stop_command", "fetch_page", "update_plan"),
+)
+
+
+def tools_named(words: Iterable[str]) -> list[AnyTool]:
+    """The tools these words stand for: names, globs, kinds, or ids of a provider's own tools."""
+    from dragoman.dialects import provider_dialect, provider_tool
+    from dragoman.registry import TOOLS
+    from dragoman.tools import ProviderTool
+
+    found: dict[str, AnyTool] = {}
+    for word in words:
+        if word == "none":
+            continue
+        names = [word] if word in TOOLS else [name for name in TOOLS if fnmatchcase(name, word)]
+        if not names and word in KINDS:
+            names = [name for name in TOOLS.built_in if str(TOOLS[name].kind) == word]
+        if not names and provider_tool(word) is not None:
+            found[word] = ProviderTool(word)
+            continue
+        if not names:
+            dialect = provider_dialect(word)
+            rows = [row.id for row in dialect.provider_tools] if dialect is not None else []
+            hint = nearest(word, (*TOOLS, *KINDS, *rows)) or " `dragoman plugins` lists them."
+            raise click.BadParameter(f'there is no tool "{word}".{hint}', param_hint="--tools")
+        found |= {name: TOOLS[name] for name in names}
+    return list(found.values())
+
+
+def usual_tools(dialect: Dialect, *, web_search: bool) -> list[AnyTool]:
+    """The tools a model is offered when none are named. `web_search`: there is something to search the web with."""
+    from dragoman.engine import Facade
+    from dragoman.registry import TOOLS
+    from dragoman.tools import Toolset
+
+    tools = [TOOLS[name] for name in (*ALWAYS, *WHERE_SPOKEN, *(("search_web",) if web_search else ()))]
+    unspoken = {note.tool for note in Facade(dialect, Toolset(tools)).notes}
+    return [tool for tool in tools if tool.name in ALWAYS or tool.name not in unspoken]

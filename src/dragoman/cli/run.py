@@ -1,0 +1,153 @@
+"""`dragoman run`: a task, a model, and the tools to do it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .console import Console
+from .session import Session
+from .session_options import Code, Options, SessionCommand, concluded, session_options
+
+if TYPE_CHECKING:
+    from dragoman.engine import Answer, Prepared
+
+
+@click.command(cls=SessionCommand)
+@click.argument("task", nargs=-1)
+@session_options
+@click.option("--approve", metavar="CALL", multiple=True, help="With --resume: allow a call that waits, or all.")
+@click.option("--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a call that waits, or all.")
+@click.option("--dry-run", is_flag=True, help="Print the exact request, and send nothing.")
+@click.pass_obj
+def command(
+    console: Console,
+    /,
+    *,
+    task: tuple[str, ...],
+    approve: tuple[str, ...],
+    refuse: tuple[str, ...],
+    dry_run: bool,
+    **given: Any,
+) -> Code:
+    """Give a model a TASK and the tools to do it; "-" takes it, or the rest of it, from standard input.
+
+    Without --model, the model of your settings answers, else one of the first provider whose key is set, else one
+    that a server on this machine has (Ollama, llama.cpp, LM Studio).
+
+    What only reads runs at once. Before anything is changed, run or fetched you are asked; where nobody can be asked
+    it is refused, unless --yes allows it or --ask makes the run wait.
+
+    \b
+    dragoman run "why does the last test fail?"
+    dragoman run --yes --model openai:gpt-5.2 "mend it" > answer.txt
+    git diff | dragoman run --tools none "review this:" -
+    dragoman run --resume last "and now the other one"
+    """
+    options = Options(**given)
+    if (approve or refuse) and options.resume is None:
+        raise click.UsageError("--approve and --refuse answer calls of an earlier run: name it with --resume.")
+    if options.resume is not None and options.system is not None:
+        raise click.UsageError("A run that is resumed keeps its instructions: --system is for new ones.")
+    text = _text(task, options)
+    return concluded(console, options, lambda: _run(console, options, text, approve, refuse, dry_run=dry_run))
+
+
+def _text(task: tuple[str, ...], options: Options) -> str:
+    """What is to be done: the words, and where one of them is "-", what standard input holds."""
+    text = " ".join(word for word in task if word != "-").strip()
+    if "-" in task:
+        from .vocabulary import text_from
+
+        given = text_from("-").strip()
+        if not given:
+            raise click.UsageError("Standard input holds nothing.")
+        return f"{text}\n\n{given}".strip()
+    if not text and options.resume is None:
+        raise click.UsageError('Say what is to be done: dragoman run "…"')
+    return text
+
+
+def _run(
+    console: Console,
+    options: Options,
+    task: str,
+    approve: tuple[str, ...],
+    refuse: tuple[str, ...],
+    *,
+    dry_run: bool,
+) -> Code:
+    with asyncio.Runner() as runner:
+        session = runner.run(Session.open(console, options, sending=not dry_run))
+        try:
+            if dry_run:
+                return _show(console, session, task, as_json=options.as_json)
+            answers = _answers(session, task, approve, refuse)
+            session.begins()
+            code = runner.run(session.turn(task, answers))
+        except KeyboardInterrupt:
+            session.stopped()
+            code = Code.INTERRUPTED
+        finally:
+            runner.run(session.close())
+        hint = session.how_to_resume(code, "run")
+        if hint is not None and (code is not Code.DONE or sys.stderr.isatty()):
+            console.note(hint)
+        return code
+
+
+def _answers(session: Session, task: str, approve: tuple[str, ...], refuse: tuple[str, ...]) -> Mapping[str, Answer]:
+    """What was decided about calls that wait; an error when there is nothing to go on with."""
+    from dragoman.engine import Answer
+
+    waiting = [call.id for call in session.open_calls()]
+    if session.finished() and not task:
+        raise click.UsageError(
+            f'This run was done. Say what is to be done next: dragoman run --resume {session.id[:8]} "…"'
+        )
+    answers: dict[str, Answer] = {}
+    for words, allowed, by in ((approve, True, "--approve"), (refuse, False, "--refuse")):
+        for word in words:
+            if word != "all" and word not in waiting:
+                listed = ", ".join(waiting) or "none"
+                raise click.BadParameter(f'no call "{word}" waits; those that do: {listed}.', param_hint=by)
+            reason = None if allowed else "the user said no"
+            answers |= {id: Answer(allowed, by="user", reason=reason) for id in (waiting if word == "all" else [word])}
+    return answers
+
+
+def _show(console: Console, session: Session, task: str, *, as_json: bool) -> Code:
+    """The exact first request. Its body goes to standard output, ready for another program."""
+    import json
+
+    prepared = session.prepare(task)
+    encoded = prepared.encoded
+    assert encoded is not None
+    url = session.url(encoded.path)
+    if as_json:
+        console.json({"method": "POST", "url": url, "headers": encoded.headers, "body": encoded.body})
+        return Code.DONE
+    console.note(f"POST {url}")
+    for name, value in encoded.headers.items():
+        console.note(f"{name}: {value}")
+    console.note("(and the key, in its header)")
+    if console.debug:
+        _say_notes(console, prepared)
+    if sys.stdout.isatty():
+        console.line(json.dumps(encoded.body, indent=2, ensure_ascii=False))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encoded.to_bytes() + b"\n")
+        sys.stdout.buffer.flush()
+    return Code.DONE
+
+
+def _say_notes(console: Console, prepared: Prepared) -> None:
+    for note in prepared.notes:
+        console.note(f"{note.tool}: {note.message}")
+    for remark in prepared.encoded.report if prepared.encoded is not None else ():
+        console.note(f"{remark.where}: {remark.message}")

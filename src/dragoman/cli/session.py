@@ -1,0 +1,474 @@
+"""What `run` and `chat` share: their options, and one conversation with everything it needs.
+
+A session has a record, if it is kept, and every turn goes on from it: so a turn of a chat, a run that was stopped and
+a run that waited for an answer are one thing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+import msgspec
+
+from dragoman.errors import ConfigError, EngineError, nearest
+
+from .advice import advice, with_provider
+from .console import Console
+from .records import find_record, locked, private, runs_folder
+from .session_options import Code, Options
+
+if TYPE_CHECKING:
+    from dragoman.dialects import Dialect
+    from dragoman.engine import (
+        Answer,
+        Approver,
+        Exchange,
+        Facade,
+        Orchestrator,
+        Prepared,
+        Question,
+        RunResult,
+        ToolPolicy,
+    )
+    from dragoman.logs import Recorder
+    from dragoman.model import AnyEvent, Conversation, NativeCall, SessionStarted
+    from dragoman.tools import AnyTool, DiskWorkspace
+
+    from .approver import Keyboard
+    from .live import View
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+# ── a session ────────────────────────────────────────────────────────────────
+
+
+class Session:
+    """One conversation, from here or from its record. Open it with `open`, close it with `close`."""
+
+    def __init__(self, console: Console, options: Options) -> None:
+        self._console, self._options = console, options
+        self.configuration = console.configuration()
+        self.events: list[AnyEvent] = []
+        self.id = ""
+        self.view: View
+        self.orchestrator: Orchestrator
+        self.workspace: DiskWorkspace
+        self.model = ""
+        self.why = ""
+        self._recorder: Recorder | None = None
+        self._started: SessionStarted | None = None
+        self._keyboard: Keyboard | None = None
+        self._stack = AsyncExitStack()
+        self._context: Any = None
+        self._noted = 0
+        self._refused = 0
+        self._secrets: tuple[str, ...] | None = None
+
+    @classmethod
+    async def open(cls, console: Console, options: Options, *, sending: bool = True) -> Session:
+        """A session ready for its first turn. When nothing is to be sent, no key is needed."""
+        session = cls(console, options)
+        try:
+            await session._open(sending=sending)
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def _open(self, *, sending: bool) -> None:
+        import uuid
+
+        from .live import JsonLines, Lines
+
+        options, console = self._options, self._console
+        self.view = JsonLines(console) if options.as_json else Lines(console)
+        self.id = uuid.uuid4().hex
+        if options.resume is not None:
+            self._read_record(find_record(runs_folder(self.configuration), options.resume))
+        self.workspace = self._workspace()
+        if sending:
+            await self._open_context()
+        await self.use_model(options.model, sending=sending)
+
+    def _read_record(self, path: Path) -> None:
+        from dragoman.logs import read_events
+        from dragoman.model import SessionStarted, Unreadable
+
+        events = list(read_events(path))
+        bad = sum(isinstance(event, Unreadable) for event in events)
+        if bad:
+            self._console.warn(f"{path}: {bad} of its lines cannot be read and {'is' if bad == 1 else 'are'} left out")
+        self.events = [event for event in events if not isinstance(event, Unreadable)]
+        self.id = path.stem
+        self._started = next((one for one in reversed(self.events) if isinstance(one, SessionStarted)), None)
+
+    def _kept(self, name: str) -> Any:
+        """What an earlier part of this conversation was led with."""
+        return None if self._started is None else self._started.metadata.get(name)
+
+    def _workspace(self) -> DiskWorkspace:
+        from dragoman.tools import DiskWorkspace
+
+        recorded = self._started.cwd if self._started is not None else None
+        folder = self._options.workspace or (Path(recorded) if recorded else None)
+        folder = folder or self.configuration.settings.workspace or Path.cwd()
+        if not folder.is_dir():
+            raise ConfigError(f"the workspace {folder} is not there; name a folder with --workspace")
+        return DiskWorkspace(folder)
+
+    @property
+    def folder(self) -> Path:
+        with self.workspace.directory() as folder:
+            return folder
+
+    async def _open_context(self) -> None:
+        """The shell, the web and the plan: they last as long as the session does."""
+        from dragoman.tools import Web, standard_context
+
+        search = self.configuration.settings.search
+        web = Web(search_backend=search.backend, search_url=search.url)
+        self._context = await self._stack.enter_async_context(standard_context(self.workspace, web=web))
+
+    # ── the model ──────────────────────────────────────────────────────────
+
+    async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
+        """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
+        from dragoman.engine import Orchestrator, default_model, engine_for
+
+        if wanted is not None:
+            model, why = wanted, ""
+        elif self._kept("model"):
+            model, why = str(self._kept("model")), "as before"
+        else:
+            found = await default_model(self.configuration)
+            model, why = found.model, found.why
+        provider, name = self._parts_of(model, by_hand=wanted is not None)
+        engine, _ = engine_for(
+            model,
+            configuration=self.configuration,
+            api_key=None if sending else "none is sent",
+            record=self._wire() if self._options.record_wire is not None else None,
+            notice=lambda error, wait: self.view.notice(error, wait),
+        )
+        if hasattr(self, "orchestrator"):
+            await self.orchestrator.close()
+        rows = self._rows(name)
+        dialect = self._dialect(name, rows)
+        policy = self._policy(provider, name)
+        self.orchestrator = Orchestrator(
+            engine,
+            self._tools(dialect, name),
+            policy,
+            model_name=name,
+            dialect=dialect,
+            system=self._system(),
+            workspace=self.workspace,
+            context=self._context,
+            approver=self._approver() if sending else None,
+            emit=self._emit,
+            options={key: value for row in rows for key, value in row.options.items()},
+            prices=self.configuration.settings.prices,
+        )
+        self.model, self.why = model, why
+
+    def _parts_of(self, model: str, *, by_hand: bool) -> tuple[str, str]:
+        """A model's provider and name; a mistake on the command line is told as one."""
+        from dragoman.engine import PROVIDERS, split_model
+
+        try:
+            provider, name = split_model(model)
+        except ConfigError as error:
+            message = f"{error}{with_provider(model)}"
+            raise (click.BadParameter(message, param_hint="--model") if by_hand else ConfigError(message)) from error
+        known = (*PROVIDERS, *self.configuration.settings.providers)
+        if by_hand and provider not in known:
+            message = f'there is no provider "{provider}".{nearest(provider, known)} There are {", ".join(known)}.'
+            raise click.BadParameter(message, param_hint="--model")
+        return provider, name
+
+    def _rows(self, model: str) -> list[Any]:
+        """What the settings say of this model."""
+        return [row for pattern, row in self.configuration.settings.models.items() if fnmatchcase(model, pattern)]
+
+    def _dialect(self, model: str, rows: Sequence[Any]) -> Dialect:
+        from dragoman.engine import dialect_of
+        from dragoman.registry import DIALECTS
+
+        from .vocabulary import dialect_named, is_file
+
+        chosen = self._options.dialect or self._kept("dialect")
+        if chosen is not None and chosen not in DIALECTS and not is_file(chosen):
+            raise click.BadParameter(
+                f'there is no dialect "{chosen}".{nearest(chosen, DIALECTS)}', param_hint="--dialect"
+            )
+        of_model = next((row.dialect for row in rows if row.dialect), None)
+        return dialect_named(chosen or self.configuration.settings.dialect or of_model or dialect_of(model))
+
+    def _system(self) -> str | None:
+        if self._options.system is not None:
+            return self._options.system or None
+        return _SYSTEM.format(folder=self.folder, system=sys.platform)
+
+    # ── tools and what they may do ─────────────────────────────────────────
+
+    def _tools(self, dialect: Dialect, model: str) -> list[AnyTool]:
+        from .offered import tools_named, usual_tools
+
+        words = [word.strip() for text in self._options.tools for word in text.split(",") if word.strip()]
+        if not words and self._kept("tools") is not None:
+            words = list(self._kept("tools")) or ["none"]
+        if words:
+            return tools_named(words)
+        searching = self.configuration.settings.search.backend is not None
+        return usual_tools(dialect.at(family=model), web_search=searching)
+
+    def _policy(self, provider: str, model: str) -> ToolPolicy:
+        from dragoman.engine import Approval, ToolPolicy
+
+        policy = ToolPolicy.from_settings(self.configuration.settings, provider, model)
+        if self._options.max_iterations is not None:
+            policy = msgspec.structs.replace(policy, max_iterations=self._options.max_iterations)
+        if self._options.approval in ("ask", "deny"):
+            policy = msgspec.structs.replace(policy, default="ask")
+        if policy.default == "ask":
+            # What only looks at the workspace, or at the model's own plan, does no harm: nobody wants to be asked.
+            harmless = tuple(Approval("allow", kind=kind) for kind in ("read", "search", "plan"))
+            policy = msgspec.structs.replace(policy, approval=(*policy.approval, *harmless))
+        return policy
+
+    def _approver(self) -> Approver:
+        from .approver import Asker, Keyboard, puts_off, says
+
+        chosen = self._options.approval
+        if chosen == "yes":
+            return says(allowed=True, by="--yes")
+        if chosen == "deny":
+            return says(allowed=False, by="--deny", reason="the user refuses everything that would need a yes")
+        if self._keyboard is None:
+            self._keyboard = Keyboard.found()
+        if self._keyboard is not None:
+            return Asker(self._console, self.view, self.workspace, self._keyboard, self._note, self._next_id)
+        if chosen == "ask":
+            return puts_off(self._note, self._next_id)
+        return self._refuse
+
+    def _refuse(self, question: Question) -> Answer:
+        from dragoman.engine import Answer
+
+        self._refused += 1
+        return Answer(allowed=False, by="policy", reason="nobody is there to be asked")
+
+    # ── events ─────────────────────────────────────────────────────────────
+
+    def _emit(self, event: AnyEvent) -> None:
+        from dragoman.model import SessionStarted
+
+        if isinstance(event, SessionStarted):
+            tools = [getattr(tool, "id", None) or tool.name for tool in self.orchestrator.toolset]
+            dialect = self._options.dialect or self._kept("dialect")
+            metadata = {"model": self.model, "tools": tools, "dialect": dialect}
+            event = msgspec.structs.replace(event, cwd=str(self.folder), metadata=metadata)
+        self.events.append(event)
+        if self._recorder is not None:
+            self._recorder(event)
+        if self._options.debug:
+            self._show_words(event)
+        self.view.event(event)
+
+    def _note(self, event: AnyEvent) -> None:
+        import datetime
+
+        now = datetime.datetime.now(datetime.UTC)
+        self._emit(msgspec.structs.replace(event, session=self.id, run=self.id, time=now, client="dragoman"))
+
+    def _next_id(self) -> str:
+        self._noted += 1
+        return f"{self.id}-note-{len(self.events)}-{self._noted}"
+
+    def _wire(self) -> Callable[[Exchange], None]:
+        path = self._options.record_wire
+        assert path is not None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._stack.enter_context(open(path, "ab", buffering=0, opener=private))  # noqa: SIM115 - the stack closes it
+
+        def record(exchange: Exchange) -> None:
+            file.write(msgspec.json.encode(exchange) + b"\n")
+
+        return record
+
+    def _open_record(self) -> None:
+        """Made with the first turn: what never began leaves no record."""
+        if self._recorder is not None or self._options.no_record or not self.configuration.settings.record:
+            return
+        from dragoman.logs import Recorder
+
+        folder = runs_folder(self.configuration)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = folder / f"{self.id}.jsonl"
+        self._stack.callback(locked(path).close)
+        self._recorder = self._stack.enter_context(Recorder(path))
+
+    @property
+    def recorded(self) -> bool:
+        return self._recorder is not None
+
+    # ── turns ──────────────────────────────────────────────────────────────
+
+    def begins(self) -> None:
+        """Says who answers, in which words, and where."""
+        dialect = self.orchestrator.dialect.name
+        why = f" ({self.why})" if self.why else ""
+        self.view.begins(f"{self.model}{why}, in the words of {dialect}, in {self.folder}")
+
+    def conversation(self) -> Conversation:
+        from dragoman.engine import conversation_of
+
+        return conversation_of(self.events)
+
+    def open_calls(self) -> tuple[NativeCall, ...]:
+        """Calls that have no result yet."""
+        from dragoman.engine import unanswered
+
+        return unanswered(self.conversation())
+
+    def finished(self) -> bool:
+        """Whether the model has said all, so that only something new leads on."""
+        from dragoman.model import FinishReason, Reply
+
+        last = next(reversed(self.conversation()), None)
+        return isinstance(last, Reply) and not self.open_calls() and last.finish is not FinishReason.PAUSED
+
+    def prepare(self, prompt: str) -> Prepared:
+        """What would be sent."""
+        return self.orchestrator.prepare(prompt, history=self.conversation(), stream=True)
+
+    def url(self, path: str) -> str:
+        engine = self.orchestrator.engine
+        return f"{engine.transport.base_url}{path}" if hasattr(engine, "transport") else path
+
+    def stopped(self) -> None:
+        """The user stopped it."""
+        self.view.pause()
+        if sys.stderr.isatty():
+            sys.stderr.write("\r")  # over the terminal's own ^C
+        self._console.error("interrupted")
+
+    async def turn(self, prompt: str, answers: Mapping[str, Answer] | None = None) -> Code:
+        """One thing said to the model, up to the end of its answer."""
+        self._open_record()
+        running = self.orchestrator.resume(
+            self.events, prompt=prompt, run_id=self.id, answers=answers, observe=self.view.chunk
+        )
+        if self._options.debug:
+            self._show_offer(running.facade)
+        began = time.monotonic()
+        try:
+            result = await running.result()
+        except EngineError as error:
+            self.view.pause()
+            self._console.error(str(error))
+            for line in await advice(error, self.model, self.orchestrator.engine):
+                self._console.note(line)
+            return Code.FAILED
+        finally:
+            self.view.pause()
+        self.view.ended(result, time.monotonic() - began)
+        if self._refused:
+            calls = "1 call was" if self._refused == 1 else f"{self._refused} calls were"
+            self._console.note(
+                f"{calls} refused, since nobody could be asked: --yes allows them, --ask lets them wait."
+            )
+            self._refused = 0
+        return self._verdict(result)
+
+    def _verdict(self, result: RunResult) -> Code:
+        from dragoman.model import Failure, FinishReason
+
+        if result.status == "waiting":
+            self._console.note("These calls wait for your approval:")
+            for call in result.waiting:
+                from .wording import said_of
+
+                self._console.note(f"  {call.id}  {said_of(call)}")
+            return Code.WAITING
+        if result.status == "limited":
+            self._console.error(str(result.error))
+            return Code.LIMITED
+        if result.status == "failed":
+            message = result.error.message if isinstance(result.error, Failure) else str(result.error)
+            self._console.error(f"a call failed, and the policy says to end there: {message}")
+            return Code.FAILED
+        if result.finish is FinishReason.LENGTH:
+            self._console.error("the answer was cut off by the limit on its length")
+            return Code.LIMITED
+        if result.finish in (FinishReason.REFUSED, FinishReason.FILTERED, FinishReason.CONTEXT_EXCEEDED):
+            self._console.error(_STOPPED[str(result.finish)])
+            return Code.FAILED
+        return Code.DONE
+
+    def how_to_resume(self, code: Code, command: str) -> str | None:
+        """How to go on from here, or `None` when there is no record."""
+        if not self.recorded:
+            return None
+        if code is Code.WAITING:
+            return (
+                f"Answer and go on:  dragoman {command} --resume {self.id[:8]}  (or add --approve all, or --refuse all)"
+            )
+        more = ' "what to do next"' if code is Code.DONE and command == "run" else ""
+        more = " --model provider:model" if code is Code.FAILED else more
+        return f"Go on from here:  dragoman {command} --resume {self.id[:8]}{more}"
+
+    # ── in the model's own words ───────────────────────────────────────────
+
+    def _show_offer(self, facade: Facade) -> None:
+        from .debugging import offer
+
+        for line in offer(facade):
+            self._console.note(self._redacted(line))
+
+    def _show_words(self, event: AnyEvent) -> None:
+        from .debugging import heard
+
+        words = heard(event)
+        if words is not None:
+            self.view.pause()
+            self._console.note(self._redacted(words))
+
+    def _redacted(self, text: str) -> str:
+        from .debugging import redacted, secrets_of
+
+        if self._secrets is None:
+            self._secrets = secrets_of(self.configuration)
+        return redacted(text, self._secrets)
+
+    async def close(self) -> None:
+        """Ends what was begun, also when nobody reads any more what there is to say."""
+        try:
+            if hasattr(self, "view"):
+                self.view.close()
+        finally:
+            if hasattr(self, "orchestrator"):
+                await self.orchestrator.close()
+            if self._keyboard is not None:
+                self._keyboard.close()
+            await self._stack.aclose()
+
+
+_SYSTEM: Final = (
+    "You work in the folder {folder} on the user's machine ({system}). Use the tools to do what the user asks: look "
+    "before you change anything, and check what you did. File tools reach nothing outside that folder. "
+    "When you are done, say in a few sentences what you did."
+)
+_STOPPED: Final = {
+    "refused": "the model refused",
+    "filtered": "the provider withheld the answer",
+    "context_exceeded": "the conversation is longer than the model can take: begin a new one, or use another model",
+}

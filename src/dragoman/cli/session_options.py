@@ -1,0 +1,144 @@
+"""The options of `run` and `chat`, and what their exit codes mean."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import msgspec
+
+from dragoman.errors import DragomanError
+
+from .console import Console, foreign, json_option, set_option
+from .offered import KINDS
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Code(enum.IntEnum):
+    """What the exit code of `run` and `chat` means."""
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> Code:
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
+
+    DONE = 0, "the model was done"
+    FAILED = 1, "it failed: a provider, the network, a setting, a tool"
+    USAGE = 2, "the command was called wrongly"
+    LIMITED = 3, "a limit stopped it: rounds, tokens, cost, length"
+    WAITING = 4, "a call waits for your approval"
+    INTERRUPTED = 130, "interrupted"
+
+
+class SessionCommand(click.Command):
+    """A command whose help ends with its exit codes."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code.value), code.meaning) for code in Code])
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What was chosen on the command line."""
+
+    model: str | None = None
+    dialect: str | None = None
+    tools: tuple[str, ...] = ()
+    workspace: Path | None = None
+    approval: str | None = None
+    max_iterations: int | None = None
+    record_wire: Path | None = None
+    no_record: bool = False
+    debug: bool = False
+    as_json: bool = False
+    resume: str | None = None
+    system: str | None = None
+    flags: Mapping[str, object] = {}
+
+
+def _complete_dialects(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from .vocabulary import complete_dialects
+
+    return complete_dialects(ctx, parameter, incomplete)
+
+
+def _complete_tools(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from dragoman.registry import TOOLS
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in (*KINDS, *TOOLS) if name.startswith(last)]
+
+
+def session_options(function: Function) -> Function:
+    """The options `run` and `chat` have in common."""
+    options = (
+        click.option("--model", "-m", metavar="PROVIDER:MODEL", help="The model to ask."),
+        click.option(
+            "--dialect",
+            "-d",
+            metavar="NAME",
+            shell_complete=_complete_dialects,
+            help="The vocabulary to speak, when not the model's own.",
+        ),
+        click.option(
+            "--tools",
+            "-t",
+            metavar="NAMES",
+            multiple=True,
+            shell_complete=_complete_tools,
+            help="The tools to offer, by name, glob or kind (read, search, write, …), with commas; none for none.",
+        ),
+        click.option(
+            "--workspace",
+            "-w",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="The folder to work in; the current one, when none is named.",
+        ),
+        click.option("--yes", "-y", "approval", flag_value="yes", help="Allow every call that would be asked about."),
+        click.option("--ask", "approval", flag_value="ask", help="Ask; where nobody can be asked, the run waits."),
+        click.option("--deny", "approval", flag_value="deny", help="Refuse every call that would be asked about."),
+        click.option(
+            "--max-iterations", type=click.IntRange(min=1), metavar="N", help="Rounds of asking the model, at most."
+        ),
+        click.option("--system", metavar="TEXT", help="Instructions for the model, instead of our own few words."),
+        click.option(
+            "--record-wire",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Add what goes over the wire to FILE, without keys.",
+        ),
+        click.option("--no-record", is_flag=True, help="Keep no record; such a run cannot be resumed."),
+        click.option("--debug", is_flag=True, help="Show what the model is offered and says, in its own words."),
+        json_option,
+        click.option("--resume", metavar="ID", help="Go on with an earlier run: the beginning of its id, or last."),
+        set_option,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def concluded(console: Console, options: Options, run: Callable[[], Code]) -> Code:
+    """Runs a command of ours. What went wrong has been told when it gives its code."""
+    console.flags = {**console.flags, **options.flags}
+    console.debug = console.debug or options.debug
+    try:
+        return run()
+    except DragomanError as error:
+        if console.debug:
+            import traceback
+
+            sys.stderr.write(foreign(traceback.format_exc()))
+        console.error(str(error))
+        return Code.FAILED

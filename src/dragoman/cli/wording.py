@@ -1,0 +1,173 @@
+"""What a person is told of a call and of what it gave: a line for the one, a few for the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.model import Call, operations as op, outcomes as out
+
+Line = tuple[str, str | None]
+"""A text and the style it is written in."""
+
+MOST_LINES = 40
+"""Of a diff or an output, a person is shown so many lines; the record has them all."""
+
+
+def said_of(call: Call) -> str:
+    """A call on one line: what it does, or the model's own words when they mean nothing."""
+    if not call.operations:
+        said = call.native.arguments
+        return f"{call.native.name} {said if isinstance(said, str) else _json(said)}"
+    first, *more = (said_of_operation(operation) for operation in call.operations)
+    return f"{first} (and {len(more)} more)" if more else first
+
+
+def said_of_operation(operation: op.Operation) -> str:
+    """An operation in a few words."""
+    match operation:
+        case op.ReadFile(path=path, first_line=first, last_line=last):
+            lines = f" (lines {first or 1}–{last or 'end'})" if first or last else ""
+            return f"read {path}{lines}"
+        case op.WriteFile(path=path):
+            return f"write {path}"
+        case op.EditFile(path=path) | op.EditNotebook(path=path):
+            return f"edit {path}"
+        case op.InsertText(path=path, line=line):
+            return f"insert into {path} after line {line}"
+        case op.DeleteFile(path=path):
+            return f"delete {path}"
+        case op.MoveFile(path=path, to=to):
+            return f"move {path} to {to}"
+        case op.ListDirectory(path=path):
+            return f"list {path}"
+        case op.FindFiles(pattern=pattern):
+            return f"find {pattern}"
+        case op.SearchText(pattern=pattern, path=path):
+            return f"search for {pattern} in {path}"
+        case op.RunCommand(command=command):
+            return f"run {command}"
+        case op.FetchPage(url=url):
+            return f"fetch {url}"
+        case op.SearchWeb(query=query):
+            return f"search the web for {query}"
+        case op.CallFunction(name=name, arguments=arguments) | op.Unrecognised(name=name, arguments=arguments):
+            return f"{name} {arguments if isinstance(arguments, str) else _json(arguments)}"
+    fields = msgspec.to_builtins(operation)
+    tag = str(fields.pop("type")).replace("_", " ")
+    said = [str(value) for value in fields.values() if isinstance(value, str | int) and not isinstance(value, bool)]
+    return " ".join([tag, *said[:2]])
+
+
+def told_of(outcomes: Sequence[out.Outcome], seconds: float | None, *, output: bool, diffs: bool) -> Iterator[Line]:
+    """What a call gave. `output` and `diffs` are left out where they were shown already."""
+    for outcome in outcomes:
+        yield from _told(outcome, seconds, output=output, diffs=diffs)
+
+
+def _told(outcome: out.Outcome, seconds: float | None, *, output: bool, diffs: bool) -> Iterator[Line]:
+    match outcome:
+        case out.Failure(kind="denied", details={"reason": str(reason)}):
+            yield f"refused: {reason}", "bad"
+        case out.Failure(kind=kind, message=message):
+            yield f"{kind.replace('_', ' ')}: {message}", "bad"
+        case out.UnknownOutcome(reason=reason):
+            yield f"unknown: {reason}", "bad"
+        case out.ChangesOutcome(changes=changes):
+            for change in changes:
+                yield from _change(change, diffs=diffs)
+        case out.CommandOutcome():
+            if output:
+                written = outcome.output or f"{outcome.stdout or ''}{outcome.stderr or ''}"
+                yield from cut([as_printed(line) for line in written.split("\n") if line])
+            yield _ended(outcome, seconds)
+        case out.PlanOutcome(items=items):
+            for item in items:
+                yield f"{_MARKS.get(item.status, '[ ]')} {item.text}", "quiet" if item.status == "completed" else None
+        case _:
+            yield _in_short(outcome), "quiet"
+
+
+_MARKS = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "blocked": "[!]"}
+
+
+def diff_lines(diff: str) -> Iterator[Line]:
+    """A unified diff, each line in its colour; its two lines of names are left out."""
+    lines = [line for line in diff.splitlines() if not line.startswith(("+++ ", "--- "))]
+    for line, _ in cut(lines):
+        yield line, {"+": "good", "-": "bad", "@": "quiet"}.get(line[:1])
+
+
+def _change(change: out.Change, *, diffs: bool) -> Iterator[Line]:
+    moved = f" to {change.moved_to}" if change.moved_to else ""
+    counts = f" (+{change.added or 0} -{change.removed or 0})" if change.added is not None else ""
+    yield f"{change.kind} {change.path}{moved}{counts}", "quiet"
+    if diffs and change.diff:
+        yield from diff_lines(change.diff)
+
+
+def _ended(outcome: out.CommandOutcome, seconds: float | None) -> Line:
+    took = f" after {seconds:.1f} s" if seconds is not None and seconds >= 0.1 else ""
+    if outcome.timed_out:
+        return f"its time was up{took}", "bad"
+    if outcome.running:
+        return f"left running as {outcome.job}", "quiet"
+    if outcome.signal is not None:
+        return f"ended by signal {outcome.signal}{took}", "bad"
+    return f"exit code {outcome.exit_code}{took}", "bad" if outcome.exit_code else "quiet"
+
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[mK]")
+
+
+def as_printed(line: str) -> str:
+    """A line a program wrote, as a terminal would leave it: without colours, and what was overwritten left out."""
+    return _COLOUR.sub("", line).rstrip().rpartition("\r")[2]
+
+
+def cut(lines: Sequence[str]) -> Iterator[Line]:
+    """Lines, without the middle of very many."""
+    if len(lines) <= MOST_LINES:
+        yield from ((line, None) for line in lines)
+        return
+    head = MOST_LINES * 3 // 4
+    tail = MOST_LINES - head
+    yield from ((line, None) for line in lines[:head])
+    yield f"… {len(lines) - MOST_LINES} more lines …", "quiet"
+    yield from ((line, None) for line in lines[-tail:])
+
+
+def _in_short(outcome: out.Outcome) -> str:
+    match outcome:
+        case out.FileOutcome(text=text, truncated=truncated):
+            return _count(text.count("\n") + bool(text and not text.endswith("\n")), "line") + (" (cut)" * truncated)
+        case out.FilesOutcome(files=files):
+            return _count(len(files), "file")
+        case out.DirectoryOutcome(entries=entries):
+            return _count(len(entries), "entry", "entries")
+        case out.PathsOutcome(paths=paths):
+            return _count(len(paths), "file")
+        case out.MatchesOutcome(matches=matches, total=total):
+            return _count(len(matches) if total is None else total, "match", "matches")
+        case out.PagesOutcome(pages=pages):
+            return ", ".join(page.title or page.url for page in pages) or "no pages"
+        case out.ImageOutcome(image=image):
+            return f"{image.media_type} {image.width or '?'}×{image.height or '?'}"
+        case out.TextOutcome(text=text):
+            return text.strip().partition("\n")[0]
+        case out.JsonOutcome(value=value):
+            return _json(value)
+        case out.DoneOutcome(note=note):
+            return note or "done"
+    return _json(outcome)
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
