@@ -1,33 +1,53 @@
-"""What dragoman does, in a few seconds and offline: a tool defined, spoken in every vocabulary, run, and heard back.
+"""The main job in a few seconds: one agent task, done with real tools, in three models' own words; then live.
 
-No model is asked yet: the calls below are written as a model of each vocabulary would write them.
+`DEMO=quick` stops before anything that needs a network or a model on this machine.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
+import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from dragoman import NativeCall, Toolset, tool
+from dragoman import NativeCall, Reply, Toolset
 from dragoman.dialects import DIALECTS
-from dragoman.engine import Facade
-from dragoman.errors import Unspeakable
-from dragoman.model import operations as op
+from dragoman.engine import MODEL_FILES, Orchestrator, ScriptedEngine, cached, default_model
+from dragoman.errors import ConfigError
+from dragoman.model import AnyEvent, CallPart, FinishReason, ModelSaid, ToolCalled, ToolReturned, operations as op
 from dragoman.registry import TOOLS
-from dragoman.tools import DiskWorkspace, perform, standard_context
+from dragoman.tools import DiskWorkspace
 
-
-@tool
-def find_orders(customer: str, limit: int = 10) -> list[str]:
-    """Find the orders of a customer.
-
-    Args:
-        customer: Name of the customer.
-        limit: At most so many orders.
-    """
-    return [f"order {number} of {customer}" for number in range(1, limit + 1)]
+TASK = "greet.py prints the wrong greeting. Mend it and run it."
+MEANING = op.EditFile("greet.py", (op.Edit("print('helo')\n", "print('hello')\n"),))
+PATCH = "*** Begin Patch\n*** Update File: greet.py\n@@\n-print('helo')\n+print('hello')\n*** End Patch"
+TURNS: dict[str, tuple[tuple[str, dict[str, str] | str], ...]] = {
+    # What a model of each family says, one call a turn, as it was recorded.
+    "claude_code": (
+        ("Read", {"file_path": "greet.py"}),
+        ("Edit", {"file_path": "greet.py", "old_string": "helo", "new_string": "hello"}),
+        ("Bash", {"command": "python3 greet.py", "description": "Run it"}),
+    ),
+    "gemini_cli": (
+        ("read_file", {"file_path": "greet.py"}),
+        (
+            "replace",
+            {"file_path": "greet.py", "instruction": "Mend it.", "old_string": "helo", "new_string": "hello"},
+        ),
+        ("run_shell_command", {"command": "python3 greet.py"}),
+    ),
+    "codex": (
+        ("exec_command", {"cmd": "cat greet.py"}),
+        ("apply_patch", PATCH),
+        ("exec_command", {"cmd": "python3 greet.py"}),
+    ),
+}
+SPEAKERS = {"claude_code": "claude-sonnet-4-5", "gemini_cli": "gemini-2.5-pro", "codex": "gpt-5.1-codex"}
+TOOLSET = Toolset([TOOLS[name] for name in ("read_file", "edit_file", "run_command")])
 
 
 def heading(text: str) -> None:
@@ -40,63 +60,99 @@ def shown(call: NativeCall) -> str:
     return f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
 
 
-def a_tool_of_your_own() -> None:
-    heading("1. A tool, defined once as a Python function")
-    print("offered to a model as:", json.dumps(find_orders.definition.parameters["properties"], indent=2))
-    sloppy = '{"customer": "Ada", "limit": "2"}'
-    bound = find_orders.read(sloppy)
-    print("called with:   ", sloppy)
-    print("read as:       ", *(f"{c.path}: {c.before!r} → {c.after!r} ({c.rule})" for c in bound.coercions))
-    print("gives:         ", bound.call_sync())
-
-
 def one_meaning() -> None:
-    heading("2. One meaning, said in every vocabulary, and heard back as the same")
-    meaning = op.EditFile("greet.py", (op.Edit("print('helo')", "print('hello')"),))
-    print(f"the meaning:  in {meaning.path}, {meaning.edits[0].old!r} becomes {meaning.edits[0].new!r}")
-    for name in DIALECTS:
-        dialect = DIALECTS[name]
-        try:
-            calls = dialect.write_call("1", meaning)
-        except Unspeakable as silence:
-            print(f"  {name:<12} cannot say it: {silence.reason}")
-            continue
-        for call in calls:
-            heard = dialect.read_call(call)
-            files = {getattr(operation, "path", None) for operation in heard.operations}
+    heading("One meaning, in three models' own words")
+    print("  the meaning  EditFile: in greet.py, print('helo') becomes print('hello')")
+    for name in SPEAKERS:
+        for call in DIALECTS[name].write_call("1", MEANING):
+            heard = DIALECTS[name].read_call(call).operations[0]
+            lost = "; ".join(loss.reason for loss in DIALECTS[name].loss(MEANING)) or "nothing"
             print(f"  {name:<12} {shown(call)}")
-            print(f"  {'':<12} heard as {heard.operations[0].__class__.__name__} of {', '.join(map(str, files))}")
+            print(f"  {'':<12} heard back as {type(heard).__name__}; lost on the way: {lost}")
 
 
-async def done_in(folder: str) -> None:
-    heading("3. Done here, in a workspace nothing can leave")
-    toolset = Toolset([TOOLS[tag] for tag in ("read_file", "edit_file", "run_command")])
-    facade = Facade(DIALECTS["gemini_cli"], toolset)
-    print("a Gemini model is offered:", ", ".join(str(definition.name) for definition in facade.definitions))
-    said = [
-        NativeCall("1", "replace", {
-            "file_path": "greet.py", "instruction": "Mend the greeting.", "old_string": "helo", "new_string": "hello",
-        }),
-        NativeCall("2", "run_shell_command", {"command": "python3 greet.py"}),
-        NativeCall("3", "read_file", {"file_path": "../../etc/passwd"}),
-    ]  # fmt: skip
-    async with standard_context(DiskWorkspace(folder)) as context:
-        for native in said:
-            call = facade.read_call(native)
-            outcomes = [await perform(operation, context) for operation in call.operations]
-            told = facade.write_result(call, outcomes)
-            print(f"  model says  {shown(native)}")
-            print(f"  it is told  {told.content!r}")
+def recorded(dialect: str) -> list[Reply | str]:
+    """The turns of a model that knows this vocabulary: a call each, then its answer."""
+    calls = [NativeCall(f"call_{number}", *said) for number, said in enumerate(TURNS[dialect], 1)]
+    turns: list[Reply | str] = [Reply((CallPart(call),), FinishReason.CALLS) for call in calls]
+    return [*turns, "The greeting is right now: it prints “hello”."]
+
+
+def told(event: AnyEvent) -> None:
+    if isinstance(event, ToolCalled):
+        meant = ", ".join(type(operation).__name__ for operation in event.call.operations)
+        print(f"  model calls {shown(event.call.native)}\n  which means {meant}")
+    elif isinstance(event, ToolReturned) and event.result.native is not None:
+        print(f"  it is told  {event.result.native.content!r:.100}")
+    elif isinstance(event, ModelSaid):
+        print(f"  model says  {event.text}")
+
+
+async def the_task(dialect: str, folder: Path) -> None:
+    heading(f"“{TASK}” in the words of {dialect}")
+    (folder / "greet.py").write_text("print('helo')\n")
+    with ScriptedEngine(recorded(dialect)) as engine:
+        run = Orchestrator(
+            engine, TOOLSET, model_name=SPEAKERS[dialect], dialect=dialect, workspace=DiskWorkspace(folder), emit=told
+        )
+        result = await run.run(TASK)
+    print(f"  greet.py    {(folder / 'greet.py').read_text().strip()}   ({result.rounds} rounds)")
+
+
+def live_model() -> str | None:
+    """A model to ask now: by key, on a server of this machine, or, where the user agrees, inside a process here."""
+    try:
+        found = asyncio.run(default_model())
+    except ConfigError as nothing:
+        print(f"\nNo model to ask live: {nothing}")
+    else:
+        print(f"\nAsked live next: {found.model} ({found.why}).")
+        return found.model
+    return "local:qwen2.5-coder-1.5b" if embedded_is_wanted() else None
+
+
+def embedded_is_wanted() -> bool:
+    """Whether the small model inside this package may be fetched; its size is said first."""
+    model = MODEL_FILES["qwen2.5-coder-1.5b"]
+    if importlib.util.find_spec("xllamacpp") is None:
+        print("A small model can run inside this package: pip install 'dragoman[local]'.")
+        return False
+    if cached(model).exists():
+        return True
+    print(
+        f"{model.title} can run in a process here (1.5B: simple tasks). It is {model.size / 1e9:.1f} GB, fetched once."
+    )
+    if not sys.stdin.isatty():
+        print("Nobody is there to be asked, so it is not fetched. Run `make demo` on a terminal for it.")
+        return False
+    return input("Fetch it now? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def live(folder: Path) -> None:
+    """The same task with a model that is asked now."""
+    model = live_model()
+    if model is None:
+        return
+    heading(f"The same task, live, with {model}")
+    (folder / "greet.py").write_text("print('helo')\n")
+    words = [sys.executable, "-m", "dragoman", "run", TASK, "--model", model, "--workspace", str(folder), "--yes"]
+    done = subprocess.run([*words, "--tools", "read_file,edit_file,run_command"], check=False)
+    right = (folder / "greet.py").read_text().strip() == "print('hello')"
+    verdict = "mended" if right else "not mended: small models miss some tasks"
+    print(f"  greet.py is {verdict} (the run ended with {done.returncode})")
 
 
 def main() -> None:
-    print("dragoman: recorded calls, real tools, no model and no network.")
-    a_tool_of_your_own()
+    print("dragoman: real tools in a scratch folder; the model's turns in this part are recorded, not asked for.")
     one_meaning()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "greet.py").write_text("print('helo')\n")
-        asyncio.run(done_in(folder))
-    print("\nNext: `.venv/bin/dragoman --help`, `dragoman tool read_file path=README.md`, `dragoman tools --fidelity`.")
+        for dialect in SPEAKERS:
+            asyncio.run(the_task(dialect, Path(folder)))
+        if os.environ.get("DEMO") == "quick":
+            print("\nDEMO=quick: this is where a model would be asked, live.")
+        else:
+            live(Path(folder))
+    print("\nNext: `.venv/bin/dragoman run --help`, `dragoman say edit_file …`, `dragoman tools --fidelity`.")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,8 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
-def _run(script: str) -> str:
-    done = subprocess.run([sys.executable, str(ROOT / script)], capture_output=True, text=True, check=True)
+def _run(script: str, **environment: str) -> str:
+    words = [sys.executable, str(ROOT / script)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, **environment})
     assert done.stderr == ""
     return done.stdout
 
@@ -29,12 +31,13 @@ def test_the_example_of_the_readme_runs() -> None:
     assert printed[1] == "['newest order 1 of Ada', 'newest order 2 of Ada']"
 
 
-def test_the_demo_shows_a_tool_defined_said_and_done() -> None:
-    shown = _run("examples/demo.py")
-    assert "limit: '2' → 2 (number_from_text)" in shown
-    assert "replace {" in shown
-    assert "Output: hello" in shown
-    assert "it leads out of the workspace" in shown
+def test_the_quick_demo_does_one_task_in_three_vocabularies_and_says_that_its_turns_are_recorded() -> None:
+    shown = _run("examples/demo.py", DEMO="quick")
+    assert "recorded" in shown.splitlines()[0]
+    for call in ('Edit {"file_path"', 'replace {"file_path"', "*** Update File: greet.py"):
+        assert call in shown
+    assert shown.count("greet.py    print('hello')   (4 rounds)") == 3
+    assert "DEMO=quick" in shown
 
 
 def test_every_page_the_docs_link_to_is_there() -> None:
