@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.benches import NAMES, Bench, Target, load
-from bench.environments import PACKAGES, ROOT, prepare, versions_in
+from bench.environments import OURS, PACKAGES, ROOT, prepare, versions_in
 
 Costs = dict[str, list[float]]
 """Column → the best cost of each of its processes."""
@@ -82,19 +82,20 @@ def verdict(target: Target, costs: Costs) -> tuple[bool, str]:
     ratio = min(costs[target.column]) / min(costs[target.floor])
     met = ratio <= target.most
     said = (
-        f"  {'met   ' if met else 'MISSED'}  {target.column} is {ratio:.2f} × {target.floor}; at most {target.most:g}"
+        f"  {'met   ' if met else 'MISSED'}  {target.column} is {ratio:.3g} × {target.floor}; at most {target.most:.3g}"
     )
     return met, said
 
 
 def named_versions(benches: dict[str, Bench]) -> str:
     environments = {environment for bench in benches.values() for environment in bench.environments.values()}
-    named = {"base": ("dragoman", "msgspec"), **{name: PACKAGES[name] for name in environments - {"base"}}}
-    found = []
+    found: dict[str, str] = {}
     for name in sorted(environments):
         versions = versions_in(name)
-        found += [f"{package} {versions[package]}" for package in named[name]]
-    return ", ".join([f"Python {sys.version.split()[0]}", *found])
+        for asked in PACKAGES[name]:
+            for package in ("dragoman", "msgspec", "httptools") if asked == OURS else (asked.partition("[")[0],):
+                found[package] = versions[package]
+    return ", ".join([f"Python {sys.version.split()[0]}", *(f"{name} {version}" for name, version in found.items())])
 
 
 def main() -> int:
@@ -103,7 +104,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=5)
     asked = parser.parse_args()
 
-    benches = {name: load(name) for name in asked.names}
+    benches = {full: bench for name in asked.names for full, bench in load(name).items()}
     all_met = True
     results = run_all(benches, asked.repetitions)
     print(f"CPU time, {asked.repetitions} processes a cell, interleaved. {named_versions(benches)}\n")

@@ -1,11 +1,14 @@
-"""The list of benches, and what a bench is: add a file with a `BENCH`, and its name here."""
+"""The list of benches, and what a bench is: add a file with a `BENCH` (or several, `BENCHES`), and its name here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-NAMES = ("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory")
+NAMES = (
+    *("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory"),
+    *("decode", "partial", "encode", "loop"),
+)
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,19 @@ class Bench:
     """A column whose cost is taken off all others: what one pays before anything begins."""
 
 
-def load(name: str) -> Bench:
+def load(name: str) -> dict[str, Bench]:
+    """The benches of one file by their full names: `define`, or `decode:openai_chat` and its siblings."""
     from importlib import import_module
 
+    name, _, part = name.partition(":")
     if name not in NAMES:
         raise SystemExit(f"no bench is called {name!r}; there are: {', '.join(NAMES)}")
-    bench: Bench = import_module(f"bench.{name}").BENCH
-    return bench
+    module = import_module(f"bench.{name}")
+    if hasattr(module, "BENCH"):
+        return {name: module.BENCH}
+    benches: dict[str, Bench] = {f"{name}:{each}": bench for each, bench in module.BENCHES.items()}
+    if not part:
+        return benches
+    if f"{name}:{part}" not in benches:
+        raise SystemExit(f"no bench is called {name}:{part}; there are: {', '.join(benches)}")
+    return {f"{name}:{part}": benches[f"{name}:{part}"]}

@@ -1,13 +1,17 @@
-"""Importing, in a new process each time, net of the bare interpreter."""
+"""Starting, in a new process each time: importing the library, and importing it to define one tool.
+
+`cold:import` is net of the bare interpreter; `cold:tool` is the whole process, as its user waits for it.
+"""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from bench.benches import Bench, Target
 from bench.stopwatch import per_process
 
-PROGRAMS = {
+IMPORTS = {
     "interpreter": "pass",
     "msgspec": "import msgspec",
     "ours": "import dragoman",
@@ -17,18 +21,85 @@ PROGRAMS = {
     "openai_agents": "import agents",
 }
 
+FUNCTION = '''
+from typing import Literal
 
-def measure(column: str) -> list[float]:
-    return per_process([sys.executable, "-I", "-c", PROGRAMS[column]])
+def find_parcels(text: str, towns: list[str], most: int = 10, order: Literal["oldest", "newest"] = "newest") -> str:
+    """Find parcels that are under way.
+
+    Args:
+        text: What to look for, in plain words.
+        towns: Where they are sent to.
+        most: The largest number of parcels to list.
+        order: Which parcels come first.
+    """
+    return text
+'''
+
+# Each ends with the tool's schema in hand; none makes a client.
+TOOLS = {
+    "ours": """
+from dragoman import tool
+schema = tool(find_parcels).parameters
+""",
+    "ours, on the wire": """
+from dragoman import tool
+from dragoman.apis import APIS
+from dragoman.model import Request, user
+request = Request("gpt-4o", (user("Hello"),), (tool(find_parcels).definition,))
+schema = APIS["openai_chat"].encode(request).body["tools"]
+""",
+    "openai": """
+from openai import pydantic_function_tool
+from pydantic import BaseModel
+class FindParcels(BaseModel):
+    text: str
+    towns: list[str]
+    most: int = 10
+    order: Literal["oldest", "newest"] = "newest"
+schema = pydantic_function_tool(FindParcels)
+""",
+    "anthropic": """
+from anthropic import beta_tool
+schema = beta_tool(find_parcels).to_dict()
+""",
+    "google_genai": """
+from google.genai import types
+declare = types.FunctionDeclaration.from_callable_with_api_option
+schema = declare(callable=find_parcels, api_option="GEMINI_API").model_dump(exclude_none=True)
+""",
+}
+CHECK = """
+if "towns" not in str(schema):
+    raise SystemExit("the schema does not have the tool's parameters")
+"""
+
+SDKS = ("openai", "anthropic", "google_genai")
+PEERS = (*SDKS, "pydantic", "pydantic_ai", "openai_agents")
 
 
-BENCH = Bench(
-    question="import the library",
-    environments={
-        column: column if column in ("pydantic", "pydantic_ai", "openai_agents") else "base" for column in PROGRAMS
-    },
-    floor="msgspec",
-    targets=(Target("ours", "msgspec", 2.5), Target("ours, to define a tool", "msgspec", 2.5)),
-    measure=measure,
-    net_of="interpreter",
-)
+def measure(programs: dict[str, str], column: str) -> list[float]:
+    return per_process([sys.executable, "-I", "-c", programs[column]])
+
+
+def _environments(columns: dict[str, str]) -> dict[str, str]:
+    return {column: column if column in PEERS else "base" for column in columns}
+
+
+BENCHES = {
+    "import": Bench(
+        question="import the library",
+        environments=_environments(IMPORTS),
+        floor="msgspec",
+        targets=(Target("ours", "msgspec", 2.5), Target("ours, to define a tool", "msgspec", 2.5)),
+        measure=partial(measure, IMPORTS),
+        net_of="interpreter",
+    ),
+    "tool": Bench(
+        question="start, define one tool and have its schema",
+        environments=_environments(TOOLS),
+        floor="ours",
+        targets=[Target("ours", sdk, 1 / 6) for sdk in SDKS],
+        measure=partial(measure, {column: FUNCTION + program + CHECK for column, program in TOOLS.items()}),
+    ),
+}

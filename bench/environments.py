@@ -9,12 +9,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LAB = ROOT / ".lab"
 
+OURS = str(ROOT)
+
 # "base" is what a user gets who installs dragoman without extras; the floors run in it too.
 PACKAGES = {
-    "base": (str(ROOT),),
+    "base": (OURS,),
+    "uvloop": (OURS, "uvloop"),
+    "jiter": (OURS, "jiter"),
+    "openai": ("openai",),
+    "anthropic": ("anthropic",),
+    "google_genai": ("google-genai",),
     "pydantic": ("pydantic",),
-    "pydantic_ai": ("pydantic-ai-slim",),
+    "pydantic_ai": ("pydantic-ai-slim[openai]",),
     "openai_agents": ("openai-agents",),
+    "litellm": ("litellm", "mcp"),  # without mcp it fails at the first completion with tools
     "searchers": ("ignore-python", "pathspec", "powerwalk", "python-ripgrep", "rignore", "scandir-rs", "wcmatch"),
 }
 
@@ -34,7 +42,7 @@ def prepare(name: str) -> Path:
         print(f"setting up .lab/{name} (once) …", file=sys.stderr)
         uv("venv", "--python", sys.executable, str(LAB / name))
         uv("pip", "install", "--python", str(python), "--compile-bytecode", *PACKAGES[name])
-    elif name == "base":
+    elif OURS in PACKAGES[name]:
         again = ("--reinstall-package", "dragoman", "--refresh-package", "dragoman")
         uv("pip", "install", "--python", str(python), "--compile-bytecode", *again, *PACKAGES[name])
     return python

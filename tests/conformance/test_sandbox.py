@@ -148,3 +148,29 @@ async def test_a_terminal_works_inside(bench: Bench) -> None:
     assert await typed(bench, "1", "hello\n", "hello\r\nhello\r\n")
     assert (await bench.run("test -t 0 && stty size", terminal=True)).output == "24 80\r\n"
     await bench.do(StopCommand("1"))
+
+
+async def test_a_standing_shell_stays_inside_from_one_command_to_the_next(
+    bench: Bench, home: Path, sandbox: str
+) -> None:
+    (home / "kept").write_text("kept")
+    given = await bench.run('cd ..; x=1; echo secret >"$TMPDIR/file"', job="bash")
+    assert given == CommandOutcome(exit_code=0, stdout="", stderr="", job="bash", sandbox=sandbox)
+    for attempt in ATTEMPTS.values():
+        assert (await bench.run(f'cd "{home}" && {attempt}', job="bash")).exit_code != 0
+    assert (home / "kept").read_text() == "kept"
+    assert sorted(os.listdir(home)) == ["kept", "workspace"]
+    with Held(bench.pipe()) as held:
+        again = await bench.run(f'echo $x; cat "$TMPDIR/file"; sleep 1000 3>{bench.folder}/pipe & pwd', job="bash")
+        assert again.stdout == f"1\nsecret\n{home}\n"
+        await bench.do(StopCommand("bash"))
+        assert held.text() == ""
+    assert (await bench.run('echo $x; ls -A "$TMPDIR"', job="bash")).stdout == "\n"
+
+
+async def test_a_time_that_is_up_ends_a_standing_shell_inside(bench: Bench, sandbox: str) -> None:
+    with Held(bench.pipe()) as held:
+        given = await bench.run("setsid sleep 1000 3>pipe & sleep 1000 3>pipe", job="bash", timeout_ms=300)
+        assert (given.timed_out, given.running, given.sandbox) == (True, False, sandbox)
+        assert held.text() == ""
+    assert (await bench.run("echo new; exit 3", job="bash")).exit_code == 3

@@ -1,0 +1,190 @@
+"""A model inside this process, by the real llama.cpp: answers, calls, streams, cancelling, giving everything back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from dragoman.engine import LocalEngine, Orchestrator, ToolPolicy, engine_for
+from dragoman.engine.local import idle_cores
+from dragoman.errors import ConfigError, EngineError
+from dragoman.model import (
+    AnyChunk,
+    CallFinished,
+    Finished,
+    FinishReason,
+    FunctionDefinition,
+    Request,
+    TextChunk,
+    ToolChoice,
+    UsageArrived,
+    user,
+)
+from dragoman.tools import tool
+from tests.conformance.tiny_model import write_tiny_model
+
+PICK = FunctionDefinition(
+    "pick",
+    "Picks a colour.",
+    {
+        "type": "object",
+        "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}},
+        "required": ["colour"],
+        "additionalProperties": False,
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_model(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+@pytest.fixture
+async def engine(model_file: Path) -> AsyncIterator[LocalEngine]:
+    local = LocalEngine(model_file, threads=1, context=4096)
+    yield local
+    await local.close()
+
+
+def asking(*definitions: FunctionDefinition, **more: object) -> Request:
+    settings = {"max_output_tokens": 200, **more}
+    return Request("tiny", (user("hello"),), definitions=definitions, **settings)  # type: ignore[arg-type]
+
+
+async def test_text_streams_and_is_counted(engine: LocalEngine) -> None:
+    chunks: list[AnyChunk] = []
+    whole = await engine.ask(asking(max_output_tokens=12))
+    streamed = await engine.ask(asking(max_output_tokens=12), chunks.append)
+    assert (whole.text, whole.finish, whole.usage.output_tokens) == (streamed.text, FinishReason.LENGTH, 12)
+    assert (whole.provenance.provider, whole.provenance.model) == ("local", "tiny")
+    assert "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk)) == whole.text
+    assert [chunk.usage for chunk in chunks if isinstance(chunk, UsageArrived)][-1] == streamed.usage
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_model_of_random_weights_makes_a_valid_call(engine: LocalEngine, stream: bool) -> None:
+    chunks: list[AnyChunk] = []
+    request = asking(PICK, choice=ToolChoice("required"))
+    reply = await engine.ask(request, chunks.append if stream else None)
+    (call,) = reply.calls
+    assert (call.name, reply.finish) == ("pick", FinishReason.CALLS)
+    assert call.arguments in ({"colour": "red"}, {"colour": "blue"})
+    if stream:
+        assert [chunk.call for chunk in chunks if isinstance(chunk, CallFinished)] == [call]
+        assert chunks[-1] == Finished(FinishReason.CALLS)
+
+
+async def test_a_run_calls_the_tool_and_hears_of_it(engine: LocalEngine) -> None:
+    picked: list[str] = []
+
+    @tool
+    def pick(colour: Literal["red", "blue"]) -> str:
+        """Picks a colour."""
+        picked.append(colour)
+        return f"{colour} it is"
+
+    policy = ToolPolicy(choice=ToolChoice("required"), max_iterations=2)
+    run = Orchestrator(engine, [pick], policy, model_name="tiny", dialect="plain", max_output_tokens=200)
+    result = await run.run("hello")
+    assert picked[0] in ("red", "blue")
+    assert result.rounds == 2
+    assert (result.usage.output_tokens or 0) > 20
+
+
+async def test_a_cancelled_question_ends_at_once_and_the_next_is_answered(engine: LocalEngine) -> None:
+    first = asyncio.Event()
+    asked = asyncio.ensure_future(engine.ask(asking(max_output_tokens=3000), lambda chunk: first.set()))
+    async with asyncio.timeout(20):
+        await first.wait()
+        asked.cancel()
+        await asyncio.wait([asked])
+        reply = await engine.ask(asking(max_output_tokens=5))
+    assert asked.cancelled()
+    assert reply.usage.output_tokens == 5
+
+
+async def test_a_prompt_longer_than_the_context_is_refused(engine: LocalEngine) -> None:
+    with pytest.raises(EngineError, match="exceeds the available context size"):
+        await engine.ask(Request("tiny", (user("hello " * 2000),)))
+
+
+async def test_nobody_else_on_this_machine_may_ask_it(engine: LocalEngine) -> None:
+    await engine.ask(asking(max_output_tokens=1))
+    from dragoman.engine import Transport
+
+    stranger = Transport(engine.inner.transport.base_url)
+    response = await stranger.exchange("/chat/completions", b'{"messages": []}')
+    await stranger.close()
+    assert engine.inner.transport.base_url.startswith("http://127.0.0.1:")
+    assert response.status == 401
+
+
+async def test_after_it_was_closed_it_loads_again(model_file: Path) -> None:
+    local = LocalEngine(model_file, threads=1)
+    one = await local.ask(asking(max_output_tokens=5))
+    await local.close()
+    again = await local.ask(asking(max_output_tokens=5))
+    await local.close()
+    assert one.text == again.text
+
+
+async def test_a_file_that_is_none_or_no_model(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"there is no model file at .*missing\.gguf"):
+        await LocalEngine(tmp_path / "missing.gguf").ask(asking())
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF but not really")
+    with pytest.raises(EngineError, match=r"llama\.cpp cannot load .*broken\.gguf"):
+        await LocalEngine(tmp_path / "broken.gguf").ask(asking())
+
+
+async def test_a_model_string_with_a_path(model_file: Path) -> None:
+    local, name = engine_for(f"local:{model_file}")
+    assert isinstance(local, LocalEngine)
+    reply = await local.ask(asking(max_output_tokens=3))
+    await local.close()
+    assert (name, reply.usage.output_tokens) == ("tiny", 3)
+
+
+def test_ctrl_c_still_reaches_python_after_the_model_was_loaded(model_file: Path) -> None:
+    program = (
+        "import asyncio, os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from dragoman.engine import LocalEngine\n"
+        "from dragoman.model import Request, user\n"
+        "async def main():\n"
+        "    local = LocalEngine(Path(sys.argv[1]), threads=1)\n"
+        "    await local.ask(Request('tiny', (user('hello'),), max_output_tokens=1))\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        await asyncio.sleep(20)\n"
+        "    except asyncio.CancelledError:\n"
+        "        await local.close()\n"
+        "        print('stopped by the user', flush=True)\n"
+        "        raise\n"
+        "asyncio.run(main())\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(model_file)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.stdout == "stopped by the user\n", ran.stderr
+    assert ran.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in ran.stderr
+
+
+def test_threads_leave_room_for_others() -> None:
+    import os
+
+    assert 1 <= idle_cores() <= (os.cpu_count() or 1)
+
+
+def test_an_unknown_name_says_what_is_known(tmp_path: Path) -> None:
+    local, _ = engine_for("local:qwen2.5-coder-7b")
+    with pytest.raises(ConfigError, match=r"no model 'qwen2\.5-coder-7b'; known: qwen2\.5-coder-1\.5b"):
+        asyncio.run(local.ask(asking()))
