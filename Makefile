@@ -25,7 +25,7 @@ demo: $(READY) ## show the main job at work (DEMO=quick: offline, a few seconds)
 
 ##@ Change it
 test: $(READY) ## run the tests (PYTEST="tests/tools -k name" to choose)
-	@$(PYTHON) -m pytest -n auto --maxprocesses 4 $(PYTEST)
+	@$(PYTHON) -m pytest -n 4 $(PYTEST)
 
 check: $(READY) ## format, lint, types, import contracts and tests (TESTS=no: without the tests)
 	@echo "== format" && $(PYTHON) -m ruff format --check --quiet .

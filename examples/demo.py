@@ -23,6 +23,7 @@ from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace
 
 TASK = "greet.py prints the wrong greeting. Mend it and run it."
+SIMPLE_TASK = "In the file greet.py, replace helo with hello."
 MEANING = op.EditFile("greet.py", (op.Edit("print('helo')\n", "print('hello')\n"),))
 PATCH = "*** Begin Patch\n*** Update File: greet.py\n@@\n-print('helo')\n+print('hello')\n*** End Patch"
 TURNS: dict[str, tuple[tuple[str, dict[str, str] | str], ...]] = {
@@ -133,10 +134,12 @@ def live(folder: Path) -> None:
     model = live_model()
     if model is None:
         return
-    heading(f"The same task, live, with {model}")
+    small = model.startswith("local:")
+    task, tools = (SIMPLE_TASK, "edit_file") if small else (TASK, "read_file,edit_file,run_command")
+    heading(f"{'A simpler task' if small else 'The same task'}, live, with {model}")
     (folder / "greet.py").write_text("print('helo')\n")
-    words = [sys.executable, "-m", "dragoman", "run", TASK, "--model", model, "--workspace", str(folder), "--yes"]
-    done = subprocess.run([*words, "--tools", "read_file,edit_file,run_command"], check=False)
+    words = [sys.executable, "-m", "dragoman", "run", task, "--model", model, "--workspace", str(folder), "--yes"]
+    done = subprocess.run([*words, "--tools", tools], check=False)
     right = (folder / "greet.py").read_text().strip() == "print('hello')"
     verdict = "mended" if right else "not mended: small models miss some tasks"
     print(f"  greet.py is {verdict} (the run ended with {done.returncode})")

@@ -653,3 +653,10 @@ def test_calls_of_joined_names_and_of_equal_names_find_their_own_way_back() -> N
     assert text.call(NativeCall("1", "patch", {"input": "x"})) == NativeCall("1", "patch", "x")
     untouched = NativeCall("1", "patch", {"input": "x", "more": 1})
     assert text.call(untouched) is untouched
+
+
+def test_an_alternative_without_names_does_not_take_what_was_written_for_another() -> None:
+    empty = {"type": "object", "properties": {}, "additionalProperties": False}
+    named = {"type": "object", "properties": {"-A": {"type": "string"}}, "required": ["-A"]}
+    lowered = lower({"type": "object", "properties": {"x": {"anyOf": [empty, named]}}}, GEMINI_SCHEMA)
+    assert restore(lowered, {"x": {"_A": "v"}}) == {"x": {"-A": "v"}}

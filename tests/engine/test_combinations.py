@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 from pathlib import Path
@@ -16,13 +17,15 @@ from dragoman.engine import (
     Answer,
     Approval,
     Hooks,
+    HttpEngine,
     Orchestrator,
     Retry,
     ScriptedEngine,
     ToolPolicy,
+    Transport,
     conversation_of,
 )
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, EngineError
 from dragoman.model import (
     AnyEvent,
     Call,
@@ -32,17 +35,23 @@ from dragoman.model import (
     Media,
     Message,
     NativeCall,
+    Provenance,
     Reply,
     Request,
+    Restarted,
     ResultPart,
+    TextPart,
+    ThinkingPart,
     ToolCalled,
     ToolChoice,
     ToolProgressed,
     ToolReturned,
+    operations as op,
     user,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import Context, DiskWorkspace, in_thread, tool
+from dragoman.tools import Context, DiskWorkspace, ProviderTool, in_thread, tool
+from tests.engine.loopback import PATHS, Raw, Turn, loopback, played
 
 
 def calls(*said: tuple[str, dict[str, Any]], ids: tuple[str, ...] = ("c1", "c2", "c3")) -> Reply:
@@ -140,6 +149,58 @@ async def test_two_early_calls_of_one_id_leave_no_task() -> None:
     steps = [calls(("wait", {}), ("wait", {}), ids=("same", "same")), "done"]
     result = await orchestrator(steps, [wait], ToolPolicy(early=True)).run("go", stream=True)
     assert (asyncio.all_tasks(), told(result.conversation)) == (before, ["waited", "waited"])
+
+
+@pytest.mark.parametrize("api", sorted(PATHS))
+async def test_a_reply_that_broke_off_before_a_tool_of_it_began_is_asked_for_anew(api: str) -> None:
+    whole = played(api, Turn("Let me look at that for you.", calls=(("c1", "look", {}),)), stream=True)
+    events = whole.body.split(b"\n\n")
+    before = next(place for place, event in enumerate(events) if b'"look"' in event)
+    half = Raw(body=b"\n\n".join(events[:before]) + b"\n\n", content_type=whole.content_type)
+    chunks: list[Any] = []
+    async with loopback(half, Turn("fine")) as server:
+        engine = HttpEngine(api, Transport(server.url), retry=Retry(times=1, base=0))
+        run = Orchestrator(engine, [look], ToolPolicy(early=True), model_name="some-model", dialect="plain")
+        result = await run.run("go", observe=chunks.append)
+        await engine.close()
+    assert (result.text, result.metrics) == ("fine", {})
+    assert [type(chunk) for chunk in chunks].count(Restarted) == 1
+
+
+@pytest.mark.parametrize("api", ["anthropic_messages", "openai_responses"])
+async def test_a_reply_that_broke_off_after_a_tool_of_it_began_is_not_asked_for_anew(api: str) -> None:
+    whole = played(api, Turn(calls=(("c1", "look", {}), ("c2", "look", {}))), stream=True)
+    events = whole.body.split(b"\n\n")
+    second = next(place for place, event in enumerate(events) if b'"c2"' in event)
+    half = Raw(body=b"\n\n".join(events[:second]) + b"\n\n", content_type=whole.content_type)
+    async with loopback(half, Turn("fine")) as server:
+        engine = HttpEngine(api, Transport(server.url), retry=Retry(times=1, base=0))
+        run = Orchestrator(engine, [look], ToolPolicy(early=True), model_name="some-model", dialect="plain")
+        with pytest.raises(EngineError) as raised:
+            await run.run("go", stream=True)
+        await engine.close()
+    assert (raised.value.code, len(server.requests)) == ("interrupted", 1)
+
+
+async def test_a_call_that_waited_for_its_turn_does_not_begin_after_an_abort() -> None:
+    ran: list[str] = []
+
+    @tool
+    async def put() -> str:
+        """Puts."""
+        ran.append("put")
+        return "put"
+
+    policy = ToolPolicy(on_error="abort", max_parallel=1)
+    result = await orchestrator([calls(("peer", {}), ("put", {}))], [peer, put], policy).run("go")
+    assert (result.status, ran) == ("failed", [])
+    assert "was not begun" in told(result.conversation)[1]
+
+
+async def test_calls_for_us_are_run_though_the_provider_paused() -> None:
+    paused = Reply(calls(("look", {})).parts, FinishReason.PAUSED)
+    result = await orchestrator([paused, "done"], [look]).run("go")
+    assert [item.role for item in result.conversation] == ["user", "assistant", "tool", "assistant"]
 
 
 # ── records ──────────────────────────────────────────────────────────────────
@@ -281,6 +342,50 @@ async def test_a_mask_may_be_async() -> None:
     assert called == [{"place": "***"}]
 
 
+async def test_what_a_mask_hides_is_nowhere_in_the_record_and_is_not_run_from_it() -> None:
+    ran: list[str] = []
+
+    @tool(approval="always")
+    def log_in(password: str) -> str:
+        """Logs in."""
+        ran.append(password)
+        return "in"
+
+    def mask(call: Call) -> Call:
+        return Call(call.id, (), NativeCall(call.id, call.native.name, {"password": "***"}))
+
+    events: list[AnyEvent] = []
+    step = calls(("log_in", {"password": "hunter2"}))
+    hooks = Hooks(mask=mask)
+    await orchestrator([step, "ok"], [log_in], hooks=hooks, approver=lambda _: True, emit=events.append).run("go")
+    assert ran == ["hunter2"]
+    assert "hunter2" not in str(events)
+    events.clear()
+    await orchestrator([step], [log_in], hooks=hooks, approver=lambda _: LATER, emit=events.append).run("go")
+    later = orchestrator(["sorry"], [log_in], approver=lambda _: True)
+    result = await later.resume(events, answers={"c1": Answer(allowed=True)}).result()
+    assert ran == ["hunter2"]
+    assert "Make it again" in told(result.conversation)[0]
+
+
+async def test_a_rule_holds_for_what_a_hook_made_of_a_call() -> None:
+    ran: list[str] = []
+
+    @tool
+    def send(to: str) -> str:
+        """Sends."""
+        ran.append(to)
+        return "sent"
+
+    def before(call: Call) -> Call:
+        return Call(call.id, (op.CallFunction("send", {"path": "secret", "to": "Eve"}),), call.native)
+
+    policy = ToolPolicy(approval=(Approval("deny", path="secret"),))
+    run = orchestrator([calls(("send", {"to": "Ann"})), "ok"], [send], policy, hooks=Hooks(before=before))
+    result = await run.run("go")
+    assert (ran, "not allowed" in told(result.conversation)[0]) == ([], True)
+
+
 # ── rules and limits ─────────────────────────────────────────────────────────
 
 
@@ -321,6 +426,79 @@ async def test_tokens_nobody_counted_do_not_pass_a_budget_unseen() -> None:
     result = await orchestrator([calls(("look", {}))], [look], ToolPolicy(max_tokens=1000)).run("go")
     assert result.status == "limited"
     assert "not known" in str(result.error)
+
+
+async def test_allowed_holds_for_tools_given_with_a_run_and_for_what_a_policy_adds() -> None:
+    policy = ToolPolicy(allowed=("look",), where={"search_web": "local"})
+    run = orchestrator(["ok"], [look, move], policy)
+    await run.run("go", provider_tools=[ProviderTool("anthropic.web_search_20250305")])
+    assert [one.name for one in run.engine.requests[0].definitions] == ["look"]  # type: ignore[attr-defined]
+
+
+async def test_a_call_that_was_begun_is_not_made_again_in_another_models_words(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two")
+    events: list[AnyEvent] = []
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one two\n+1 2\n*** Add File: b.txt\n+b\n*** End Patch\n"
+    tools = [TOOLS["edit_file"], TOOLS["write_file"], TOOLS["read_file"]]
+    first = Reply((CallPart(NativeCall("c1", "apply_patch", patch)),), FinishReason.CALLS)
+    workspace = DiskWorkspace(tmp_path)
+    before = orchestrator([first, "ok"], tools, dialect="codex", workspace=workspace, emit=events.append)
+    await before.run("go")
+    cut = events[: [type(event) for event in events].index(ToolCalled) + 1]
+    (tmp_path / "a.txt").write_text("one two")
+    (tmp_path / "b.txt").unlink()
+    later = orchestrator(["looked"], tools, dialect="claude_code", workspace=workspace)
+    result = await later.resume(cut).result()
+    assert (tmp_path / "a.txt").read_text() == "one two"
+    assert all("not known" in str(one) for one in told(result.conversation))
+
+
+SUBSET = ToolChoice("subset", ("look", "move"))
+
+
+@pytest.mark.parametrize("api", sorted(PATHS))
+@pytest.mark.parametrize("choice", [SUBSET, ToolChoice("subset", ("look", "move"), required=True), ToolChoice("none")])
+@pytest.mark.parametrize("early", [False, True])
+async def test_tools_that_are_not_to_be_called_are_not_run_on_any_api(
+    api: str, choice: ToolChoice, early: bool
+) -> None:
+    turns = (Turn(calls=(("c1", "peer", {}), ("c2", "look", {}))), Turn("ok"))
+    async with loopback(*turns) as server:
+        engine = HttpEngine(api, Transport(server.url))
+        policy = ToolPolicy(choice=choice, early=early)
+        run = Orchestrator(engine, [look, peer, move], policy, model_name="some-model", dialect="plain")
+        result = await run.run("go", stream=early)
+        await engine.close()
+    first, second = told(result.conversation)
+    assert "may not be called" in first
+    assert (second == "here is empty") is (choice.mode == "subset")
+    sent = server.requests[0].body
+    native = "subset" in engine.features("some-model").choices
+    assert ('"peer"' in json.dumps(sent["tools"])) is (native or choice.mode == "none")
+    if choice.required:
+        assert any(word in json.dumps(sent) for word in ('"any"', '"required"', '"ANY"'))
+
+
+@pytest.mark.parametrize("model, native", [("gemini-2.5-pro", False), ("gemini-3-pro-preview", True)])
+def test_a_model_that_takes_no_functions_beside_its_providers_tools_searches_here(model: str, native: bool) -> None:
+    engine = HttpEngine("gemini_generate", Transport("http://127.0.0.1:1"), provider="gemini")
+    policy = ToolPolicy(where={"search_web": "auto"})
+    body = Orchestrator(engine, [look], policy, model_name=model).prepare("hi").encoded.body  # type: ignore[union-attr]
+    assert ("googleSearch" in str(body["tools"])) is native
+    alone = Orchestrator(engine, [], policy, model_name=model).prepare("hi").encoded.body  # type: ignore[union-attr]
+    assert "googleSearch" in str(alone["tools"])
+
+
+@pytest.mark.parametrize("api", sorted(PATHS))
+async def test_what_does_not_travel_to_another_model_is_noted(api: str) -> None:
+    elsewhere = Provenance(api="other_api", provider="other", model="other-model")
+    said = Reply((ThinkingPart("hm", signature="s"), TextPart("hello")), FinishReason.STOP, provenance=elsewhere)
+    async with loopback(Turn("ok")) as server:
+        engine = HttpEngine(api, Transport(server.url))
+        run = Orchestrator(engine, [], model_name="some-model")
+        result = await run.run("and now?", history=(user("hi"), said))
+        await engine.close()
+    assert [note.message for note in result.notes if "thinking" in note.message]
 
 
 # ── threads, loops, iteration ────────────────────────────────────────────────

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import ssl
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -385,3 +386,160 @@ async def test_an_answer_that_was_packed_though_nobody_asked(stream: bool) -> No
         reply = await asked.ask(Request("m", (user("hi"),), stream=stream))
         await asked.close()
     assert reply.text == "unpacked"
+
+
+HINTS = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("size", [1, 10_000])
+async def test_what_a_server_says_before_its_answer_is_passed_over(stream: bool, size: int) -> None:
+    whole = played("openai_chat", Turn("the answer"), stream=stream)
+    answer = HINTS + b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(whole.body), whole.body)
+    left = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for begin in range(0, len(answer), size):
+            writer.write(answer[begin : begin + size])
+            await writer.drain()
+        with suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+        left.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        asked = engine("openai_chat", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        reply = await asked.ask(Request("m", (user("hi"),), stream=stream))
+        await asked.close()
+        await left.wait()
+    assert reply.text == "the answer"
+
+
+async def test_a_server_that_says_go_on_and_leaves() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        asked = engine("openai_chat", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        with pytest.raises(EngineError) as raised:
+            await asked.ask(REQUEST)
+    assert raised.value.code == "disconnected"
+
+
+async def test_one_transport_serves_the_loops_of_several_threads() -> None:
+    async with loopback(*[Turn("fine")] * 90) as server:
+        asked = engine("openai_chat", server.url)
+        run = Orchestrator(asked, model_name="some-model")
+
+        def several() -> list[str]:
+            async def at_once() -> list[str]:
+                try:
+                    return [result.text for result in await asyncio.gather(*(run.run("hi") for _ in range(10)))]
+                finally:
+                    await run.close()
+
+            return [text for _ in range(2) for text in asyncio.run(at_once())] + [
+                run.run_sync("hi").text for _ in range(10)
+            ]
+
+        texts = await asyncio.gather(*(asyncio.to_thread(several) for _ in range(3)))
+        await gone(server)
+    assert texts == [["fine"] * 30] * 3
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_proxy_that_never_answers_leaves_no_connection(cancelled: bool) -> None:
+    came, left = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        came.set()
+        assert await reader.read() == b""
+        writer.close()
+        left.set()
+
+    proxy = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with proxy:
+        address = f"http://me:pass-word@127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+        times = Times(connect=60 if cancelled else 0.1, read=60)
+        asked = HttpEngine("openai_chat", Transport("https://example.invalid", times=times, proxy=address), retry=NEVER)
+        task = asyncio.ensure_future(asked.ask(REQUEST))
+        await came.wait()
+        if cancelled:
+            task.cancel()
+        await asyncio.wait([task])
+        async with asyncio.timeout(5):
+            await left.wait()
+    if not cancelled:
+        error = task.exception()
+        assert isinstance(error, EngineError)
+        assert error.code in ("connect_timeout", "read_timeout")
+        assert "pass-word" not in str(error)
+
+
+def test_a_password_in_an_address_is_not_shown() -> None:
+    with pytest.raises(ConfigError) as raised:
+        Transport("https://example.org", proxy="socks5://me:pass-word@proxy.example:1080")
+    assert "pass-word" not in str(raised.value)
+    assert "proxy.example" in str(raised.value)
+
+
+async def test_a_proxy_that_is_not_there_is_named() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    transport = Transport("https://example.invalid", times=QUICK, proxy=f"http://me:pass-word@127.0.0.1:{port}")
+    with pytest.raises(EngineError) as raised:
+        await HttpEngine("openai_chat", transport, retry=NEVER).ask(REQUEST)
+    assert f"proxy 127.0.0.1:{port}" in str(raised.value)
+    assert "pass-word" not in str(raised.value)
+
+
+async def test_a_certificate_for_another_name() -> None:
+    serving, trusting = tls()
+    async with loopback(Turn("never"), tls=serving) as server:
+        address = server.url.replace("127.0.0.1", "localhost")
+        asked = HttpEngine("openai_chat", Transport(address, tls=trusting, times=QUICK), retry=AT_ONCE)
+        with pytest.raises(EngineError) as raised:
+            await asked.ask(REQUEST)
+    assert (raised.value.code, raised.value.retryable, server.requests) == ("tls", False, [])
+
+
+async def test_an_address_in_six_groups() -> None:
+    served = Loopback([Turn("hello")])
+    server = await asyncio.start_server(served.serve, "::1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        asked = engine("openai_chat", f"http://[::1]:{port}/v1")
+        assert (await asked.ask(REQUEST)).text == "hello"
+        await asked.close()
+        await gone(served)
+    assert served.requests[0].headers["host"] == f"[::1]:{port}"
+
+
+async def test_a_key_that_a_server_repeats_in_a_header_is_not_recorded() -> None:
+    exchanges: list[Any] = []
+    async with loopback(
+        Raw(body=played("openai_chat", Turn("x"), stream=False).body, headers={"x-echo": "sk-secret"})
+    ) as server:
+        asked = engine("openai_chat", server.url, record=exchanges.append)
+        await asked.ask(REQUEST)
+        await asked.close()
+    assert exchanges[0].response_headers["x-echo"] == "***"
+
+
+@pytest.mark.parametrize("api", ALL)
+async def test_what_an_address_asks_for_is_asked_for_each_time(api: str) -> None:
+    async with loopback(Turn("hello")) as server:
+        asked = engine(api, f"{server.url}/openai/?api-version=2024-10-21")
+        assert (await asked.ask(REQUEST, lambda chunk: None)).text == "hello"
+        await asked.close()
+    path, _, query = server.requests[0].path.partition("?")
+    assert path.startswith("/openai/")
+    assert PATHS[api] in path
+    assert "api-version=2024-10-21" in query.split("&")

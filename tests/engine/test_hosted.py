@@ -106,3 +106,18 @@ async def test_a_key_that_a_server_repeats_is_shown_nowhere(stream: bool, caplog
     assert "Incorrect API key provided: ***" in str(raised.value)
     for text in (str(raised.value), repr(raised.value.__dict__), str(recorded), caplog.text):
         assert "sk-very-secret" not in text
+
+
+@pytest.mark.parametrize("api", ["anthropic_messages", "gemini_generate", "openai_chat", "openai_responses"])
+@pytest.mark.parametrize("said", ['{"error": {"message": "sk-very-secret", "code": 500}}', "no JSON: sk-very-secret"])
+async def test_a_key_in_a_stream_that_is_none_is_shown_nowhere(api: str, said: str) -> None:
+    body = f"data: {said}\n\n".encode()
+    async with loopback(Raw(body=body, content_type="text/event-stream")) as server:
+        asked = engine(api, server.url)
+        with pytest.raises(EngineError) as raised:
+            await asked.ask(Request("m", (user("hi"),), stream=True))
+        await asked.close()
+    shown: BaseException | None = raised.value
+    while shown is not None:
+        assert "sk-very-secret" not in f"{shown} {shown.__dict__}"
+        shown = shown.__cause__ or shown.__context__

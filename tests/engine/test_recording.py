@@ -30,12 +30,14 @@ from dragoman.model import (
     FinishReason,
     NativeCall,
     Reply,
+    Request,
     ToolReturned,
     Unreadable,
     Usage,
+    user,
 )
 from dragoman.tools import tool
-from tests.engine.loopback import PATHS, Raw, Turn, loopback
+from tests.engine.loopback import PATHS, Raw, Turn, loopback, played
 
 ALL = sorted(PATHS)
 
@@ -172,6 +174,27 @@ async def test_recorded_traffic_answers_again_errors_included(api: str, stream: 
     good = ReplayEngine.from_wire([exchange for exchange in again if exchange.status == 200])
     second = await Orchestrator(good, [double], model_name="gpt-5", dialect="plain").run("go")
     assert second.text == first.text == "It is 8."
+
+
+@pytest.mark.parametrize("api", ALL)
+async def test_recorded_answers_that_were_none_fail_again_as_they_did(api: str) -> None:
+    exchanges: list[Exchange] = []
+    whole = played(api, Turn("A long answer.", pieces=4), stream=True)
+    events = whole.body.split(b"\n\n")
+    half = Raw(body=b"\n\n".join(events[: len(events) // 2]) + b"\n\n", content_type=whole.content_type)
+    async with loopback(half, Raw(body=b"<html></html>")) as server:
+        engine = HttpEngine(api, Transport(server.url), retry=Retry(times=0), record=exchanges.append)
+        live: list[EngineError] = []
+        for stream in (True, False):
+            with pytest.raises(EngineError) as raised:
+                await engine.ask(Request("m", (user("hi"),), stream=stream))
+            live.append(raised.value)
+        await engine.close()
+    again = ReplayEngine.from_wire(exchanges)
+    for error in live:
+        with pytest.raises(EngineError) as raised:
+            await again.ask(Request("m", (user("hi"),)))
+        assert (raised.value.code, raised.value.message) == (error.code, error.message)
 
 
 async def test_spans_in_the_words_of_the_conventions() -> None:

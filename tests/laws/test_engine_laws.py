@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 
 from dragoman.apis import APIS
-from dragoman.engine import Orchestrator, Retry, ScriptedEngine, ToolPolicy
+from dragoman.engine import Orchestrator, Retry, ScriptedEngine, ToolPolicy, conversation_of
 from dragoman.model import (
     AnyEvent,
     CallPart,
@@ -38,7 +38,7 @@ class World:
         self.running = self.most = 0
 
     def tools(self) -> list[Tool]:
-        @tool(timeout=0.02, repeatable=True)
+        @tool(timeout=0.02, repeatable=True, kind="read")
         async def act(how: str) -> Any:
             """Does as told."""
             self.running += 1
@@ -116,6 +116,8 @@ def test_every_call_is_answered_once_in_order_and_the_history_can_be_sent_anywhe
             told = [part.result for part in answer.parts if isinstance(part, ResultPart)]
             assert [(one.call_id, one.name) for one in told] == [(call.id, call.name) for call in asked]
     _events_pair(events)
+    if all(len({call.id for call in reply.calls}) == len(reply.calls) for reply in said):
+        assert conversation_of(events) == result.conversation
     for api in APIS.built_in:
         codec = APIS[api]
         request = Request("some-model", (*result.conversation, Message("user", (TextPart("and?"),))))

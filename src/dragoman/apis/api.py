@@ -7,6 +7,7 @@ says is dropped: what has no typed place travels in `metadata` under the API's n
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -411,6 +412,35 @@ def choice_problems(request: Request, features: Features) -> Iterable[Problem]:
         yield Problem(
             "choice", "this model cannot be forced to call a tool while it thinks", "choose auto or switch thinking off"
         )
+
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
+
+def once(function: Callable[[Given], Found]) -> Callable[[Given], Found]:
+    """Remembers what a function found out about a toolset, so that one that is unchanged costs nothing per tool.
+
+    A toolset is known by being the very same object, which is kept, so that no other can take its place.
+    """
+    known: dict[int, tuple[Given, Found]] = {}
+
+    @functools.wraps(function)
+    def remembered(given: Given) -> Found:
+        found = known.get(id(given))
+        if found is None:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[id(given)] = (given, function(given))
+        return found[1]
+
+    return remembered
+
+
+@once
+def hosted_of(definitions: tuple[Definition, ...]) -> tuple[ProviderDefinition, ...]:
+    """The tools of a toolset that a provider defines."""
+    return tuple(one for one in definitions if isinstance(one, ProviderDefinition))
 
 
 def chosen_by(definition: Definition) -> tuple[str, ...]:

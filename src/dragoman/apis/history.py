@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2s
 from typing import Any
 
@@ -134,7 +135,46 @@ class History:
 
     # ── calls and results ──────────────────────────────────────────────────
 
+    def _in_order(self) -> bool:
+        """Whether every turn's calls are answered in the very next turn, and nothing else is: then all stands right."""
+        waiting: set[str] = set()
+        taken: set[str] = set()
+        for turn in self.turns:
+            told: set[str] = set()
+            asked: set[str] = set()
+            for part in turn.parts:
+                if isinstance(part, ResultPart):
+                    result = part.result
+                    if _by_provider(part) or result.name is None or result.call_id not in waiting:
+                        return False
+                    waiting.discard(result.call_id)
+                    told.add(result.call_id)
+                elif isinstance(part, CallPart):
+                    call = part.call
+                    if (
+                        _by_provider(part)
+                        or call.namespace is not None
+                        or call.id in taken
+                        or not self._is_legal(call.id)
+                    ):
+                        return False
+                    taken.add(call.id)
+                    asked.add(call.id)
+            if waiting or (asked and told):
+                return False
+            waiting = asked
+        return not waiting
+
+    def _is_legal(self, id: str) -> bool:
+        return (
+            bool(id)
+            and (self._longest is None or len(id) <= self._longest)
+            and (self._legal is None or self._legal.fullmatch(id) is not None)
+        )
+
     def _pair(self) -> None:
+        if self._in_order():
+            return
         calls = self._places(CallPart)
         if not calls and not self._places(ResultPart):
             return
@@ -298,6 +338,7 @@ def _next(places: list[int], after: int) -> int | None:
     return places[index] if index < len(places) else None
 
 
+@lru_cache(maxsize=256)
 def same_model(one: str, other: str) -> bool:
     """Whether two names are of one model: with or without a date, a provider's prefix or a "latest".
 

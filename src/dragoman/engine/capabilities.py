@@ -36,8 +36,14 @@ def native_tool(operation: type[Operation], api: str, provider: str, model: str)
     return max(rows, key=lambda row: row.version or "", default=None)
 
 
-def resolved(toolset: Toolset, where: Mapping[str, Where], *, api: str, provider: str, model: str) -> Toolset:
-    """The toolset with each capability done where it is to be done."""
+def resolved(
+    toolset: Toolset, where: Mapping[str, Where], *, api: str, provider: str, model: str, mixed: bool = True
+) -> Toolset:
+    """The toolset with each capability done where it is to be done.
+
+    `mixed` says whether the model takes functions beside its provider's tools; where it does not and there are
+    functions, `auto` is ours.
+    """
     tools = dict(zip(toolset.names, toolset, strict=True))
     for tag, place in where.items():
         operation = op.OPERATIONS.get(tag)
@@ -48,6 +54,8 @@ def resolved(toolset: Toolset, where: Mapping[str, Where], *, api: str, provider
             raise ConfigError(
                 f"{provider or api} has no tool of its own that does {tag} with {model}; say local or auto"
             )
+        if place == "auto" and not mixed and _others(tools.values(), where):
+            row = None
         ours = [name for name, tool in tools.items() if isinstance(tool, Tool) and tool.operation is operation]
         theirs = [name for name, tool in tools.items() if _does(tool, operation)]
         if row is None:
@@ -61,6 +69,12 @@ def resolved(toolset: Toolset, where: Mapping[str, Where], *, api: str, provider
             if not theirs:
                 tools[row.id] = ProviderTool(row.id)
     return Toolset(tools.values())
+
+
+def _others(tools: Iterable[object], where: Mapping[str, Where]) -> bool:
+    """Whether there are functions that no provider's tool is to stand for."""
+    native = {op.OPERATIONS.get(tag) for tag, place in where.items() if place != "local"}
+    return any(isinstance(tool, Tool) and (tool.operation is None or tool.operation not in native) for tool in tools)
 
 
 def _does(tool: object, operation: type[Operation]) -> bool:

@@ -177,13 +177,15 @@ class HttpEngine:
         _log.debug("%s %s answered %s", self.provider or self.name, encoded.path, response.status)
         if not 200 <= response.status < 300:
             raise self._told(self.api.error(response.status, response.headers, response.body))
+        failure: EngineError | None = None
         try:
             reply = self._decoded(response.body) if taker is None else taker.reply(self._decoded)
         except EngineError as error:
-            raise self._told(error) from None
+            failure = self._told(error)
+        if failure is not None:
+            raise failure  # here, so that it does not carry the one it was made from: that may show a key
         if reply.finish is FinishReason.INTERRUPTED:
-            message = "the stream ended before the reply did"
-            raise EngineError(message, provider=self.provider, code="interrupted", retryable=True, partial=reply)
+            raise self._told(_interrupted(reply))
         said = reply.provenance.model
         made_by = msgspec.structs.replace(
             reply.provenance,
@@ -194,15 +196,15 @@ class HttpEngine:
         return msgspec.structs.replace(reply, provenance=made_by, request_id=_request_id(response.headers))
 
     def _decoded(self, body: bytes) -> Reply:
-        try:
-            value = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise EngineError(f"the answer is no JSON: {error}", code="protocol", retryable=True) from error
-        return self.api.decode(value)
+        return self.api.decode(_json(body))
 
     def _told(self, error: EngineError) -> EngineError:
         """The error with what only the engine knows, and without what nobody may see."""
         message = self.transport.redact(error.message)
+        if error.partial is not None:
+            said = msgspec.json.encode(error.partial).decode()
+            shown = self.transport.redact(said)
+            error.partial = error.partial if shown == said else msgspec.json.decode(shown, type=Reply)
         if message == error.message:
             error.provider = self.provider or error.provider
             return error
@@ -246,6 +248,18 @@ class HttpEngine:
     async def close(self) -> None:
         """Closes the connections."""
         await self.transport.close()
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise EngineError(f"the answer is no JSON: {error}", code="protocol", retryable=True) from error
+
+
+def _interrupted(reply: Reply) -> EngineError:
+    message = "the stream ended before the reply did"
+    return EngineError(message, code="interrupted", retryable=True, partial=reply)
 
 
 class _Watch:
@@ -439,10 +453,12 @@ def _answer(exchange: Exchange) -> Step:
         if exchange.streaming and not body.lstrip().startswith(b"{"):
             decoder = api.stream()
             decoder.feed(body)
-            return decoder.close()
-        return api.decode(msgspec.json.decode(body))
+            reply = decoder.close()
+        else:
+            reply = api.decode(_json(body))
     except EngineError as error:
         return error
+    return _interrupted(reply) if reply.finish is FinishReason.INTERRUPTED else reply
 
 
 def _whole(events: list[AnyEvent]) -> list[Step]:

@@ -35,7 +35,8 @@ class Hooks(msgspec.Struct, frozen=True):
     """Where a caller may step in. Each may be async.
 
     `before(call)` gives another call to run instead, a `Failure` to answer it with, or `None`;
-    `mask(call)` gives the call as events and logs may show it;
+    `mask(call)` gives the call as events and logs may show it (one that a record shows otherwise than it was, and that
+    was still to be run, is not run when a run goes on from that record: the model is told to make it again);
     `after(call, result)` gives another result, or `None`;
     `should_retry(call, failure, attempt)` says whether a repeatable call is tried again.
     """
@@ -215,6 +216,8 @@ class Executor:
         if isinstance(tools, Failure):
             return await self._done(call, (tools,) * max(1, len(call.operations)), began, 0)
         async with self._room:
+            if self.aborted is not None:
+                raise asyncio.CancelledError  # it had waited for its turn, and there is none any more
             outcomes, retries = await self._tried(call, tools, step)
         other = self._reconsider(call, outcomes) if _failed(outcomes) else None
         if other is not None:
@@ -290,7 +293,7 @@ class Executor:
         return result
 
     async def _shown(self, call: Call) -> Call:
-        return call if self.hooks.mask is None else await _awaited(self.hooks.mask(call))
+        return await masked(call, self.hooks)
 
     async def _tried(self, call: Call, tools: tuple[Tool, ...], step: int) -> tuple[tuple[Outcome, ...], int]:
         """Runs a call, again where that is allowed and helps."""
@@ -465,6 +468,14 @@ async def _ended(running: asyncio.Task[Any], cancellation: Cancellation, reason:
     running.cancel()
     await asyncio.wait((running,), timeout=_GRACE)
     running.add_done_callback(lambda task: task.cancelled() or task.exception())  # looked at, so that nobody complains
+
+
+async def masked(call: Call, hooks: Hooks) -> Call:
+    """A call as events and logs may show it."""
+    if hooks.mask is None:
+        return call
+    shown: Call = await _awaited(hooks.mask(call))
+    return shown
 
 
 async def _awaited(value: Any | Awaitable[Any]) -> Any:

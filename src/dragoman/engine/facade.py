@@ -119,6 +119,7 @@ class Facade:
         self.names.ours.update({name: name for name in self._texts})
         offered = [self._function(tool) for tool in apart]
         self.definitions: tuple[Definition, ...] = (*said, *offered, *provider)
+        self._parts: dict[tuple[str, ...], tuple[Definition, ...]] = {}
         self._check()
         self.dialect = self.dialect.knowing(functions=self.names.ours)
 
@@ -348,7 +349,8 @@ class Facade:
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in the words the model called in."""
-        known = msgspec.structs.replace(call, native=self._native(call.native))
+        native = self._native(call.native)
+        known = call if native is call.native else msgspec.structs.replace(call, native=native)
         told = self._speaker(call.native).write_result(known, outcomes)
         return msgspec.structs.replace(told, name=call.native.name)
 
@@ -390,6 +392,12 @@ class Facade:
             names += self._choosable(name, offered)
         mode = "subset" if choice.mode == "one" and len(set(names)) > 1 else choice.mode
         return ToolChoice(mode, tuple(dict.fromkeys(names)), choice.required or (mode != choice.mode))
+
+    def offered(self, names: tuple[str, ...]) -> tuple[Definition, ...]:
+        """The definitions of these tools alone, named as the model knows them: the same tuple for the same names."""
+        if names not in self._parts:
+            self._parts[names] = tuple(one for one in self.definitions if one.name in names)
+        return self._parts[names]
 
     def _choosable(self, name: str, offered: set[str]) -> list[str]:
         if name in self.names.ours.values():

@@ -72,9 +72,9 @@ def tool_loop(conversation: Conversation, policy: ToolPolicy) -> Steps:
             conversation += (*((reply,) if reply.parts else ()), user(MALFORMED))
             continue
         conversation += (reply,)
-        if reply.finish is FinishReason.PAUSED:  # the provider's own tools are not done: the same again goes on
-            continue
         ours = tuple(call for call in reply.calls if call.executed_by is ExecutedBy.CLIENT)
+        if reply.finish is FinishReason.PAUSED and not ours:
+            continue  # the provider's own tools are not done: the same again goes on
         if not ours or reply.finish in _ENDS:
             return conversation
         results = yield Run(ours, number, ours[-1].id if reply.finish is FinishReason.LENGTH else None)

@@ -22,8 +22,10 @@ from dragoman.errors import ConfigError, DragomanError, EngineError, LimitReache
 from dragoman.model import (
     AnyChunk,
     AnyEvent,
+    AnyPart,
     Call,
     CallFinished,
+    CallPart,
     Citation,
     Conversation,
     ConversationItem,
@@ -38,10 +40,10 @@ from dragoman.model import (
     ModelFinished,
     ModelSaid,
     ModelThought,
+    NativeCall,
     RefusalPart,
     Reply,
     Request,
-    Restarted,
     Result,
     ResultPart,
     SessionEnded,
@@ -52,6 +54,7 @@ from dragoman.model import (
     ThinkingPart,
     TokensUsed,
     ToolCalled,
+    ToolChoice,
     ToolProgressed,
     ToolReturned,
     Usage,
@@ -64,9 +67,9 @@ from dragoman.tools import Context, ProviderTool, Tool, Toolset
 from .approval import Answer, Approver
 from .capabilities import merged_by_id, resolved
 from .engine import Engine
-from .executor import Executor, Hooks, Metrics, Waiting, opened_context
+from .executor import Executor, Hooks, Metrics, Waiting, masked, opened_context
 from .facade import Facade, Note
-from .loop import Ask, Run, Steps, answered, tool_loop
+from .loop import Ask, Run, Steps, answered, tool_loop, unanswered
 from .policy import ToolPolicy
 from .providers import dialect_of, engine_for, family_of
 from .record import conversation_of
@@ -80,6 +83,10 @@ Status = Literal["completed", "limited", "waiting", "failed", "stopped"]
 Item = AnyChunk | AnyEvent
 Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
 """Step mode: asked before each round and before tools run; False ends the run there."""
+
+
+_REMEMBERED = 32
+"""Toolsets whose words are kept; a caller may give other provider tools with each run."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -270,13 +277,22 @@ class Orchestrator:
         if known is None:
             allowed = [tool for tool in self.toolset if self.policy.allows(_name_of(tool))]
             toolset = Toolset(allowed)
-            if provider_tools and self.policy.enabled:
-                toolset = merged_by_id(toolset, provider_tools)
-            if self.policy.where and self.policy.enabled:
+            more = [tool for tool in provider_tools if self.policy.allows(tool.id)]
+            if more:
+                toolset = merged_by_id(toolset, more)
+            where = {tag: place for tag, place in self.policy.where.items() if self.policy.allows(tag)}
+            if where:
                 toolset = resolved(
-                    toolset, self.policy.where, api=self.engine.name, provider=self.provider, model=self.model
+                    toolset,
+                    where,
+                    api=self.engine.name,
+                    provider=self.provider,
+                    model=self.model,
+                    mixed=self.engine.features(self.model).mixed_tools,
                 )
             known = self.facade_for(self.dialect, toolset, self.engine.limits(self.model))
+            if len(self._facades) >= _REMEMBERED:
+                del self._facades[next(iter(self._facades))]
             self._facades[key] = known
         return known
 
@@ -312,6 +328,8 @@ class Running:
         self._wake: asyncio.Event | None = None
         self._events = 0
         self._executor: Executor | None = None
+        self._callable: frozenset[str] | None = None
+        """Names of the tools the model may call in this round, as it knows them; `None`: all."""
         self._result: RunResult | None = None
         self._given = conversation
         self.doubtful: frozenset[str] = frozenset()
@@ -337,7 +355,13 @@ class Running:
 
     def goes_on(self, history: Conversation, recorded: Sequence[AnyEvent]) -> None:
         """Makes it the continuation of a record: what that tells is not told again, and its ids are not used again."""
-        self.doubtful = _begun(recorded)
+        begun = _begun(recorded)
+        # In other words a call may have become several, whose ids begin with its own.
+        self.doubtful = frozenset(
+            call.id
+            for call in unanswered(self.conversation)
+            if any(call.id == id or call.id.startswith(f"{id}_") for id in begun)
+        )
         self._known, self._events, self._resumed = frozenset(map(id, history)), len(recorded), bool(recorded)
 
     # ── driving ────────────────────────────────────────────────────────────
@@ -464,7 +488,15 @@ class Running:
         choice = ask.choice
         if not self.facade.definitions:
             choice = msgspec.structs.replace(choice, mode="auto", names=(), required=False)
-        return Request(conversation=ask.conversation, choice=self.facade.choice(choice), **self._settings)
+        choice = self.facade.choice(choice)
+        settings = self._settings
+        self._callable = frozenset(choice.names) if choice.mode in ("none", "subset") else None
+        own = self._orchestrator
+        if choice.mode == "subset" and "subset" not in own.engine.features(own.model).choices:
+            # An API that cannot be told so is offered no others.
+            settings = {**settings, "definitions": self.facade.offered(choice.names)}
+            choice = ToolChoice("required" if choice.required else "auto")
+        return Request(conversation=ask.conversation, choice=choice, **settings)
 
     async def _asked(self, ask: Ask, executor: Executor) -> Reply:
         self.rounds = ask.round
@@ -472,8 +504,10 @@ class Running:
         request = self.request(ask)
         engine = self._orchestrator.engine
         self.facade.lowering = engine.lowering(request)
+        if ask.round == 1:
+            self._note_losses(request)
         if self._heard:
-            names = tuple(definition.name for definition in self.facade.definitions if definition.name)
+            names = tuple(definition.name for definition in request.definitions if definition.name)
             self._event(ModelAsked, model=request.model, offered=names)
         try:
             reply = await engine.ask(request, self._watch(executor) if self._stream else None)
@@ -483,8 +517,19 @@ class Running:
         made_by = msgspec.structs.replace(reply.provenance, dialect=self.facade.dialect.name)
         reply = msgspec.structs.replace(reply, provenance=made_by)
         self._count(reply)
-        self._told(reply)
+        if self._heard:
+            await self._told(reply)
         return reply
+
+    def _note_losses(self, request: Request) -> None:
+        """Notes what of a conversation that was led with another model does not travel to this one."""
+        models = {item.provenance.model for item in request.conversation if item.provenance is not None}
+        if models <= {None, request.model}:
+            return
+        encoded = self._orchestrator.engine.prepare(request)
+        remarks = () if encoded is None else encoded.report
+        lost = [remark for remark in remarks if remark.where.startswith("conversation")]
+        self.notes += tuple(Note(remark.where, remark.message) for remark in lost)
 
     def _watch(self, executor: Executor) -> Callable[[AnyChunk], bool | None] | None:
         """What sees the chunks: the caller, the iteration, and whatever may begin before the reply has ended."""
@@ -500,9 +545,7 @@ class Running:
                 assert self._wake is not None
                 self._wake.set()
             if early and isinstance(chunk, CallFinished) and chunk.call.executed_by is ExecutedBy.CLIENT:
-                return executor.start_early(self.facade.read_call(chunk.call), step=self.rounds)
-            if early and isinstance(chunk, Restarted):
-                raise AssertionError("a reply is not asked for anew once a tool of it has begun")
+                return executor.start_early(self._read(chunk.call), step=self.rounds)
             return None
 
         return watch
@@ -532,10 +575,22 @@ class Running:
 
     # ── running tools ──────────────────────────────────────────────────────
 
+    def _read(self, native: NativeCall) -> Call:
+        """A call with its meaning; one of a tool that was not to be called in this round is denied."""
+        call = self.facade.read_call(native)
+        if self._callable is None or native.name in self._callable or call.failure is not None:
+            return call
+        names = ", ".join(sorted(self._callable)) or "none"
+        failure = Failure("denied", f'The tool "{native.name}" may not be called now; these may: {names}.')
+        return msgspec.structs.replace(call, operations=(), failure=failure)
+
     async def _ran(self, run: Run, executor: Executor) -> Message:
-        calls = [self.facade.read_call(native) for native in run.calls]
+        calls = [self._read(native) for native in run.calls]
         if run.cut is not None:
             calls = [_cut(call) if call.id == run.cut else call for call in calls]
+        if run.round == 0:
+            hidden = _hidden(self.conversation)
+            calls = [_unknown(call) if call.id in hidden else call for call in calls]
         return _results(await executor.run(calls, step=run.round, answers=self._answers))
 
     def _written(self, call: Call, result: Result) -> Result:
@@ -591,9 +646,7 @@ class Running:
         if text or media:
             self._event(UserSaid, text=text, media=media, **facts)
 
-    def _told(self, reply: Reply) -> None:
-        if not self._heard:
-            return
+    async def _told(self, reply: Reply) -> None:
         model = reply.provenance.served or reply.provenance.model
         for part in reply.parts:
             if isinstance(part, TextPart):
@@ -613,7 +666,22 @@ class Running:
         self._event(
             TokensUsed, usage=reply.usage, model=model, cost=_cost(self.charged[-1:], self._orchestrator.prices)
         )
-        self._event(ModelFinished, finish=reply.finish, model=model, reply=reply, provider_id=reply.id)
+        shown = await self._masked(reply)
+        self._event(ModelFinished, finish=reply.finish, model=model, reply=shown, provider_id=reply.id)
+
+    async def _masked(self, reply: Reply) -> Reply:
+        """A reply with its calls as events may show them; one that is shown otherwise than it was bears a mark."""
+        hooks = self._orchestrator.hooks
+        if hooks.mask is None:
+            return reply
+        parts: list[AnyPart] = []
+        for part in reply.parts:
+            if isinstance(part, CallPart):
+                native = (await masked(self.facade.read_call(part.call), hooks)).native
+                if native != part.call:
+                    part = CallPart(native, metadata={**part.metadata, "dragoman": {"masked": True}})
+            parts.append(part)
+        return msgspec.structs.replace(reply, parts=tuple(parts))
 
     def _tool_event(self, what: str, **facts: Any) -> None:
         kinds = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed}
@@ -706,6 +774,17 @@ def _name_of(tool: Tool | ProviderTool) -> str:
 
 def _message(error: DragomanError | Failure) -> str:
     return error.message if isinstance(error, Failure) else str(error)
+
+
+def _hidden(conversation: Conversation) -> frozenset[str]:
+    """Ids of the calls that a record shows otherwise than they were made."""
+    calls = [part for item in conversation for part in item.parts if isinstance(part, CallPart)]
+    return frozenset(part.call.id for part in calls if "masked" in part.metadata.get("dragoman", {}))
+
+
+def _unknown(call: Call) -> Call:
+    message = "Its arguments were hidden in the record this run goes on from, so it was not run. Make it again."
+    return msgspec.structs.replace(call, operations=(), failure=Failure("failed", message, {"masked": True}))
 
 
 def _cut(call: Call) -> Call:

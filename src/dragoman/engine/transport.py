@@ -93,7 +93,9 @@ class Transport:
         if idle is None:
             self._forget_ended_loops()
             idle = self._idle[loop] = []
-        target = f"{self._url.path}{path if path.startswith('/') else '/' + path}"
+        target = f"{self._url.path.rstrip('/')}{path if path.startswith('/') else '/' + path}"
+        if self._url.query:  # some servers want their version there
+            target += f"{'&' if '?' in target else '?'}{self._url.query}"
         if self._proxy is not None and not self._secure:
             target = f"http://{_where(self._url)}{target}"
         head = f"{method} {target} HTTP/1.1\r\n".encode() + self._head + _lines(headers or {})

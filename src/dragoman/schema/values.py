@@ -69,12 +69,42 @@ def among(value: Any, values: Iterable[Any]) -> bool:
 
 def json_problems(value: Any) -> Problems:
     """Every (path, message) that keeps a Python value from being plain JSON."""
+    if _is_plain(value):
+        return []
     problems: Problems = []
     try:
         _gather(value, (), problems)
     except RecursionError:
         return [("", "is nested too deeply")]
     return problems
+
+
+_MANY = 10_000
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is JSON for certain: small, of JSON's own types, its texts ASCII."""
+    left = [value]
+    for value in left:
+        kind = type(value)
+        if kind is str:
+            if not value.isascii():
+                return False
+        elif kind is dict:
+            for key in value:
+                if type(key) is not str or not key.isascii():
+                    return False
+            left.extend(value.values())
+        elif kind is list:
+            left.extend(value)
+        elif kind is float:
+            if not math.isfinite(value):
+                return False
+        elif value is not None and kind is not int and kind is not bool:
+            return False
+        if len(left) > _MANY:
+            return False
+    return True
 
 
 def _gather(value: Any, path: Path, problems: Problems) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import chosen_by
+from dragoman.apis.api import chosen_by, once
 from dragoman.apis.lowering import ANTHROPIC_STRICT, Lowered, lower
 from dragoman.model.request import ProviderDefinition, Request, Thinking, ToolChoice
 
@@ -122,10 +122,15 @@ def headers(body: dict[str, Any]) -> dict[str, str]:
     return {**headers, "anthropic-beta": ",".join(betas)} if betas else headers
 
 
+@once
+def _types_of(tools: list[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(one for tool in tools if isinstance(one := inside(tool, "type"), str)))
+
+
 def _betas(body: dict[str, Any]) -> set[str]:
     betas = {beta for option, beta in OPTION_BETAS.items() if body.get(option) is not None}
     tools = body.get("tools")
-    types = [tool.get("type") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    types = _types_of(tools) if isinstance(tools, list) else ()
     betas |= {beta for one in types if isinstance(one, str) and (beta := beta_of(one)) is not None}
     if body.get("mcp_servers") and "mcp_toolset" not in types:
         betas.add(MCP_BETA)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from dragoman.model.request import Features, Limits
@@ -50,6 +51,7 @@ DUMMY_SIGNATURE: Final = "skip_thought_signature_validator"
 """What the documentation says to send for a call that this model did not make, where a signature is demanded."""
 
 
+@lru_cache(maxsize=256)
 def generation(model: str) -> float | None:
     """2.5 for `gemini-2.5-pro`; `None` for an alias such as `gemini-flash-latest`, which names the newest."""
     found = _GENERATION.search(model)
@@ -97,6 +99,7 @@ def same_line(made_by: str | None, asked: str) -> bool:
     return _line(made_by) == _line(asked)
 
 
+@lru_cache(maxsize=256)
 def _line(model: str) -> str:
     name = model.rsplit("/", 1)[-1].lower()
     return re.sub(r"(-preview)?(-\d{2}-\d{2,4}|-\d{3})?(@.*|:.*)?$", "", name)

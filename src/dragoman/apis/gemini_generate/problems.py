@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dragoman.apis.api import Problem, chosen_by
-from dragoman.model.request import Features, ProviderDefinition, Request
+from dragoman.apis.api import Problem, chosen_by, hosted_of
+from dragoman.model.request import Features, Request
 
 from .models import may_stop_thinking, takes_tools_with_a_schema
 from .requests import is_unsigned
@@ -35,7 +35,7 @@ def _tools(request: Request, features: Features) -> Iterable[Problem]:
     choice = request.choice
     if choice.mode in ("auto", "none"):
         return
-    hosted = [one for one in request.definitions if isinstance(one, ProviderDefinition)]
+    hosted = hosted_of(request.definitions)
     names = {name for one in hosted for name in chosen_by(one)}
     for name in choice.names:
         if name in names:

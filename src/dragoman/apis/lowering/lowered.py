@@ -124,10 +124,9 @@ def _undone(undo: Undo | None, value: Any, lowered: Lowered, depth: int) -> Any:
     for offered, own in undo.values:
         if value == offered and type(value) is type(offered):
             return own
-    for branch in undo.branches:
-        if fits(branch.schema, value, lowered.schema):
-            value = _undone(branch.undo, value, lowered, depth + 1)
-            break
+    branch = _branch_of(undo.branches, value, lowered)
+    if branch is not None:
+        value = _undone(branch.undo, value, lowered, depth + 1)
     if isinstance(value, dict):
         return _undone_object(undo, value, lowered, depth)
     if isinstance(value, list) and (undo.items is not None or undo.prefix):
@@ -136,6 +135,19 @@ def _undone(undo: Undo | None, value: Any, lowered: Lowered, depth: int) -> Any:
             for index, item in enumerate(value)
         ]
     return value
+
+
+def _branch_of(branches: tuple[Branch, ...], value: Any, lowered: Lowered) -> Branch | None:
+    """The alternative a value was written for: the first it fits, and rather one that has all its names.
+
+    Some APIs know no closed objects, so that an object without properties fits everything.
+    """
+    fitting = [branch for branch in branches if fits(branch.schema, value, lowered.schema)]
+    if isinstance(value, dict):
+        for branch in fitting:
+            if value.keys() <= branch.schema.get("properties", {}).keys():
+                return branch
+    return fitting[0] if fitting else None
 
 
 def _undone_object(undo: Undo, value: dict[str, Any], lowered: Lowered, depth: int) -> Any:

@@ -27,11 +27,12 @@ from dragoman.model.conversation import (
     ThinkingPart,
 )
 from dragoman.model.outcomes import Media
-from dragoman.model.request import FreeformDefinition, Request
+from dragoman.model.request import Request
 
 from .families import ways
 from .media import sound_format, write_media
 from .settings import joined_name
+from .tools import freeform_names
 from .values import NAME, list_or_empty, object_or_empty, of_this_api, with_signature, write_json
 
 _BLANK = ("content", "reasoning_content", "reasoning", "refusal")
@@ -54,9 +55,7 @@ class _Writer:
         self.remarks: list[Remark] = []
         self._model = request.model
         self._ways = ways(request.model)
-        self._freeform = {
-            joined_name(one.namespace, one.name) for one in request.definitions if isinstance(one, FreeformDefinition)
-        }
+        self._freeform = freeform_names(request.definitions)
         self._legacy: dict[str, str] = {}
         self._waiting: list[dict[str, Any]] = []
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Encoded, Problem, Tools, merged
+from dragoman.apis.api import Encoded, Problem, Tools, hosted_of, merged
 from dragoman.apis.history import History, Remark
 from dragoman.apis.lowering import Lowering
 from dragoman.errors import EngineError
 from dragoman.model.calls import NativeResult
 from dragoman.model.conversation import AnyPart, CallPart, Message, Provenance, ResultPart
-from dragoman.model.request import Features, ProviderDefinition, Request, ToolChoice
+from dragoman.model.request import Features, Request, ToolChoice
 
 from .families import ways
 from .messages import read_result_content, write_messages
@@ -78,8 +78,7 @@ def problems_of(request: Request) -> Iterable[Problem]:
         yield Problem("thinking", f"{request.model} does not think", "leave `thinking` out, or ask a model that does")
     if is_legacy(request.definitions) and request.choice.mode in ("required", "subset"):
         yield Problem("choice", f'the older `functions` have no choice "{request.choice.mode}"', "choose auto or one")
-    hosted = [one for one in request.definitions if isinstance(one, ProviderDefinition)]
-    for definition in hosted:
+    for definition in hosted_of(request.definitions):
         if not {definition.id, definition.name}.isdisjoint(request.choice.names):
             message = f"the provider's tool {definition.id!r} cannot be chosen by name on this API"
             yield Problem("choice", message, "choose auto, or a tool of your own")

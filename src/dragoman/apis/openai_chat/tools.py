@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Problem, Tools, definitions_problems, foreign_tools, written_tools
+from dragoman.apis.api import Problem, Tools, definitions_problems, foreign_tools, once, written_tools
 from dragoman.apis.history import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, LoweredTool, lower_tools
 from dragoman.model.request import (
@@ -52,7 +52,8 @@ def _stands_beside(definition: Definition) -> bool:
     return isinstance(definition, ProviderDefinition) and definition.wire_type in BESIDE
 
 
-def written_beside(definitions: Iterable[Definition]) -> dict[str, Any]:
+@once
+def written_beside(definitions: tuple[Definition, ...]) -> dict[str, Any]:
     """The tools that are keys of the body."""
     body: dict[str, Any] = {}
     for definition in definitions:
@@ -184,7 +185,14 @@ def _read_legacy(function: Any) -> Definition | None:
     return msgspec.structs.replace(definition, metadata=beside({**of_this_api(definition.metadata), "legacy": True}))
 
 
-def is_legacy(definitions: Sequence[Definition]) -> bool:
+@once
+def freeform_names(definitions: tuple[Definition, ...]) -> frozenset[str]:
+    """The names of tools whose input is text, as they stand on the wire."""
+    return frozenset(joined_name(one.namespace, one.name) for one in definitions if isinstance(one, FreeformDefinition))
+
+
+@once
+def is_legacy(definitions: tuple[Definition, ...]) -> bool:
     """Whether a toolset was, and so is, said in the words from before there were tools."""
     return bool(definitions) and all(
         isinstance(definition, FunctionDefinition) and of_this_api(definition.metadata).get("legacy") is True
