@@ -203,6 +203,12 @@ async def test_calls_for_us_are_run_though_the_provider_paused() -> None:
     assert [item.role for item in result.conversation] == ["user", "assistant", "tool", "assistant"]
 
 
+async def test_an_early_call_is_not_taken_for_another_of_the_same_id() -> None:
+    said = calls(("move", {}), ("look", {}), ids=("same", "same"))
+    result = await orchestrator([said, "done"], [look, move], ToolPolicy(early=True)).run("go", stream=True)
+    assert told(result.conversation) == ["moved", "here is empty"]
+
+
 # ── records ──────────────────────────────────────────────────────────────────
 
 
@@ -304,6 +310,24 @@ async def test_approvals_given_later_one_by_one() -> None:
     assert conversation_of(events) == result.conversation
     assert told(result.conversation) == ["sent to Ann", "here is empty", "sent to Bea"]
     assert accepted_everywhere(result.conversation)
+
+
+async def test_an_answer_is_not_taken_for_a_later_call_of_the_same_id() -> None:
+    ran: list[str] = []
+    events: list[AnyEvent] = []
+
+    @tool(approval="always")
+    def send(to: str) -> str:
+        """Sends."""
+        ran.append(to)
+        return "sent"
+
+    waiting = orchestrator([calls(("send", {"to": "Ann"}))], [send], approver=lambda _: LATER, emit=events.append)
+    await waiting.run("go")
+    later = orchestrator([calls(("send", {"to": "Eve"})), "ok"], [send])
+    result = await later.resume(events, answers={"c1": Answer(allowed=True)}).result()
+    assert ran == ["Ann"]
+    assert "not allowed" in told(result.conversation)[1]
 
 
 # ── hooks ────────────────────────────────────────────────────────────────────
@@ -499,6 +523,16 @@ async def test_what_does_not_travel_to_another_model_is_noted(api: str) -> None:
         result = await run.run("and now?", history=(user("hi"), said))
         await engine.close()
     assert [note.message for note in result.notes if "thinking" in note.message]
+
+
+def test_a_section_changes_of_a_table_only_what_it_names() -> None:
+    general = {"retry": {"times": 5, "base": 3.0}, "where": {"search_web": "local"}, "results": {"look": 10}}
+    special = {"retry": {"base": 0.5}, "where": {"fetch_page": "auto"}}
+    assert ToolPolicy.read(general, special) == ToolPolicy(
+        retry=Retry(times=5, base=0.5),
+        where={"search_web": "local", "fetch_page": "auto"},
+        results={"look": 10},
+    )
 
 
 # ── threads, loops, iteration ────────────────────────────────────────────────

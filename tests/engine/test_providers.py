@@ -124,7 +124,8 @@ def test_policy_sections_for_a_provider_and_a_model(tmp_path: Path) -> None:
         '[models."gpt-*".policy]\nmax_parallel = 7\n',
     )
     policy = ToolPolicy.from_settings(configuration.settings, "openai", "gpt-5")
-    assert (policy.timeout, policy.max_parallel, policy.default, policy.retry.times) == (8, 7, "allow", 1)
+    assert (policy.timeout, policy.max_parallel, policy.default) == (8, 7, "allow")
+    assert (policy.on_error, policy.retry.times) == ("retry", 1)
     assert (policy.approval[0].verdict, policy.approval[0].tool) == ("ask", "run_command")
     other = ToolPolicy.from_settings(configuration.settings, "anthropic", "claude-x")
     assert (other.timeout, other.max_parallel) == (9, 3)

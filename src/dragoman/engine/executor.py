@@ -94,7 +94,7 @@ class Executor:
         self._write = write or (lambda _, result: result)
         self._reconsider = reconsider or (lambda *_: None)
         self._room = asyncio.Semaphore(policy.max_parallel)
-        self._early: dict[str, asyncio.Task[Result]] = {}
+        self._early: dict[str, tuple[Call, asyncio.Task[Result]]] = {}
         self._functions: dict[str, Tool] = {}
         self._operations: dict[type[op.Operation], Tool] = {}
         for tool in toolset:
@@ -131,7 +131,7 @@ class Executor:
         except asyncio.CancelledError:
             for place, call in enumerate(calls):
                 if place not in results:
-                    task = tasks[place] if place in tasks else self._early.get(call.id)
+                    task = tasks[place] if place in tasks else self._early_of(call)
                     results[place] = self._result_of(call, task, _INTERRUPTED)
             self.interrupted = tuple(results[place] for place in range(len(calls)))
             raise
@@ -157,12 +157,12 @@ class Executor:
             return False
         if not all(tool.repeatable and not tool.sequential and _only_reads(tool) for tool in tools):
             return False
-        self._early[call.id] = asyncio.ensure_future(self._one(call, step, None))
+        self._early[call.id] = (call, asyncio.ensure_future(self._one(call, step, None)))
         return True
 
     async def forget_early(self) -> None:
         """Stops what was begun for a reply that never came to its end, or whose calls were not to be run."""
-        early, self._early = list(self._early.values()), {}
+        early, self._early = [task for _, task in self._early.values()], {}
         await _stop(early)
         for task in early:
             _error_of(task)
@@ -185,10 +185,23 @@ class Executor:
         if self.aborted is None:
             return {place: self._task(calls[place], step, answers) for place in group}
         # Nothing is begun any more; what began while the reply still streamed keeps what it gave.
-        return {place: early for place in group if (early := self._early.pop(calls[place].id, None)) is not None}
+        return {place: early for place in group if (early := self._taken_early(calls[place])) is not None}
+
+    def _early_of(self, call: Call) -> asyncio.Task[Result] | None:
+        """What was begun early for this very call: another may have the same id."""
+        begun, task = self._early.get(call.id, (None, None))
+        if begun is None or begun.native.name != call.native.name or begun.native.arguments != call.native.arguments:
+            return None
+        return task
+
+    def _taken_early(self, call: Call) -> asyncio.Task[Result] | None:
+        task = self._early_of(call)
+        if task is not None:
+            del self._early[call.id]
+        return task
 
     def _task(self, call: Call, step: int, answers: Mapping[str, Answer] | None) -> asyncio.Task[Result]:
-        early = self._early.pop(call.id, None)
+        early = self._taken_early(call)
         if early is not None:
             return early
         return asyncio.ensure_future(self._one(call, step, (answers or {}).get(call.id)))

@@ -591,7 +591,9 @@ class Running:
         if run.round == 0:
             hidden = _hidden(self.conversation)
             calls = [_unknown(call) if call.id in hidden else call for call in calls]
-        return _results(await executor.run(calls, step=run.round, answers=self._answers))
+        # Answers are for calls that waited: one made later is another, whatever its id.
+        answers = self._answers if run.round == 0 else None
+        return _results(await executor.run(calls, step=run.round, answers=answers))
 
     def _written(self, call: Call, result: Result) -> Result:
         """A result with the words the model is told it in."""
@@ -657,7 +659,8 @@ class Running:
                 self._event(ModelSaid, text=part.text, model=model, refused=True)
         for native in reply.calls:
             if native.executed_by is ExecutedBy.PROVIDER:
-                self._event(ToolCalled, call=self.facade.read_call(native), call_id=native.id)
+                shown = await masked(self.facade.read_call(native), self._orchestrator.hooks)
+                self._event(ToolCalled, call=shown, call_id=native.id)
         for told in reply.results:
             call = next((call for call in reply.calls if call.id == told.call_id), None)
             if call is not None:
@@ -666,8 +669,8 @@ class Running:
         self._event(
             TokensUsed, usage=reply.usage, model=model, cost=_cost(self.charged[-1:], self._orchestrator.prices)
         )
-        shown = await self._masked(reply)
-        self._event(ModelFinished, finish=reply.finish, model=model, reply=shown, provider_id=reply.id)
+        whole = await self._masked(reply)
+        self._event(ModelFinished, finish=reply.finish, model=model, reply=whole, provider_id=reply.id)
 
     async def _masked(self, reply: Reply) -> Reply:
         """A reply with its calls as events may show them; one that is shown otherwise than it was bears a mark."""

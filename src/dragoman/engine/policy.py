@@ -138,6 +138,7 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "max_iterations": general.max_iterations,
                 "timeout": general.timeout,
                 "max_parallel": general.max_parallel,
+                "on_error": "retry" if general.max_retries else "continue",
                 "retry": {"times": general.max_retries},
                 "max_tokens": general.max_tokens,
                 "max_cost": general.max_cost,
@@ -150,10 +151,13 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def read(cls, *sections: Mapping[str, Any]) -> ToolPolicy:
-        """A policy from sections of a configuration, later ones over earlier."""
+        """A policy from sections of a configuration, later ones over earlier; tables within them row by row."""
         said: dict[str, Any] = {}
         for section in sections:
-            said.update(section)
+            for name, value in section.items():
+                before = said.get(name)
+                rows = isinstance(before, Mapping) and isinstance(value, Mapping) and name != "choice"
+                said[name] = {**(before or {}), **value} if rows else value
         try:
             return msgspec.convert(said, cls)
         except msgspec.ValidationError as error:
