@@ -7,6 +7,7 @@ says is dropped: what has no typed place travels in `metadata` under the API's n
 
 from __future__ import annotations
 
+import abc
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -90,7 +91,7 @@ class Encoded(msgspec.Struct, frozen=True):
             return dumps(self.body, separators=(",", ":")).encode()
 
 
-class Api:
+class Api(abc.ABC):
     """One wire protocol. A codec has no state but a memory of toolsets it has already written."""
 
     name: ClassVar[str]
@@ -107,37 +108,37 @@ class Api:
 
     # ── what each codec writes ─────────────────────────────────────────────
 
+    @abc.abstractmethod
     def decode(self, body: dict[str, Any]) -> Reply:
         """A whole response as a reply. An error in it is raised as `EngineError`."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def stream(self) -> StreamDecoder:
         """A decoder for one streamed response."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
         """A recorded request; `model` where the protocol names it in the URL. Unknown keys are `provider_options`."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
         """An error response; `body` is JSON already read, or bytes or text that may be none."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
         """Blocks, items or parts of this protocol as a log holds them."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def read_usage(self, usage: Any) -> Usage:
         """A usage object of this protocol."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         """The request on the wire, from a history that is in order and tools that are already written."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
         """A toolset on the wire, its schemas lowered."""
-        raise NotImplementedError
 
     def _problems(self, request: Request) -> Iterable[Problem]:
         """What this protocol alone minds in a request."""
@@ -237,7 +238,7 @@ class Api:
 _REMEMBERED = 64
 
 
-class StreamDecoder:
+class StreamDecoder(abc.ABC):
     """Decodes one streamed response. `feed` never raises: what a stream says went wrong is raised by `close`.
 
     A codec writes `_event` (one event's JSON → chunks appended) and `_reply` (the reply so far), and keeps the text
@@ -325,13 +326,15 @@ class StreamDecoder:
         else:
             self.unread.append(event.decode("utf-8", "backslashreplace"))
 
+    @abc.abstractmethod
     def _event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
-        raise NotImplementedError
+        """One event's JSON → chunks appended."""
 
+    @abc.abstractmethod
     def _reply(self) -> Reply:
-        raise NotImplementedError
+        """The reply so far."""
 
-    def _done(self) -> None:
+    def _done(self) -> None:  # noqa: B027 - most protocols have nothing to do then
         """The stream said `[DONE]`."""
 
 

@@ -15,15 +15,18 @@ import msgspec
 
 from dragoman.apis import APIS
 from dragoman.errors import ConfigError, EngineError, nearest
-from dragoman.registry import PROVIDERS as PROVIDERS
+from dragoman.registry import PROVIDERS as PROVIDERS, load_target
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
 
+    from .constrained import ConstrainedEngine
     from .engine import Exchange, HttpEngine
-    from .local import LocalEngine
     from .policy import Retry
     from .transport import Times
+
+MakesEngine = Callable[..., "tuple[ConstrainedEngine, str]"]
+"""Gives, for a model's name, its engine and the name it goes by."""
 
 Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "none"]
 
@@ -41,6 +44,8 @@ class Provider(msgspec.Struct, frozen=True):
     base_url_env: str | None = None
     address_needed: str | None = None
     """What to set when there is no address that suits everybody."""
+    engine: str | None = None
+    """`module:function` that makes its engine, for one that is not asked over HTTP."""
 
 
 def _chat(base_url: str, *key: str, local: bool = False, **more: Any) -> Provider:
@@ -90,7 +95,7 @@ llamacpp = _chat("http://localhost:8080/v1", "LLAMA_API_KEY", local=True, base_u
 vllm = _chat("http://localhost:8000/v1", "VLLM_API_KEY", local=True, base_url_env="VLLM_BASE_URL")
 lmstudio = _chat("http://localhost:1234/v1", local=True, base_url_env="LMSTUDIO_BASE_URL")
 
-local = Provider("local", "", auth="none", key_needed=False)
+local = Provider("openai_chat", "", auth="none", key_needed=False, engine="dragoman.engine.local:local_engine")
 """A model in this process: there is no address."""
 
 
@@ -154,7 +159,7 @@ def engine_for(
     record: Callable[[Exchange], None] | None = None,
     notice: Callable[[EngineError, float], None] | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> tuple[HttpEngine | LocalEngine, str]:
+) -> tuple[HttpEngine | ConstrainedEngine, str]:
     """The engine for `provider:model`, and the model's own name. What is given here comes before what is configured."""
     from .engine import HttpEngine
     from .policy import Retry as Tries
@@ -162,10 +167,9 @@ def engine_for(
 
     name, model = split_model(model)
     row = _provider(name, configuration)
-    if row.api == "local":
-        from .local import local_engine
-
-        return local_engine(model, cache=None if configuration is None else configuration.cache_dir, record=record)
+    if row.engine is not None:
+        make: MakesEngine = load_target(row.engine)
+        return make(model, cache=None if configuration is None else configuration.cache_dir, record=record)
     section = configuration.settings.providers.get(name) if configuration is not None else None
     said_url = (section.base_url if section is not None else None) or environment.get(row.base_url_env or "")
     url = base_url or said_url or row.base_url

@@ -10,12 +10,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
 from dragoman.errors import LogError
-from dragoman.model import AnyEvent, Source
+from dragoman.model import AnyEvent, Event, Source
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
 from .normalise import Normaliser
@@ -87,14 +87,14 @@ class _Reader(LinesReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser("plain", "dragoman", path.stem))
+        self.decode = _read
 
-    def _read(self, line: bytes, source: Source, events: list[AnyEvent]) -> None:
-        if not line.strip() or (source.offset == 0 and line.startswith(HEADER[:20])):
-            return
-        try:
-            events.append(msgspec.structs.replace(_read(line), source=source))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            events.append(self.normaliser.unreadable(source, str(error)))
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if isinstance(value, Event):
+            event: AnyEvent = msgspec.structs.replace(value, source=source)  # type: ignore[assignment]
+            yield event
+        elif source.offset or not (isinstance(value, dict) and value.get("format") == "dragoman"):
+            yield self.normaliser.unreadable(source, "it is no event that is known here")
 
 
 def read_events(path: Path | str) -> Iterator[AnyEvent]:

@@ -6,9 +6,10 @@ record of a file ends in an event or in `Unreadable`; nothing here raises over a
 
 from __future__ import annotations
 
+import abc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -44,16 +45,16 @@ class Sample(msgspec.Struct, frozen=True):
     """The file as one JSON value, where it is that and not too long."""
 
 
-class LogFormat:
+class LogFormat(abc.ABC):
     """One client's way to keep sessions. A subclass is one file and one line in `registry.FORMATS`."""
 
     name: ClassVar[str]
     dialect: ClassVar[str]
     """The vocabulary its calls are in."""
 
+    @abc.abstractmethod
     def recognise(self, sample: Sample) -> float:
         """How sure it is, from 0 to 1, that a file is in this format."""
-        raise NotImplementedError
 
     def homes(self, places: Places) -> Iterable[Path]:
         """The folders where the client keeps its logs."""
@@ -67,17 +68,17 @@ class LogFormat:
         """The file that is read for this one: itself, unless a client keeps a session in many files."""
         return path
 
+    @abc.abstractmethod
     def reader(self, path: Path) -> LogReader:
         """A reader for one file."""
-        raise NotImplementedError
 
 
-class LogReader:
+class LogReader(abc.ABC):
     """Reads one file, given its bytes in any pieces."""
 
+    @abc.abstractmethod
     def feed(self, data: bytes) -> list[AnyEvent]:
         """The events that are complete with these bytes."""
-        raise NotImplementedError
 
     def close(self) -> list[AnyEvent]:
         """The events that only the end of the file completes."""
@@ -97,12 +98,14 @@ class LinesReader(LogReader):
     def __init__(self, path: Path, normaliser: Normaliser) -> None:
         self.path = str(path)
         self.normaliser = normaliser
+        self.decode: Callable[[bytes], Any] = _decode
+        """What reads a line; where it refuses one, that is read as any JSON."""
         self._offset = 0
         self._rest: list[bytes] = []
 
+    @abc.abstractmethod
     def record(self, value: Any, source: Source) -> Iterable[AnyEvent]:
         """The events of one record."""
-        raise NotImplementedError
 
     def end(self) -> Iterable[AnyEvent]:
         """Events that only the end of the file completes."""
@@ -139,7 +142,7 @@ class LinesReader(LogReader):
         if not line.strip():
             return  # an empty line says nothing, and its place is known from its neighbours
         try:
-            value = _decode(line)
+            value = self.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             value = _decoded_leniently(line)
             if value is _NOTHING:
