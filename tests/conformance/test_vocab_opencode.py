@@ -20,34 +20,6 @@ MADE_UP = {"no_such_tool", "Bash"}
 """Names in the scripts that mean nothing: the client itself mends the second before it keeps the call."""
 
 
-def test_every_tool_of_every_version_is_known_with_all_its_parameters(shared: Path) -> None:
-    assert vocab.not_known(DIALECT, vocab.capture_of(shared, CLIENT)) == set()
-    assert vocab.read_as_unknown(DIALECT, vocab.capture_of(shared, CLIENT)) == set()
-
-
-def test_each_version_and_family_is_offered_what_it_had(shared: Path) -> None:
-    capture = vocab.capture_of(shared, CLIENT)
-    wrong = [
-        problem
-        for version in capture.versions
-        for family in capture.families(version)
-        for problem in vocab.offered_wrongly(DIALECT, capture, version, family)
-    ]
-    assert wrong == []
-
-
-def test_the_newest_version_is_offered_when_none_is_named(shared: Path) -> None:
-    newest = vocab.capture_of(shared, CLIENT).versions[-1]
-    assert DIALECT.definitions() == DIALECT.at(newest).definitions()
-
-
-def test_offered_schemas_agree_with_the_captured_ones_but_for_what_is_declared(shared: Path) -> None:
-    capture = vocab.capture_of(shared, CLIENT)
-    assert {version: vocab.schema_differences(DIALECT, capture, version) for version in capture.versions} == {
-        version: {} for version in capture.versions
-    }
-
-
 def test_every_scripted_call_means_something(shared: Path) -> None:
     sessions = vocab.sessions(shared, CLIENT)
     assert len(sessions) >= 17

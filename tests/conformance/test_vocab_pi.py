@@ -17,29 +17,6 @@ DIALECT = DIALECTS["pi"]
 MADE_UP = {"no_such"}
 
 
-def test_every_tool_is_known_with_all_its_parameters(shared: Path) -> None:
-    assert vocab.not_known(DIALECT, vocab.capture_of(shared, CLIENT)) == set()
-    assert vocab.read_as_unknown(DIALECT, vocab.capture_of(shared, CLIENT)) == set()
-
-
-def test_every_family_is_offered_what_it_had(shared: Path) -> None:
-    capture = vocab.capture_of(shared, CLIENT)
-    wrong = [
-        problem
-        for version in capture.versions
-        for family in capture.families(version)
-        for problem in vocab.offered_wrongly(DIALECT, capture, version, family)
-    ]
-    assert wrong == []
-
-
-def test_offered_schemas_agree_with_the_captured_ones(shared: Path) -> None:
-    capture = vocab.capture_of(shared, CLIENT)
-    assert {version: vocab.schema_differences(DIALECT, capture, version) for version in capture.versions} == {
-        version: {} for version in capture.versions
-    }
-
-
 def test_every_scripted_call_means_something(shared: Path) -> None:
     sessions = vocab.sessions(shared, CLIENT)
     assert len(sessions) >= 5
