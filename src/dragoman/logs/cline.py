@@ -29,8 +29,8 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .document import pieces_of
-from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .document import DocumentReader, pieces_of
+from .format import LogFormat, LogReader, Places, Sample
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "cline"
@@ -75,7 +75,7 @@ class Cline(LogFormat):
         return _Reader(path)
 
 
-class _Reader(LinesReader):
+class _Reader(DocumentReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
         self._stem = path.stem
@@ -103,20 +103,11 @@ class _Reader(LinesReader):
         if pieces is None:
             self._read(data, Source(self.path, 0, len(data)), events)
             return events
-        elements = [(data[start:end], Source(self.path, start, end - start)) for start, end in pieces.elements]
-        self._learn_servers([element for element, _ in elements])
+        self._learn_servers([data[start:end] for start, end in pieces.elements])
         self._ends_with_system = f'"{_SYSTEM}"'.encode() in data[pieces.tail : pieces.end]
-        self._read(pieces.members, Source(self.path, 0, pieces.head), events)
-        for element, source in elements:
-            self._read(element, source, events)
-        if pieces.end > pieces.tail:
-            events.append(self._end(Source(self.path, pieces.tail, pieces.end - pieces.tail)))
-        if data[pieces.end :].strip():
-            source = Source(self.path, pieces.end, len(data) - pieces.end)
-            events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the document"))
-        return events
+        return self.read_pieces(data, pieces)
 
-    def _end(self, source: Source) -> AnyEvent:
+    def document_ended(self, source: Source) -> AnyEvent:
         """What stands after the messages: the system's words, as a rule."""
         place = self._place(f"{self._stem}.end", source)
         if self._ends_with_system and self._system is not None:

@@ -34,8 +34,8 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .document import pieces_of
-from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .document import DocumentReader, pieces_of
+from .format import LogFormat, LogReader, Places, Sample
 from .normalise import Normaliser, Place
 
 CLIENT = "continue"
@@ -79,7 +79,7 @@ class Continue(LogFormat):
         return _Reader(path)
 
 
-class _Reader(LinesReader):
+class _Reader(DocumentReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
         self._pieces: list[bytes] = []
@@ -99,17 +99,10 @@ class _Reader(LinesReader):
         if pieces is None:
             reason = "a document without a history"
             return [self.normaliser.unreadable(Source(self.path, 0, len(data)), reason)] if data.strip() else []
-        events: list[AnyEvent] = []
-        self._read(pieces.members, Source(self.path, 0, pieces.head), events)
-        for start, end in pieces.elements:
-            self._read(data[start:end], Source(self.path, start, end - start), events)
-        if pieces.end > pieces.tail:
-            place = self._place("end", Source(self.path, pieces.tail, pieces.end - pieces.tail))
-            events.append(self.normaliser.event(ClientNoted, place, name="document/end"))
-        if data[pieces.end :].strip():
-            source = Source(self.path, pieces.end, len(data) - pieces.end)
-            events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the document"))
-        return events
+        return self.read_pieces(data, pieces)
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(ClientNoted, self._place("end", source), name="document/end")
 
     def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
         if source.offset == 0:

@@ -5,11 +5,16 @@ Rule: what is whole is found even when the document is not; what is left over is
 
 from __future__ import annotations
 
+import abc
 import json
 import re
 from typing import Any
 
 import msgspec
+
+from dragoman.model import AnyEvent, Source
+
+from .format import LinesReader
 
 _value = json.JSONDecoder(strict=False).raw_decode
 _blank = re.compile(r"[ \t\r\n]*")
@@ -43,6 +48,27 @@ def pieces_of(data: bytes, listed: str) -> Pieces | None:
     tail = scan.at if scan.tail is None else scan.tail
     members = b"{" + b",".join(data[start:end] for start, end in scan.members) + b"}"
     return Pieces(members, scan.elements, scan.head, tail, scan.at, scan.problem)
+
+
+class DocumentReader(LinesReader):
+    """Reads a document piece by piece, as if its other members and each element of its list were lines."""
+
+    @abc.abstractmethod
+    def document_ended(self, source: Source) -> AnyEvent:
+        """What stands after the list, as an event."""
+
+    def read_pieces(self, data: bytes, pieces: Pieces) -> list[AnyEvent]:
+        """The events of a whole document, each pointing at its own bytes; what is left over is unreadable."""
+        events: list[AnyEvent] = []
+        self._read(pieces.members, Source(self.path, 0, pieces.head), events)
+        for start, end in pieces.elements:
+            self._read(data[start:end], Source(self.path, start, end - start), events)
+        if pieces.end > pieces.tail:
+            events.append(self.document_ended(Source(self.path, pieces.tail, pieces.end - pieces.tail)))
+        if data[pieces.end :].strip():
+            source = Source(self.path, pieces.end, len(data) - pieces.end)
+            events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the document"))
+        return events
 
 
 class _Scan:

@@ -34,8 +34,7 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .document import pieces_of
-from .format import LinesReader
+from .document import DocumentReader, pieces_of
 from .normalise import Normaliser, Place, moment
 
 _MODEL_TYPES: Final = ("gemini", "model", "qwen")
@@ -55,7 +54,7 @@ class _Told(msgspec.Struct):
     tokens: int | None = None
 
 
-class ChatReader(LinesReader):
+class ChatReader(DocumentReader):
     """Reads one conversation, whichever way it is kept."""
 
     def __init__(self, path: Path, client: str) -> None:
@@ -98,22 +97,15 @@ class ChatReader(LinesReader):
             self._is_document = _opens_document(data)
         if not self._is_document:
             return super().feed(data) + super().close()
-        events: list[AnyEvent] = []
         pieces = pieces_of(data, "messages")
         if pieces is None and _goes_on_in_lines(data):
             return super().feed(data) + super().close()
         if pieces is None:
             return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a document without messages")]
-        self._read(pieces.members, Source(self.path, 0, pieces.head), events)
-        for start, end in pieces.elements:
-            self._read(data[start:end], Source(self.path, start, end - start), events)
-        if pieces.end > pieces.tail:
-            source = Source(self.path, pieces.tail, pieces.end - pieces.tail)
-            events.append(self.normaliser.event(ClientNoted, self._place_at(source), name="document/end"))
-        if data[pieces.end :].strip():
-            source = Source(self.path, pieces.end, len(data) - pieces.end)
-            events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the document"))
-        return events
+        return self.read_pieces(data, pieces)
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(ClientNoted, self._place_at(source), name="document/end")
 
     # ── records ────────────────────────────────────────────────────────────
 
