@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.registry import APIS as APIS
 
 from .api import Api as Api, Encoded as Encoded, Problem as Problem, StreamDecoder as StreamDecoder
-from .history import Remark as Remark
+from .history import NO_RESULT as NO_RESULT, Remark as Remark
 from .lowering import Lowering as Lowering
 
 if TYPE_CHECKING:

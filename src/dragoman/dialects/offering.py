@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -42,7 +43,7 @@ def define(spelling: AnySpelling, version: str | None = None, ignored: Collectio
 
 def offered_schema(spelling: AnySpelling, version: str | None = None, ignored: Collection[str] = ()) -> dict[str, Any]:
     """The JSON Schema of the parameters that are offered: those that mean something, in this version."""
-    hints = get_type_hints(spelling)
+    hints = _hints(spelling)
     properties: dict[str, Any] = {}
     required: list[str] = []
     for field, wire in zip(spelling.__struct_fields__, spelling.__struct_encode_fields__, strict=True):
@@ -56,6 +57,9 @@ def offered_schema(spelling: AnySpelling, version: str | None = None, ignored: C
             required.append(wire)
     schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": required} if required else schema
+
+
+_hints = lru_cache(maxsize=4096)(get_type_hints)  # evaluating annotations costs more than all else here
 
 
 def _offered(hint: Any, parameter: Parameter) -> dict[str, Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from .executor import Executor as Executor, Hooks as Hooks, Metrics as Metrics
     from .facade import Facade as Facade, Names as Names, Note as Note
+    from .history import Told as Told, history_of as history_of
     from .local import LocalEngine as LocalEngine
     from .loop import Ask as Ask, Run as Run, tool_loop as tool_loop, unanswered as unanswered
     from .model_files import MODEL_FILES as MODEL_FILES, ModelFile as ModelFile, cached as cached, fetched as fetched
@@ -52,6 +53,7 @@ _HOME = {
     "engine": ("Engine", "Exchange", "HttpEngine", "Observer", "ReplayEngine", "ScriptedEngine", "chunks_of"),
     "executor": ("Executor", "Hooks", "Metrics"),
     "facade": ("Facade", "Names", "Note"),
+    "history": ("Told", "history_of"),
     "local": ("LocalEngine",),
     "loop": ("Ask", "Run", "tool_loop", "unanswered"),
     "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),

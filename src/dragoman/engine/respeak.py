@@ -7,6 +7,7 @@ facade it goes on in; what that cannot say is kept as it was and reported.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import msgspec
 
@@ -39,7 +40,8 @@ def respoken(conversation: Conversation, facade: Facade, speaker: Speaker) -> tu
 
 class _Translation:
     def __init__(self, facade: Facade, speaker: Speaker) -> None:
-        self.facade, self._speaker = facade, speaker
+        self.facade = facade
+        self._speaker = cache(speaker)
         self.notes: list[Note] = []
         self._calls: dict[str, tuple[Facade, Call, tuple[tuple[Call, int], ...]]] = {}
         """Old id → who read it, what it was, and the calls it became, each with the number of its operation."""
@@ -70,7 +72,7 @@ class _Translation:
     def _call(self, call: Call, old: Facade) -> tuple[Call, ...]:
         """The calls that say the same in the new words; the call itself when they cannot."""
         if call.failure is not None or not call.operations:
-            return (call,)
+            return (_kept(call),)
         natives = []
         try:
             for number, operation in enumerate(call.operations):
@@ -83,7 +85,7 @@ class _Translation:
                 natives += [(native, operation, number) for native in written]
         except Unspeakable as error:
             self.notes.append(Note(call.native.name, f"a call stays in {old.dialect.name}'s words: {error.reason}"))
-            return (call,)
+            return (_kept(call),)
         made = tuple((Call(native.id, (operation,), native), number) for native, operation, number in natives)
         self._calls[call.id] = (old, call, made)
         return tuple(one for one, _ in made)
@@ -107,3 +109,11 @@ class _Translation:
             outcome = outcomes[number] if number < len(outcomes) else outcomes[-1]
             told.append(self.facade.write_result(one, (outcome,)))
         return told
+
+
+def _kept(call: Call) -> Call:
+    """A call that stays in the old words. Text is taken as arguments only by a tool that was offered so."""
+    said = call.native.arguments
+    if not isinstance(said, str):
+        return call
+    return msgspec.structs.replace(call, native=msgspec.structs.replace(call.native, arguments={"input": said}))

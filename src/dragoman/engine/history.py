@@ -1,0 +1,195 @@
+"""The conversation that a session of any client tells of, so that any model can go on with it.
+
+A record of our own keeps replies whole (`record.conversation_of`); other clients' logs keep what was said and done, and
+from that a history is put together: one reply per message of the model, results after the calls they answer. What only
+its maker can use stays behind: thoughts (their signatures are not in the events), the client's own instructions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import blake2s
+
+import msgspec
+
+from dragoman.apis import NO_RESULT
+from dragoman.model import (
+    AnyEvent,
+    AnyPart,
+    CallPart,
+    ContextCompacted,
+    Conversation,
+    ConversationItem,
+    ExecutedBy,
+    FinishReason,
+    HistoryRewound,
+    Media,
+    MediaPart,
+    Message,
+    ModelSaid,
+    ModelThought,
+    NativeResult,
+    Provenance,
+    RefusalPart,
+    Reply,
+    ResultPart,
+    SystemSaid,
+    TextPart,
+    ToolCalled,
+    ToolReturned,
+    UserSaid,
+    user,
+)
+
+from .loop import answered
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A session as a history, and what of it could not come along: kind of thing → how often."""
+
+    conversation: Conversation
+    left_out: dict[str, int] = {}
+
+
+def history_of(events: Iterable[AnyEvent], dialect: str, stream: str = "main") -> Told:
+    """What was said in one stream of a session, each reply marked with the vocabulary its calls are in."""
+    history = _History(dialect)
+    for event in events:
+        if event.stream == stream:
+            history.take(event)
+    history.answer_the_rest()
+    return Told(tuple(history.items), history.left_out)
+
+
+class _History:
+    def __init__(self, dialect: str) -> None:
+        self.items: list[ConversationItem] = []
+        self.left_out: dict[str, int] = {}
+        self._dialect = dialect
+        self._lengths: dict[str, int] = {}
+        """Event id → how many items there were before it."""
+        self._reply_id: str | None = None
+        self._open: set[str] = set()
+        """Calls without a result so far, by the ids they have here."""
+
+    def take(self, event: AnyEvent) -> None:
+        self._lengths[event.id] = len(self.items)
+        match event:
+            case HistoryRewound():
+                self._rewind(event.to)
+            case ContextCompacted(summary=str(summary)) if summary:
+                self.items[:] = [user(summary)]
+                self._reply_id = None
+            case UserSaid():
+                said: list[str | Media] = [event.text] if event.text else []
+                if said or event.media:
+                    self.items.append(user(*said, *event.media))
+            case ModelSaid():
+                self._said(event)
+            case ToolCalled():
+                self._called(event)
+            case ToolReturned():
+                self._returned(event)
+            case ModelThought():
+                self._leave("thoughts")
+            case SystemSaid():
+                self._leave("instructions of the client")
+            case _:
+                pass
+
+    def _rewind(self, to: str | None) -> None:
+        if to is None:
+            self.items.clear()
+        elif to in self._lengths:
+            del self.items[self._lengths[to] :]
+        self._reply_id = None
+
+    def _leave(self, what: str) -> None:
+        self.left_out[what] = self.left_out.get(what, 0) + 1
+
+    def _said(self, event: ModelSaid) -> None:
+        parts: list[AnyPart] = []
+        if event.text:
+            parts.append(RefusalPart(event.text) if event.refused else TextPart(event.text))
+        parts += [MediaPart(one) for one in event.media]
+        if parts:
+            self._add(event, event.model, *parts)
+
+    def _called(self, event: ToolCalled) -> None:
+        native = event.call.native
+        if event.by == "program":
+            self._leave("calls a program made within a call")  # the call it was part of has the whole result
+        elif native.executed_by is not ExecutedBy.CLIENT:
+            self._leave("calls the provider ran itself")
+        elif (id := _legal(native.id)) not in self._open:
+            self._open.add(id)
+            self._add(event, None, CallPart(msgspec.structs.replace(native, id=id)))
+
+    def _returned(self, event: ToolReturned) -> None:
+        native = event.result.native
+        if native is None or _legal(native.call_id) not in self._open:
+            self._leave("results without a call that waits for them")  # one call has one result on every wire
+        else:
+            self._answer(msgspec.structs.replace(native, call_id=_legal(native.call_id)))
+
+    def _answer(self, native: NativeResult) -> None:
+        self._open.discard(native.call_id)
+        place = self._place_of(native.call_id)
+        if place is None:
+            self._leave("results without a call that waits for them")  # it was said before the history was shortened
+            return
+        after = place + 1
+        there = self.items[after : after + 1]
+        results = Message("tool", (ResultPart(native),))
+        if there and there[0].role == "tool":
+            self.items[place : after + 1] = answered((self.items[place], there[0]), results)
+        else:
+            self.items.insert(after, results)
+
+    def answer_the_rest(self) -> None:
+        """Whether a call without a result took effect is not known: the model is told so."""
+        for id in sorted(self._open):
+            if self._place_of(id) is not None:
+                self._answer(NativeResult(id, NO_RESULT, is_error=True))
+
+    def _place_of(self, call_id: str) -> int | None:
+        for place in range(len(self.items) - 1, -1, -1):
+            for part in self.items[place].parts:
+                if isinstance(part, CallPart) and part.call.id == call_id:
+                    return place
+        return None
+
+    def _add(self, event: AnyEvent, model: str | None, *parts: AnyPart) -> None:
+        """Adds to the reply the parts belong to: the same message of the model, or what it said since it was heard."""
+        place = self._open_reply(event.provider_id)
+        if place is None:
+            made_by = Provenance(f"log of {event.client or 'a client'}", model=model, dialect=self._dialect)
+            self.items.append(Reply(parts, FinishReason.UNKNOWN, provenance=made_by))
+        else:
+            before = self.items[place]
+            self.items[place] = msgspec.structs.replace(before, parts=(*before.parts, *parts))
+        self._reply_id = event.provider_id
+
+    def _open_reply(self, provider_id: str | None) -> int | None:
+        if not self.items:
+            return None
+        last = len(self.items) - 1
+        if self.items[last].role == "assistant":
+            return last if provider_id is None or self._reply_id in (None, provider_id) else None
+        same = provider_id is not None and provider_id == self._reply_id
+        if same and self.items[last].role == "tool" and last and self.items[last - 1].role == "assistant":
+            return last - 1  # clients write a message line by line, and run its first call before its second is there
+        return None
+
+
+_EVERYWHERE = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+def _legal(id: str) -> str:
+    """The id, or one made of it that every provider takes."""
+    return (
+        id
+        if _EVERYWHERE.fullmatch(id)
+        else "call_" + blake2s(id.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    )
