@@ -461,6 +461,50 @@ def test_older_drafts_and_slips_are_put_right() -> None:
     assert offered({"type": "array", "items": False}, OPENAI) == {"type": "array", "maxItems": 0, "items": {}}
 
 
+def test_keywords_of_another_form_are_left_out_and_names_are_said_once() -> None:
+    slips = {"type": ["object", "OBJECT"], "required": ["a", "a"], "multipleOf": 0, "$anchor": "1 2", "readOnly": "yes"}
+    assert offered(slips, OPENAI) == {"type": ["object"], "required": ["a"]}
+    assert lossy({"type": "string", "readOnly": "yes", "examples": 1}, OPENAI) == []
+    assert lossy({"type": "number", "multipleOf": 0}, OPENAI) == ["malformed"]
+
+
+def test_dependencies_of_older_drafts_are_said_in_newer_words() -> None:
+    older = {"type": "object", "dependencies": {"a": ["b"], "c": {"required": ["d"]}}}
+    assert offered(older, OPENAI) == {
+        "type": "object",
+        "dependentRequired": {"a": ["b"]},
+        "dependentSchemas": {"c": {"required": ["d"]}},
+    }
+    assert lossy(older, GEMINI_JSON) == ["keyword", "keyword"]
+
+
+def test_a_pattern_of_another_dialect_is_said_in_words() -> None:
+    for rules in (OPENAI, ANTHROPIC):
+        assert offered({"type": "string", "pattern": "("}, rules) == {
+            "type": "string",
+            "description": "(matches the regular expression ()",
+        }
+        assert lossy({"type": "object", "patternProperties": {"(": {}}}, rules) == ["keyword"]
+
+
+def test_what_cannot_be_said_inside_a_not_does_not_refuse_everything() -> None:
+    for rules in (OPENAI, ANTHROPIC):
+        assert offered({"type": "string", "not": {"$ref": "#/nowhere"}}, rules) == {"type": "string"}
+        assert lossy({"type": "string", "not": {"type": "x"}}, rules) == ["malformed", "not"]
+
+
+def test_an_array_without_items_is_said_by_their_number() -> None:
+    for items in (False, {"allOf": [{"type": "object"}, {"type": "string"}]}):
+        empty = {"type": "array", "items": items}
+        assert offered(empty, OPENAI_STRICT) == {"type": "array", "maxItems": 0, "items": {"type": "string"}}
+        assert offered(empty, ANTHROPIC) == {"type": "array", "maxItems": 0}
+        assert lossy(empty, OPENAI_STRICT) == []
+
+
+def test_a_constant_names_one_type_where_several_are_refused() -> None:
+    assert offered({"type": ["string", "integer"], "const": 1}, ANTHROPIC_STRICT) == {"type": "integer", "const": 1}
+
+
 def test_a_parameter_that_nothing_fits_is_left_out() -> None:
     lowered = lower(parameters({"a": False, "b": {"type": "string"}}, "b"), OPENAI_STRICT)
     assert lowered.schema == parameters({"b": {"type": "string"}}, "b")

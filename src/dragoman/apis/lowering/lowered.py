@@ -171,7 +171,7 @@ def fits(schema: dict[str, Any], value: Any, root: Any) -> bool:
 
 
 def fitting(schema: dict[str, Any], values: list[Any], root: Any) -> list[Any]:
-    """The values that fit a schema."""
+    """The values that fit a schema; all of them where it cannot be read."""
     from dragoman.errors import DefinitionError
     from dragoman.schema import Reader
 
@@ -180,5 +180,5 @@ def fitting(schema: dict[str, Any], values: list[Any], root: Any) -> list[Any]:
     try:
         reader = Reader.of_schema("alternative", whole)
     except DefinitionError:
-        return []
+        return values
     return [value for value in values if not reader.problems({"value": value})]

@@ -13,7 +13,7 @@ def of_one_type(schema: Schema) -> Schema:
     """A schema that says several types by alternatives."""
     node = _over_children(schema, of_one_type)
     kinds = kinds_of(node)
-    if not isinstance(node.get("type"), list) or "const" in node:
+    if not isinstance(node.get("type"), list):
         return node
     if len(kinds) == 1:
         return {**node, "type": kinds[0]}
@@ -28,6 +28,8 @@ def of_one_type(schema: Schema) -> Schema:
             if values
         ]
     shared = {key: value for key, value in node.items() if key not in ABOUT_ANY and key not in ("type", "enum")}
+    if "allOf" in shared:
+        return {**shared, "allOf": [*shared["allOf"], {"anyOf": branches}]}
     return {**shared, "anyOf": branches}
 
 

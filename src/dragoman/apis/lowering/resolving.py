@@ -56,13 +56,14 @@ class Resolving:
     def _takes(self, keyword: str) -> bool:
         return self.rules.keywords is None or keyword in self.rules.keywords
 
-    def _spelled(self, schema: Schema, path: str) -> Schema:
-        return spelled(
-            schema,
-            lambda rule, message, *, lossy=False: self._note(path, rule, message, lossy=lossy),
-            keep_nullable=not self._restricted,
-            upper_case=self.rules.upper_case_types,
-        )
+    def _spelled(self, schema: Schema, path: str | None) -> Schema:
+        """A node in the words of today; without a path it is only looked at, and nothing is noted."""
+
+        def report(rule: str, message: str, *, lossy: bool = False) -> None:
+            if path is not None:
+                self._note(path, rule, message, lossy=lossy)
+
+        return spelled(schema, report, keep_nullable=not self._restricted, upper_case=self.rules.upper_case_types)
 
     # ── references, and what holds at once ─────────────────────────────────
 
@@ -161,15 +162,23 @@ class Resolving:
         """Whether schemas that hold at once may stay apart: not where each would close its object to the others."""
         if not self._takes("allOf"):
             return False
-        if not self._restricted:
-            return self.rules.parameter_name_pattern is None or not any(map(self._has_names, node["allOf"]))
-        return not any(
-            self._has_names(branch) or "$ref" in branch for branch in node["allOf"] if isinstance(branch, dict)
-        )
+        if not self._restricted and self.rules.parameter_name_pattern is None:
+            return True
+        if self._restricted and {"enum", "const"} & node.keys():
+            return False  # what can be said of the values decides which of them are listed
+        return not any(map(self._has_names, node["allOf"]))
 
     def _has_names(self, schema: Any) -> bool:
-        return isinstance(schema, dict) and (
-            "$ref" in schema or bool(OBJECT_KEYWORDS & schema.keys()) or "object" in kinds_of(schema)
+        """Whether a schema is about an object, also by what it holds at once, which may be merged into it."""
+        self._spend(1)
+        if not isinstance(schema, dict):
+            return False
+        node = self._spelled(schema, None)
+        return (
+            "$ref" in node
+            or bool(OBJECT_KEYWORDS & node.keys())
+            or "object" in kinds_of(node)
+            or any(map(self._has_names, node.get("allOf", ())))
         )
 
     def _merged(self, node: Schema, path: str, within: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from .words import ANNOTATIONS, KINDS, NUMBER_KEYWORDS, among, kinds_of
+from .words import ANNOTATIONS, ASSERTIONS, KINDS, NUMBER_KEYWORDS, UNSAID, among, kinds_of
 
 Schema = dict[str, Any]
 
@@ -46,20 +47,35 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_anchor(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z_][-A-Za-z0-9._]*", value) is not None
+
+
 _FORMS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("$ref", "description", "title", "format", "pattern"), _is_text),
+    **dict.fromkeys(("$schema", "$ref", "$dynamicRef", "$recursiveRef", "$comment"), _is_text),
+    **dict.fromkeys(("$anchor", "$dynamicAnchor", "$recursiveAnchor"), _is_anchor),
+    "$id": lambda value: isinstance(value, str) and "#" not in value[:-1],
+    "$vocabulary": lambda value: isinstance(value, dict) and all(map(_is_flag, value.values())),
+    **dict.fromkeys(("description", "title", "format", "pattern", "contentEncoding", "contentMediaType"), _is_text),
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly", "uniqueItems"), _is_flag),
+    **dict.fromkeys(("examples", "enum"), lambda value: isinstance(value, list)),
     **dict.fromkeys(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"), _is_schema_map),
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), _is_schemas),
     **dict.fromkeys(("items", "additionalProperties", "not", "if", "then", "else", "contains"), _is_schema),
-    **dict.fromkeys(("propertyNames", "unevaluatedProperties", "unevaluatedItems"), _is_schema),
+    **dict.fromkeys(("propertyNames", "unevaluatedProperties", "unevaluatedItems", "contentSchema"), _is_schema),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
     **dict.fromkeys(("minContains", "maxContains"), _is_count),
     **dict.fromkeys(NUMBER_KEYWORDS, _is_number),
+    "multipleOf": lambda value: _is_number(value) and value > 0,
     **dict.fromkeys(("required", "propertyOrdering"), _is_names),
-    "enum": lambda value: isinstance(value, list),
-    "uniqueItems": lambda value: isinstance(value, bool),
     "dependentRequired": lambda value: isinstance(value, dict) and all(map(_is_names, value.values())),
+    "dependencies": lambda value: False,  # what could be said in newer words has been
 }
+"""All that the meta-schema of 2020-12 asks of a keyword, but for patterns: what they may say is the API's affair."""
 
 
 def spelled(schema: Schema, report: Report, *, keep_nullable: bool, upper_case: bool) -> Schema:
@@ -68,13 +84,18 @@ def spelled(schema: Schema, report: Report, *, keep_nullable: bool, upper_case: 
     if isinstance(node.get("items"), list):
         node = _tuple(node)
         report("spelling", "a list of `items` is said as `prefixItems`")
+    if _is_dependent(node):
+        node = _dependent(node)
+        report("spelling", "`dependencies` is said as `dependentRequired` and `dependentSchemas`")
     node = _bounds(node, report)
     node = _typed(node, report, upper_case=upper_case)
     malformed = [keyword for keyword, value in node.items() if keyword in _FORMS and not _FORMS[keyword](value)]
     if malformed:
         # An empty list of alternatives and a missing value alike: nothing is said by them.
         node = {keyword: value for keyword, value in node.items() if keyword not in malformed}
-        report("malformed", f"left out: {', '.join(malformed)} (not of the form JSON Schema gives it)", lossy=True)
+        lossy = not ANNOTATIONS.union(UNSAID).issuperset(malformed)
+        report("malformed", f"left out: {', '.join(malformed)} (not of the form JSON Schema gives it)", lossy=lossy)
+    node = _once(node, report)
     if "nullable" in node and not keep_nullable:
         node = _nullable(node)
         if not upper_case:
@@ -89,6 +110,37 @@ def _tuple(node: Schema) -> Schema:
     if node["prefixItems"] == []:
         del node["prefixItems"]
     return node
+
+
+def _is_dependent(node: Schema) -> bool:
+    found = node.get("dependencies")
+    newer = {"dependentRequired", "dependentSchemas"} & node.keys()
+    return isinstance(found, dict) and not newer and all(_is_names(one) or _is_schema(one) for one in found.values())
+
+
+def _dependent(node: Schema) -> Schema:
+    """The dependencies of draft 7: names and schemas under one keyword."""
+    node = dict(node)
+    dependencies = node.pop("dependencies")
+    for keyword, is_it in (("dependentRequired", _is_names), ("dependentSchemas", _is_schema)):
+        if found := {name: one for name, one in dependencies.items() if is_it(one)}:
+            node[keyword] = found
+    return node
+
+
+def _once(node: Schema, report: Report) -> Schema:
+    """Lists of names in which none stands twice."""
+    changed: Schema = {}
+    if "required" in node:
+        changed["required"] = list(dict.fromkeys(node["required"]))
+    if "dependentRequired" in node:
+        changed["dependentRequired"] = {
+            name: list(dict.fromkeys(names)) for name, names in node["dependentRequired"].items()
+        }
+    if all(node[keyword] == value for keyword, value in changed.items()):
+        return node
+    report("spelling", "a name that is required twice is said once")
+    return {**node, **changed}
 
 
 def _bounds(node: Schema, report: Report) -> Schema:
@@ -107,16 +159,16 @@ def _typed(node: Schema, report: Report, *, upper_case: bool) -> Schema:
         return node
     stated = node["type"]
     kinds = stated if isinstance(stated, list) else [stated]
-    if kinds and all(isinstance(kind, str) and kind in KINDS for kind in kinds):
-        return node
     lowered = [kind.lower() if isinstance(kind, str) else kind for kind in kinds]
     known = list(dict.fromkeys(kind for kind in lowered if isinstance(kind, str) and kind in KINDS))
-    if len(known) < len(lowered):
+    if known and known == kinds:
+        return node
+    if not kinds or any(kind not in KINDS for kind in lowered):
         report("malformed", "left out: a type that JSON does not have", lossy="any" not in lowered)
         if "any" in lowered or "type_unspecified" in lowered:
             known = []
-    elif not upper_case:
-        report("spelling", "types are named in lower case")
+    elif not upper_case or len(known) < len(kinds):
+        report("spelling", "types are named once, in lower case")
     node = dict(node)
     if known:
         node["type"] = known if isinstance(stated, list) else known[0]
@@ -147,7 +199,7 @@ def or_null(node: Schema, *, with_enum: bool) -> Schema:
         if "enum" in node and not among(None, node["enum"]):
             nulled["enum"] = [*node["enum"], None]
         return nulled
-    outer: Schema = {keyword: node[keyword] for keyword in node if keyword in ANNOTATIONS}
+    outer: Schema = {keyword: node[keyword] for keyword in node if keyword not in ASSERTIONS}
     inner = {keyword: value for keyword, value in node.items() if keyword not in outer}
     if not inner:
         return node

@@ -40,12 +40,16 @@ Step = tuple[Schema | None, Undo | None]
 _LOOK_AROUND = re.compile(r"\(\?(?:[=!]|<[=!])")
 _ANYTHING = ("string", "number", "boolean", "object")
 _WITH_A_SCHEMA = frozenset(
-    {"not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties"}
+    {
+        *("not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
+        "contentSchema",
+    }
 )
 _WITH_SCHEMAS = frozenset({"patternProperties", "dependentSchemas"})
-_BY_NAME = frozenset({"dependentRequired", "dependentSchemas", "patternProperties", "propertyNames", "dependencies"})
+_BY_NAME = frozenset({"dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"})
 _MOST_COMPARED = 100
 """Schemas that are compared each with each."""
+_OF_SCALARS = STRING_KEYWORDS | NUMBER_KEYWORDS
 _TELLING = (
     ("object", OBJECT_KEYWORDS),
     ("array", ARRAY_KEYWORDS),
@@ -70,6 +74,9 @@ class Walk(Resolving):
             if schema is not True:
                 self._note(path, "malformed", "what is no schema is taken as one that takes any value", lossy=True)
             schema = {}
+        if depth > 0:
+            # What refers to them leads to the root's definitions now.
+            schema = without(schema, "$defs", "definitions")
         node, within = self._resolved(self._spelled(schema, path), path, within, at_root=depth == 0)
         if "$ref" in node:
             referring = self._referring(node)
@@ -79,10 +86,6 @@ class Walk(Resolving):
         return self._parts(node, path, depth, within)
 
     def _parts(self, node: Schema, path: str, depth: int, within: tuple[str, ...]) -> Step:
-        for keyword in ("$defs", "definitions"):
-            if depth > 0 and keyword in node:
-                # What refers to them leads to the root's definitions now.
-                node = {key: value for key, value in node.items() if key != keyword}
         if ({"anyOf", "oneOf"} & node.keys()) and self._restricted:
             return self._alternatives(node, path, depth, within)
         undos: list[Undo | None] = []
@@ -110,14 +113,18 @@ class Walk(Resolving):
     def _others(self, node: Schema, path: str, depth: int, within: tuple[str, ...]) -> Schema:
         """The schemas under keywords that only a lenient API takes."""
         node = dict(node)
-        for keyword in _WITH_A_SCHEMA & node.keys():
-            if isinstance(node[keyword], dict):
-                node[keyword] = self._under(node[keyword], step(path, keyword), depth, within)
-        for keyword in _WITH_SCHEMAS & node.keys():
-            node[keyword] = {
-                name: self._under(schema, step(path, keyword, name), depth, within)
-                for name, schema in node[keyword].items()
-            }
+        for keyword, value in node.items():
+            place = step(path, keyword)
+            if keyword in _WITH_A_SCHEMA and isinstance(value, dict):
+                node[keyword] = self._under(value, place, depth, within)
+            elif keyword in _WITH_SCHEMAS:
+                node[keyword] = {
+                    name: self._under(schema, step(place, name), depth, within) for name, schema in value.items()
+                }
+        if node.get("not") == {}:
+            # It refused something, and what is no longer said of that must not make it refuse everything.
+            self._note(path, "not", "`not` is left out, for what it refused cannot be said", lossy=True)
+            del node["not"]
         return node
 
     def _under(self, schema: Any, path: str, depth: int, within: tuple[str, ...]) -> Schema:
@@ -209,7 +216,8 @@ class Walk(Resolving):
         nulls = [value for value in values if value is None]
         rest = [value for value in values if value is not None]
         if self._takes("const") and "const" in node and kind_of(values[0]) in allowed:
-            return without(node, "enum"), None
+            kinds = [kind for kind in kinds_of(node) if is_of(values[0], kind)][:1]
+            return {**without(node, "enum"), **({"type": kinds[0]} if kinds else {})}, None
         if not rest and "null" not in allowed:
             return {**_annotations(node), "type": "null"}, None
         if "const" in node:
@@ -237,9 +245,15 @@ class Walk(Resolving):
         kinds = kinds_of(node)
         if kinds:
             values = [value for value in values if any(is_of(value, kind) for kind in kinds)]
-        rest = {key: value for key, value in node.items() if key in ASSERTIONS and key not in ("enum", "const", "type")}
-        if rest.keys() - {"format"}:
-            values = fitting(rest, values, self.original)
+        said_otherwise = ("enum", "const", "type", "format")
+        rest = {key: value for key, value in node.items() if key in ASSERTIONS and key not in said_otherwise}
+        if "pattern" in rest and not _is_pattern(rest["pattern"]):
+            del rest["pattern"]
+        # Schemas within may be such as cannot be read, which is nothing to texts and numbers.
+        plain = {key: rest.pop(key) for key in _OF_SCALARS & rest.keys()}
+        for part in (plain, rest):
+            if part:
+                values = fitting(part, values, self.original)
         return values
 
     def _as_text(self, node: Schema, values: list[Any], path: str) -> tuple[Schema, list[str], Undo]:
@@ -360,7 +374,7 @@ class Walk(Resolving):
         """Own name → offered name, of the properties whose name the API refuses."""
         properties = node.get("properties", {})
         refused = [name for name in properties if not self._is_legal(name)]
-        taken = set(properties) - set(refused)
+        taken = {*properties, *node.get("required", ())} - set(refused)
         names: dict[str, str] = {}
         for name in refused:
             place = step(path, "properties", name)
@@ -401,7 +415,7 @@ class Walk(Resolving):
         self._spend(1)
         if depth > DEEPEST_NODE:
             return False
-        node = self._spelled(schema, "#")
+        node = self._spelled(schema, None)
         deeper = depth + 1
         reference = node.get("$ref")
         if isinstance(reference, str):
@@ -461,21 +475,26 @@ class Walk(Resolving):
             ]
             node["prefixItems"] = [self._possible(one, place) for one, _ in steps]
             prefix = [undo for _, undo in steps]
-        if is_impossible(node.get("items")):
-            node["maxItems"] = min(node.get("maxItems", len(prefix)), len(prefix))
-            node = without(node, "items")
         items = None
-        if "items" in node or (self.rules.array_items and "array" in kinds_of(node)):
-            if "items" not in node:
-                self._note(path, "items", "an array says what its items are")
-            lowered, items = self.node(node.get("items", {}), step(path, "items"), depth + 1, within)
-            if lowered is None:
-                node["maxItems"] = min(node.get("maxItems", len(prefix)), len(prefix))
-                lowered = {"type": "string"}
+        if "items" in node:
+            lowered, items = self.node(node["items"], step(path, "items"), depth + 1, within)
             node["items"] = lowered
+            if lowered is None or is_impossible(lowered):
+                self._note(path, "items", "that there are no further items is said by their number")
+                node = self._ended(node, len(prefix))
+        elif self.rules.array_items and "array" in kinds_of(node):
+            self._note(path, "items", "an array says what its items are")
+            node["items"], items = self.node({}, step(path, "items"), depth + 1, within)
         if items is None and not any(prefix):
             return node, None
         return node, Undo(items=items, prefix=tuple(prefix) if any(prefix) else ())
+
+    def _ended(self, node: Schema, length: int) -> Schema:
+        """An array of so many items at the most; what an API wants said of the others is then of no weight."""
+        node = {**without(node, "items"), "maxItems": min(node.get("maxItems", length), length)}
+        if self.rules.array_items and "array" in kinds_of(node):
+            node["items"] = {} if self.rules.untyped == "keep" else {"type": "string"}
+        return node
 
     def _one_for_all(self, node: Schema, path: str) -> Schema:
         """A tuple as a list: exact when its items are alike and their number is fixed."""
@@ -517,7 +536,11 @@ class Walk(Resolving):
             return value not in rules.formats
         if keyword == "minItems" and rules.min_items is not None:
             return value not in rules.min_items
-        return keyword == "pattern" and not rules.look_around and _LOOK_AROUND.search(value) is not None
+        if keyword == "patternProperties":
+            return not all(map(_is_pattern, value))
+        if keyword != "pattern":
+            return False
+        return not _is_pattern(value) or (not rules.look_around and _LOOK_AROUND.search(value) is not None)
 
     def _moved(self, node: Schema, keywords: list[str], path: str) -> Schema:
         words = []
@@ -540,6 +563,15 @@ class Walk(Resolving):
 
 def _annotations(node: Schema) -> Schema:
     return {key: value for key, value in node.items() if key in ANNOTATIONS}
+
+
+def _is_pattern(value: str) -> bool:
+    """Whether a regular expression is one to Python; those of other dialects are said in words."""
+    try:
+        re.compile(value)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
 
 
 def only_requires(schema: Any) -> bool:

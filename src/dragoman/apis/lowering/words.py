@@ -45,15 +45,25 @@ ABOUT = {
 """Keywords that say something of values of one type alone."""
 ABOUT_ANY = frozenset[str]().union(*ABOUT.values())
 _GENERAL = frozenset(
-    {"type", "enum", "const", "format", "not", "if", "then", "else", "allOf", "anyOf", "oneOf", "$ref"}
+    {
+        "type",
+        "enum",
+        "const",
+        "format",
+        "not",
+        "if",
+        "then",
+        "else",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+    }
 )
 ASSERTIONS = OBJECT_KEYWORDS | ARRAY_KEYWORDS | STRING_KEYWORDS | NUMBER_KEYWORDS | _GENERAL
-KNOWN = (
-    ASSERTIONS
-    | ANNOTATIONS
-    | UNSAID
-    | {"$dynamicRef", "$recursiveRef", "$recursiveAnchor", "dependencies", "additionalItems"}
-)
+KNOWN = ASSERTIONS | ANNOTATIONS | UNSAID | {"$recursiveAnchor", "dependencies", "additionalItems"}
 
 _LONGEST = 400
 
