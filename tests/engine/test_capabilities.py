@@ -80,3 +80,21 @@ def test_a_users_tool_of_the_same_name_as_a_native_one_just_works() -> None:
     names = offered(*CLAUDE, ToolPolicy(), web_search, ProviderTool("anthropic.web_search_20250305"))
     assert len(set(names)) == 2
     assert "anthropic.web_search_20250305" in names
+
+
+def test_openais_own_runner_of_code_is_sent_the_container_it_cannot_do_without() -> None:
+    engine = HttpEngine("openai_responses", Transport("http://127.0.0.1:1"), provider="openai")
+    run = Orchestrator(engine, [], ToolPolicy(where={"run_code": "native"}), model_name="gpt-5")
+    encoded = run.prepare("go").encoded
+    assert encoded is not None
+    assert encoded.body["tools"] == [{"type": "code_interpreter", "container": {"type": "auto"}}]
+    own = ProviderTool("openai.code_interpreter", {"container": "cntr_1"})
+    run = Orchestrator(engine, [own], ToolPolicy(where={"run_code": "auto"}), model_name="gpt-5")
+    encoded = run.prepare("go").encoded
+    assert encoded is not None
+    assert encoded.body["tools"] == [{"type": "code_interpreter", "container": "cntr_1"}]
+
+
+def test_what_is_not_allowed_is_not_brought_in_by_where() -> None:
+    policy = ToolPolicy(where={"search_web": "native"}, allowed=("look",))
+    assert offered(*CLAUDE, policy) == []

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any, Literal
 
+import msgspec
 import pytest
 
 from dragoman.engine import ConstrainedEngine, HttpEngine, Orchestrator, Retry, ToolPolicy, Transport
@@ -25,6 +27,8 @@ from dragoman.model import (
     ProviderDefinition,
     Request,
     TextChunk,
+    ThinkingChunk,
+    ThinkingPart,
     ToolChoice,
     Usage,
     UsageArrived,
@@ -85,6 +89,25 @@ def asking(*definitions: Any, **more: Any) -> Request:
     return Request("small", more.pop("conversation", (user("Pick one."),)), definitions=definitions, **more)
 
 
+def branches_of(schema: dict[str, Any]) -> list[str]:
+    """What a schema lets a model say, in a few words."""
+    names = []
+    for one in schema["oneOf"]:
+        match one["properties"]:
+            case {"plan": {"items": {"pattern": pattern}}}:
+                names.append(f"plan of {pattern[2 : pattern.index(')')]}")
+            case {"call": {"const": name}}:
+                names.append(name)
+            case {"say": _}:
+                names.append("say")
+    return names
+
+
+PLAN = '{"plan": ["pick: a colour", "note: which"]}'
+PICKED = '{"call": "pick", "arguments": {"colour": "red"}}'
+NOTED = '{"call": "note", "arguments": "red"}'
+
+
 # ── what goes out ────────────────────────────────────────────────────────────
 
 
@@ -95,48 +118,42 @@ async def test_tools_stand_in_the_instructions_and_in_the_schema_and_nowhere_els
     body = server.requests[0].body
     assert "tools" not in body
     assert "tool_choice" not in body
-    count = {"type": "object", "properties": {"what": {"type": "string"}}}
-    assert body["json_schema"] == {
-        "oneOf": [
-            branch(say={"type": "string"}),
-            branch(call={"const": "pick"}, arguments=RED_OR_BLUE),
-            branch(call={"const": "my.count"}, arguments=count),
-            branch(call={"const": "note"}, arguments={"type": "string"}),
-        ]
-    }
+    step = {"type": "string", "pattern": r'^(pick|my\.count|note): [^"\\\n]{1,80}$'}
+    plan = {"type": "array", "items": step, "minItems": 1, "maxItems": 6}
+    assert body["json_schema"] == {"oneOf": [branch(say={"type": "string"}), branch(plan=plan)]}
     first, second = body["messages"]
     assert (first["role"], second) == ("system", {"role": "user", "content": "Pick one."})
-    assert first["content"].startswith("Be brief.\n\n")
-    assert '- {"call": "pick", "arguments": {"colour": "red|blue"}}: Picks a colour.\n' in first["content"]
+    assert first["content"].endswith("\n\nBe brief.")  # what stands before it is the same in every run
+    assert "- pick(colour=red|blue): Picks a colour\n- my.count(what): Counts\n- note(text): " in first["content"]
     assert body["temperature"] == 0.0
     assert 1024 in body.values()  # the most it may say, under whichever name the server takes it
 
 
 async def test_parameters_that_are_not_shown_are_named_in_what_is_prepared() -> None:
+    must = asking(PICK, choice=ToolChoice("required"))
     async with model() as (engine, _), model(optional=True) as (shown, _):
-        report = engine.prepare(asking(PICK)).report
-        everything = shown.prepare(asking(PICK))
+        report = engine.prepare(must).report
+        everything = shown.prepare(must)
     assert [(one.where, one.message) for one in report] == [("tools.pick", "not shown to the model: shade")]
     assert everything.report == ()
-    (_, call) = everything.body["json_schema"]["oneOf"]
+    (call,) = everything.body["json_schema"]["oneOf"]
     assert call["properties"]["arguments"]["properties"]["shade"] == {"type": "string"}
 
 
 @pytest.mark.parametrize(
     "choice, branches",
     [
-        (ToolChoice(), ["say", "pick", "note"]),
+        (ToolChoice(), ["say", "plan of pick|note"]),
         (ToolChoice("required"), ["pick", "note"]),
         (ToolChoice("one", ("note",)), ["note"]),
-        (ToolChoice("subset", ("pick",)), ["say", "pick"]),
+        (ToolChoice("subset", ("pick",)), ["say", "plan of pick"]),
         (ToolChoice("subset", ("pick",), required=True), ["pick"]),
     ],
 )
 async def test_the_choice_of_tools_is_the_choice_of_branches(choice: ToolChoice, branches: list[str]) -> None:
     async with model() as (engine, _):
         schema = engine.prepare(asking(PICK, NOTE, choice=choice)).body["json_schema"]
-    names = [one["properties"].get("call", {"const": "say"})["const"] for one in schema["oneOf"]]
-    assert names == branches
+    assert branches_of(schema) == branches
 
 
 async def test_without_tools_nothing_is_constrained() -> None:
@@ -158,7 +175,7 @@ async def test_calls_and_results_of_earlier_rounds_are_told_in_the_same_form() -
         messages = engine.prepare(asking(PICK, conversation=history)).body["messages"]
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
     assert messages[2]["content"] == '{"call": "pick", "arguments": {"colour": "red"}}'
-    assert messages[3]["content"].startswith("Result of pick:\nred it is\n\nThe task was: Pick one.\n")
+    assert messages[3]["content"].startswith("Result of pick:\nred it is\n\nThe task: Pick one.\n")
 
 
 async def test_a_failed_result_says_so() -> None:
@@ -264,12 +281,132 @@ async def test_a_tool_that_gave_the_same_twice_is_not_offered_again_until_the_us
     async with model() as (engine, _):
 
         def offered(*conversation: Any, **more: Any) -> list[str]:
-            schema = engine.prepare(asking(PICK, NOTE, conversation=conversation, **more)).body["json_schema"]
-            return [one["properties"].get("call", {"const": "say"})["const"] for one in schema["oneOf"]]
+            return branches_of(
+                engine.prepare(asking(PICK, NOTE, conversation=conversation, **more)).body["json_schema"]
+            )
 
         assert offered(*once) == ["say", "pick", "note"]
         assert offered(*once, *round_of("c2", "blue now")) == ["say", "pick", "note"]
         assert offered(*once, *round_of("c2", "red it is")) == ["say", "note"]
-        assert offered(*once, *round_of("c2", "red it is"), user("Again!")) == ["say", "pick", "note"]
+        assert offered(*once, *round_of("c2", "red it is"), user("Again!")) == ["say", "plan of pick|note"]
         required = ToolChoice("required")
         assert offered(*once, *round_of("c2", "red it is"), choice=required) == ["pick", "note"]
+
+
+# ── a plan ───────────────────────────────────────────────────────────────────
+
+
+async def test_a_model_plans_and_is_led_through_its_plan_step_by_step() -> None:
+    done: list[str] = []
+
+    @tool
+    def pick(colour: Literal["red", "blue"]) -> str:
+        """Picks a colour."""
+        done.append(colour)
+        return f"{colour} it is"
+
+    @tool
+    def keep(text: str) -> str:
+        """Keeps a text."""
+        done.append(text)
+        return "kept"
+
+    plan = '{"plan": ["pick: a colour", "keep: which"]}'
+    kept = '{"call": "keep", "arguments": {"text": "red"}}'
+    chunks: list[AnyChunk] = []
+    async with model(Turn(plan), Turn(PICKED), Turn(kept), Turn('{"say": "Red."}')) as (engine, server):
+        run = Orchestrator(engine, [pick, keep], ToolPolicy(), model_name="small", dialect="plain")
+        result = await run.run("Pick one and keep it.", observe=chunks.append)
+    assert (result.status, result.text, done) == ("completed", "Red.", ["red", "red"])
+    bodies = [heard.body for heard in server.requests]
+    offered = [branches_of(body["json_schema"]) for body in bodies]
+    assert offered == [["say", "plan of pick|keep"], ["pick"], ["keep"], ["say"]]
+    assert bodies[1]["messages"][2]["content"] == plan
+    asked = [body["messages"][-1]["content"] for body in bodies]
+    task = "The task: Pick one and keep it.\n"
+    step = "Now do step {} of 2, going by the results so far: {}"
+    assert asked[1] == task + step.format(1, "pick: a colour")
+    assert asked[2] == "Result of pick:\nred it is\n\n" + task + step.format(2, "keep: which")
+    assert asked[3].endswith("Every step is done. Now say the answer, from the results.")
+    thought = [chunk.text for chunk in chunks if isinstance(chunk, ThinkingChunk)]
+    assert thought == ["1. pick: a colour\n2. keep: which\n"]
+
+
+async def test_what_was_said_before_stays_as_it_was_so_that_nothing_is_read_twice() -> None:
+    history: tuple[Any, ...] = (user("Pick one and note it."),)
+    sent: list[list[Any]] = []
+    async with model(Turn(PLAN), Turn(PICKED), Turn(NOTED), Turn('{"say": "Red."}')) as (engine, server):
+        for _ in range(3):
+            reply = await engine.ask(asking(PICK, NOTE, conversation=history))
+            results = [NativeResult(call.id, "done") for call in reply.calls]
+            history = (*history, reply, *([results_message(*results)] if results else []))
+        sent = [heard.body["messages"] for heard in server.requests]
+    for before, after in pairwise(sent):
+        assert after[: len(before)] == before
+        assert len(after) > len(before)
+
+
+@pytest.mark.parametrize(
+    "results, branches",
+    [
+        ([("pick", False)], ["note"]),
+        ([("pick", True)], ["say", "pick", "note"]),
+        ([("pick", True), ("note", False)], ["say", "pick", "note"]),
+        ([("pick", False), ("pick", True)], ["say", "pick", "note"]),
+        ([("pick", False), ("pick", False)], ["note"]),
+        ([("pick", True), ("pick", False)], ["note"]),
+        ([("pick", False), ("note", False)], ["say"]),
+    ],
+)
+async def test_a_step_is_done_when_its_tool_did_not_fail(results: list[tuple[str, bool]], branches: list[str]) -> None:
+    async with model(Turn(PLAN), Turn(PICKED)) as (engine, _):
+        first = await engine.ask(asking(PICK, NOTE))
+        history: list[Any] = [user("Pick one."), msgspec.structs.replace(first, parts=first.parts[:1])]
+        for number, (name, failed) in enumerate(results):
+            history.append(calls_message(NativeCall(f"c{number}", name, {"n": number})))
+            history.append(results_message(NativeResult(f"c{number}", "so", is_error=failed)))
+        schema = engine.prepare(asking(PICK, NOTE, conversation=tuple(history))).body["json_schema"]
+    assert branches_of(schema) == branches
+
+
+@pytest.mark.parametrize(
+    "steps, kept",
+    [("pn", "pn"), ("pnpn", "pn"), ("ppp", "p"), ("pnp", "pnp"), ("pnpnp", "pnpnp"), ("nppnpp", "npp")],
+)
+async def test_a_plan_that_says_the_same_all_over_again_is_followed_once(steps: str, kept: str) -> None:
+    words = {"p": "pick: a colour", "n": "note: which"}
+    async with model(Turn(json.dumps({"plan": [words[step] for step in steps]})), Turn(PICKED)) as (engine, _):
+        reply = await engine.ask(asking(PICK, NOTE))
+    (thought,) = (part.text for part in reply.parts if isinstance(part, ThinkingPart))
+    assert thought.splitlines() == [f"{number}. {words[step]}" for number, step in enumerate(kept, 1)]
+
+
+async def test_off_its_plan_a_model_that_repeats_what_it_did_may_only_answer() -> None:
+    def round_of(id: str, call: NativeCall, *, failed: bool = False) -> tuple[Any, Any]:
+        again = msgspec.structs.replace(call, id=id)
+        return calls_message(again), results_message(NativeResult(id, f"so it is {id}", is_error=failed))
+
+    picked, noted = NativeCall("", "pick", {"colour": "red"}), NativeCall("", "note", "red")
+    async with model(Turn(PLAN), Turn(PICKED)) as (engine, _):
+        first = await engine.ask(asking(PICK, NOTE))
+        planned = (user("Pick one."), msgspec.structs.replace(first, parts=first.parts[:1]))
+        lost = (*planned, *round_of("c1", picked), *round_of("c2", noted, failed=True))
+        for again, branches in ((picked, ["say"]), (noted, ["say", "pick", "note"])):
+            history = (*lost, *round_of("c3", again, failed=again is noted))
+            prepared = engine.prepare(asking(PICK, NOTE, conversation=history)).body
+            assert branches_of(prepared["json_schema"]) == branches
+            assert ("That was done before." in prepared["messages"][-1]["content"]) == (branches == ["say"])
+
+
+async def test_a_plan_that_was_cut_off_is_an_empty_reply_that_says_so() -> None:
+    async with model(Turn('{"plan": ["pick: a co', finish="length")) as (engine, server):
+        reply = await engine.ask(asking(PICK))
+    assert (reply.text, reply.calls, reply.finish) == ("", (), FinishReason.LENGTH)
+    assert len(server.requests) == 1
+
+
+async def test_the_tokens_of_a_plan_are_counted_with_its_first_call() -> None:
+    async with model(Turn(PLAN, usage=(7, 9)), Turn(PICKED, usage=(20, 5))) as (engine, _):
+        reply = await engine.ask(asking(PICK, NOTE))
+    assert reply.usage == Usage(27, output_tokens=14)
+    assert [call.name for call in reply.calls] == ["pick"]

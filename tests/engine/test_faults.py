@@ -487,6 +487,17 @@ def test_a_password_in_an_address_is_not_shown() -> None:
         Transport("https://example.org", proxy="socks5://me:pass-word@proxy.example:1080")
     assert "pass-word" not in str(raised.value)
     assert "proxy.example" in str(raised.value)
+    assert "SOCKS is not spoken here: name an HTTP proxy" in str(raised.value)
+
+
+def test_a_socks_proxy_of_the_environment_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", "socks5h://proxy.example:1080")
+    with pytest.raises(ConfigError, match=r"speaks socks5h.*NO_PROXY"):
+        Transport("https://example.org")
+    monkeypatch.setenv("NO_PROXY", "example.org")
+    Transport("https://example.org")
 
 
 async def test_a_proxy_that_is_not_there_is_named() -> None:

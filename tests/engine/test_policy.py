@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman.config import Price
 from dragoman.engine import (
     LATER,
     Answer,
@@ -173,6 +175,16 @@ async def test_timeout() -> None:
     assert ToolPolicy().timeout == 30
 
 
+async def test_a_tools_own_limit_stands_before_the_policys() -> None:
+    @tool(timeout=0.02)
+    async def hang() -> None:
+        """Never ends."""
+        await asyncio.Event().wait()
+
+    result, _ = await run([hang], calls(("hang", {})), "ok", policy=ToolPolicy(timeout=0.05))
+    assert "stopped after 0.02 seconds" in results(result)[0]
+
+
 async def test_a_plain_function_that_hangs_is_left_behind_and_told_so() -> None:
     told = threading.Event()
     release = threading.Event()
@@ -311,6 +323,19 @@ def test_waits_grow_by_the_factor_with_some_chance_and_an_end() -> None:
         Retry(times=-1)
 
 
+async def test_base_and_factor_say_how_long_is_waited_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    flake, _ = flaky(2, repeatable=True)
+    policy = ToolPolicy(on_error="retry", retry=Retry(base=0.5, factor=3, jitter=0))
+    await run([flake], calls(("flake", {})), "ok", policy=policy)
+    assert waited == [0.5, 1.5]
+
+
 async def test_mistakes_in_arguments_are_not_tried_again() -> None:
     policy = ToolPolicy(on_error="retry", retry=Retry(base=60))
     result, _ = await run([look], calls(("look", {"place": [1]})), "ok", policy=policy)
@@ -356,21 +381,45 @@ async def test_max_tokens() -> None:
     assert result.status == "completed"
 
 
+async def test_tokens_that_nobody_counted_end_a_run_that_may_use_only_so_many() -> None:
+    result, engine = await run([look], calls(("look", {})), policy=ToolPolicy(max_tokens=1000))
+    assert (result.status, len(engine.requests)) == ("limited", 1)
+    assert "nobody counted them" in str(result.error)
+
+
 def priced(*said: tuple[str, dict[str, Any]], model: str) -> Reply:
     return Reply(calls(*said).parts, FinishReason.CALLS, usage=MUCH, provenance=Provenance(model=model))
 
 
 async def test_max_cost() -> None:
     step = priced(("look", {}), model="claude-sonnet-4-5")
-    result, _ = await run([look], step, policy=ToolPolicy(max_cost=0.001))
+    result, _ = await costing(step, most=0.001)
     assert isinstance(result.error, LimitReached)
     assert result.error.limit == "cost"
     assert result.cost == pytest.approx(900 * 3e-6 + 200 * 15e-6)
     last = Reply((TextPart("ok"),), FinishReason.STOP, usage=MUCH, provenance=Provenance(model="claude-sonnet-4-5"))
-    result, _ = await run([look], step, last, policy=ToolPolicy(max_cost=1))
+    result, _ = await costing(step, last, most=1)
     assert result.status == "completed"
-    result, _ = await run([look], priced(("look", {}), model="unheard-of"), policy=ToolPolicy(max_cost=1))
+    # What is asked for has a price; what answers in its place has none.
+    result, _ = await costing(priced(("look", {}), model="unheard-of"), most=1)
     assert "not known" in str(result.error)
+
+
+async def costing(*steps: Any, most: float) -> tuple[RunResult, ScriptedEngine]:
+    with ScriptedEngine(steps) as engine:
+        run = Orchestrator(engine, [look], ToolPolicy(max_cost=most), model_name="claude-sonnet-4-5", dialect="plain")
+        return await run.run("go"), engine
+
+
+async def test_a_cost_that_nobody_can_reckon_is_refused_before_anything_is_asked() -> None:
+    engine = ScriptedEngine(["never"])
+    limited = ToolPolicy(max_cost=1)
+    with pytest.raises(ConfigError, match=r"what some-model costs is not known: give its price .*\[\[prices\]\]"):
+        await Orchestrator(engine, [look], limited, model_name="some-model", dialect="plain").run("go")
+    assert engine.requests == []
+    own = Price(model="some-model", input=Decimal(1), output=Decimal(2))
+    run = Orchestrator(ScriptedEngine(["ok"]), [look], limited, model_name="some-model", dialect="plain", prices=[own])
+    assert (await run.run("go")).text == "ok"
 
 
 # ── what the model is told ───────────────────────────────────────────────────
@@ -837,3 +886,103 @@ async def test_an_error_of_the_engine_tells_what_had_been_said() -> None:
     with pytest.raises(EngineError) as raised:
         await run([look], calls(("look", {})), EngineError("down"))
     assert [item.role for item in raised.value.conversation] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize("said", ["yes", 1, {"allowed": True}])
+async def test_an_answer_that_is_none_is_refused_with_the_forms_it_may_have(said: Any) -> None:
+    asking = ToolPolicy(default="ask")
+    with pytest.raises(ConfigError, match="an answer is True, False or an Answer"):
+        await run([look], calls(("look", {})), policy=asking, approver=lambda _: said)
+    engine = ScriptedEngine([calls(("look", {}))])
+    waiting = Orchestrator(engine, [look], asking, model_name="m", dialect="plain", approver=lambda _: LATER)
+    events: list[AnyEvent] = []
+    await waiting.run("go", emit=events.append)
+    with pytest.raises(ConfigError, match="an answer is True, False or an Answer"):
+        await waiting.resume(events, answers={"c1": said}).result()
+
+
+async def test_whoever_else_awaits_a_run_hears_of_the_same_end() -> None:
+    with ScriptedEngine([calls(("look", {})), "done"]) as engine:
+        running = Orchestrator(engine, [look], model_name="m", dialect="plain").start("go")
+        first, second = await asyncio.gather(running.result(), running.result())
+    assert first is second
+    assert await running.result() is first
+    broken = Orchestrator(ScriptedEngine([EngineError("down")]), [look], model_name="m", dialect="plain").start("go")
+    ends = await asyncio.gather(broken.result(), broken.result(), return_exceptions=True)
+    assert [str(end) for end in ends] == ["down", "down"]
+    with pytest.raises(EngineError, match="down"):
+        await broken.result()
+
+
+async def test_a_cancelled_run_ends_for_all_who_await_it() -> None:
+    begun = asyncio.Event()
+
+    @tool
+    async def hang() -> str:
+        """Never ends."""
+        begun.set()
+        await asyncio.Event().wait()
+        return ""
+
+    running = Orchestrator(ScriptedEngine([calls(("hang", {}))]), [hang], model_name="m", dialect="plain").start("go")
+    first, second = asyncio.ensure_future(running.result()), asyncio.ensure_future(running.result())
+    await begun.wait()
+    second.cancel()
+    await asyncio.wait([second])
+    assert not first.done()  # one who no longer waits does not end it for the others
+    third = asyncio.ensure_future(running.result())
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first, third])
+    assert (first.cancelled(), third.cancelled()) == (True, True)
+
+
+async def test_within_holds_as_well() -> None:
+    @tool
+    def remove() -> str:
+        """Removes everything."""
+        raise AssertionError("it ran")
+
+    _, engine = await run([look, remove], "ok", policy=ToolPolicy(within=ToolPolicy(allowed=("look",))))
+    assert [definition.name for definition in engine.requests[0].definitions] == ["look"]
+    stricter = ToolPolicy(within=ToolPolicy(default="deny"))
+    result, _ = await run([remove], calls(("remove", {})), "ok", policy=stricter)
+    assert "not allowed" in results(result)[0]
+
+
+@pytest.mark.parametrize(
+    "default, verdict, ran", [("allow", "ask", False), ("deny", "allow", True), ("ask", "allow", True)]
+)
+async def test_the_verdict_of_a_rule_stands_before_the_default(default: Any, verdict: Any, ran: bool) -> None:
+    policy = ToolPolicy(default=default, approval=(Approval(verdict, tool="look"),))
+    result, _ = await run([look], calls(("look", {})), "ok", policy=policy, approver=lambda _: False)
+    assert (results(result) == ["here is empty"]) is ran
+
+
+async def test_what_is_forbidden_stays_so_whatever_the_tool_or_an_earlier_rule_says() -> None:
+    @tool(approval="never")
+    def remove() -> str:
+        """Removes everything."""
+        raise AssertionError("it ran")
+
+    rules = (Approval("allow", kind="*"), Approval("deny", tool="*"))
+    for policy in (ToolPolicy(approval=rules[1:]), ToolPolicy(approval=rules)):
+        for each in (remove, look):
+            result, _ = await run([each], calls((each.name, {})), "ok", policy=policy)
+            assert "not allowed" in results(result)[0]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Approval("deny", kind="write"),
+        Approval("deny", operation="write_file"),
+        Approval("deny", tool="remove"),
+        Approval("deny", path="secret/*"),
+        Approval("deny", command="rm *"),
+        Approval("deny", kind="read", path="secret/*"),
+    ],
+)
+async def test_a_rule_holds_only_where_each_of_its_conditions_fits(rule: Approval) -> None:
+    result, _ = await run([look], calls(("look", {})), "ok", policy=ToolPolicy(approval=(rule,)))
+    assert results(result) == ["here is empty"]

@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 from dragoman.engine import (
+    LATER,
+    Answer,
     Exchange,
     HttpEngine,
     Orchestrator,
@@ -31,6 +33,7 @@ from dragoman.model import (
     NativeCall,
     Reply,
     Request,
+    ResultPart,
     ToolReturned,
     Unreadable,
     Usage,
@@ -195,6 +198,69 @@ async def test_recorded_answers_that_were_none_fail_again_as_they_did(api: str) 
         with pytest.raises(EngineError) as raised:
             await again.ask(Request("m", (user("hi"),)))
         assert (raised.value.code, raised.value.message) == (error.code, error.message)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_exchange_that_broke_off_is_recorded_with_what_had_come_and_how_it_ended(stream: bool) -> None:
+    exchanges: list[Exchange] = []
+    whole = played("openai_chat", Turn("A long answer that never ends.", pieces=10), stream=stream)
+    half = len(whole.body) // 2
+    cut = Raw(
+        body=whole.body,
+        content_type=whole.content_type,
+        headers={"x-request-id": "r1"},
+        stop_after=half,
+    )
+    async with loopback(cut) as server:
+        transport = Transport(server.url, headers={"authorization": "Bearer sk-secret"})
+        engine = HttpEngine("openai_chat", transport, retry=Retry(times=0), record=exchanges.append)
+        with pytest.raises(EngineError) as raised:
+            await engine.ask(Request("m", (user("hi"),), stream=stream))
+        await engine.close()
+    (exchange,) = exchanges
+    assert (exchange.status, exchange.streaming, exchange.response_headers["x-request-id"]) == (200, stream, "r1")
+    assert exchange.response == whole.body[:half].decode()
+    assert (exchange.error, exchange.code) == (raised.value.message, raised.value.code) != (None, None)
+    again = msgspec.json.decode(msgspec.json.encode(exchange), type=Exchange)
+    with pytest.raises(EngineError, match="closed in the middle"):
+        await ReplayEngine.from_wire([again]).ask(Request("m", (user("hi"),)))
+
+
+async def test_an_exchange_that_never_reached_a_server_is_recorded() -> None:
+    exchanges: list[Exchange] = []
+    engine = HttpEngine(
+        "openai_chat", Transport("http://127.0.0.1:1"), retry=Retry(times=1, base=0), record=exchanges.append
+    )
+    with pytest.raises(EngineError):
+        await engine.ask(Request("m", (user("hi"),)))
+    assert [(one.status, one.response, one.code) for one in exchanges] == [(0, "", "connect")] * 2
+
+
+async def test_a_record_whose_calls_share_an_id_goes_on_with_those_that_have_no_result() -> None:
+    twins = Reply(
+        (
+            CallPart(NativeCall("same", "double", {"number": 4})),
+            CallPart(NativeCall("same", "ask_first", {})),
+        ),
+        FinishReason.CALLS,
+    )
+    ran: list[str] = []
+
+    @tool(approval="always")
+    def ask_first() -> str:
+        """Wants a yes."""
+        ran.append("asked")
+        return "done"
+
+    tools = [double, ask_first]
+    events: list[AnyEvent] = []
+    first = Orchestrator(ScriptedEngine([twins]), tools, model_name="m", dialect="plain", approver=lambda _: LATER)
+    waiting = await first.run("go", emit=events.append)
+    assert [call.native.name for call in waiting.waiting] == ["ask_first"]
+    later = Orchestrator(ScriptedEngine(["It is done."]), tools, model_name="m", dialect="plain")
+    result = await later.resume(events, answers={"same": Answer(allowed=True)}).result()
+    told = [part.result.content for item in result.conversation for part in item.parts if isinstance(part, ResultPart)]
+    assert (result.text, ran, told) == ("It is done.", ["asked"], ["8", "done"])
 
 
 async def test_spans_in_the_words_of_the_conventions() -> None:

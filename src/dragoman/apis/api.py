@@ -294,11 +294,12 @@ class StreamDecoder(abc.ABC):
         return view.value
 
     def _take(self, events: Iterable[Event], chunks: list[AnyChunk]) -> None:
-        readers = self._plain_readers
+        readers, take_plain = self._plain_readers, self._plain_event
         for name, event in events:
-            if (read := readers.get(name)) is not None:
+            read = readers.get(name)
+            if read is not None:
                 try:
-                    if self._plain_event(read(event), chunks):
+                    if take_plain(read(event), chunks):
                         self._refused = 0
                         continue
                 except _NO_JSON:

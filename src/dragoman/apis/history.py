@@ -95,18 +95,15 @@ class History:
         if not own:
             turn.parts = self._translated(turn)
             turn.metadata = {}
-        elif any(self._is_foreign(part) for part in turn.parts):
+        elif any(type(part) is OpaquePart and part.api != self._api for part in item.parts):
             turn.parts = [part for part in turn.parts if not self._left_out(turn, part)]
         if item.parts and not turn.parts:
             turn.item = None
         return turn
 
-    def _is_foreign(self, part: AnyPart) -> bool:
-        return isinstance(part, OpaquePart) and part.api != self._api
-
     def _left_out(self, turn: Turn, part: AnyPart) -> bool:
         """Whether a part is an item of another API, which is told then."""
-        if not isinstance(part, OpaquePart) or not self._is_foreign(part):
+        if not isinstance(part, OpaquePart) or part.api == self._api:
             return False
         self._note(turn.where, f"{part.item.get('type', 'an item')!r} of {part.api} cannot travel and was left out")
         return True

@@ -15,17 +15,13 @@ _MARK = b"\xef\xbb\xbf"
 class EventSplitter:
     """Fed bytes, it gives whole events; `close` gives one that was never ended by an empty line."""
 
-    __slots__ = ("_after_return", "_between", "_data", "_name", "_rest", "_started")
+    __slots__ = ("_after_return", "_rest", "_started")
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
-        self._data: bytes | list[bytes] | None = None
-        """The data of the event that is arriving; a list when it has several lines."""
-        self._name: str | None = None
+        """What came of an event that has not ended: joined once, when it does, so that a long one costs its length."""
         self._started = False
         self._after_return = False
-        self._between = False
-        """Whether all that came was whole events."""
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that are complete with these bytes."""
@@ -36,65 +32,34 @@ class EventSplitter:
             data = start
         if self._after_return and data:
             self._after_return = False
-            if data[:1] == b"\n":
-                data = data[1:]
+            data = data.removeprefix(b"\n")
         if b"\r" in data:
             self._after_return = data[-1:] == b"\r"
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        lines = data.split(b"\n")
-        if self._between:  # the common case: a server that writes one whole event at a time, in one line
-            match lines:
-                case [said, b"", b""] if said.startswith(b"data: "):
-                    return [(None, said[6:])]
-                case [first, said, b"", b""] if said.startswith(b"data: ") and first in _NAMES:
-                    return [(_NAMES[first], said[6:])]
-        last = lines.pop()
-        if not lines:  # no line ends here: joined once, when one does, so that a long line costs its length
-            self._rest.append(data)
-            self._between = False
+        if not data:
             return []
-        if self._rest:
-            self._rest.append(lines[0])
-            lines[0] = b"".join(self._rest)
-            self._rest.clear()
-        if last:
-            self._rest.append(last)
-        events: list[Event] = []
-        name, held = self._name, self._data
-        for line in lines:
-            if not line:
-                if held is not None:
-                    events.append((name, held if isinstance(held, bytes) else b"\n".join(held)))
-                    held = None
-                name = None
-            elif line.startswith(b"data:"):
-                data = line[6:] if line.startswith(b"data: ") else line[5:]
-                if held is None:
-                    held = data
-                elif type(held) is list:
-                    held.append(data)
-                else:
-                    held = [held, data]  # type: ignore[list-item]  # it is bytes: neither None nor a list
-            elif line in _NAMES:
-                name = _NAMES[line]
-            elif line.startswith(b"event:"):
-                name = _named(line)
-            elif line == b"data":
-                held = [b""] if held is None else [*(held if type(held) is list else [held]), b""]
-        self._name, self._data = name, held
-        self._between = name is None and held is None and not last and not self._after_return
-        return events
+        rest = self._rest
+        if rest:
+            rest.append(data)
+            if b"\n\n" not in data and not (data[:1] == b"\n" and rest[-2][-1:] == b"\n"):
+                return []
+            data = b"".join(rest)
+            rest.clear()
+        if data[-2:] != b"\n\n":
+            end = data.rfind(b"\n\n") + 2
+            if end == 1:
+                rest.append(data)
+                return []
+            rest.append(data[end:])
+            data = data[:end]
+        return _plain_events(data) or _events(data)
 
     def close(self) -> list[Event]:
         """What was begun and never ended."""
-        held = [] if self._started else self._rest
+        whole = b"".join(self._rest) + b"\n\n"
         self._started = True
-        if held:
-            self._rest = []
-            self.feed(b"".join(held))
-        events = self.feed(b"\n\n")
         self._rest.clear()
-        return events
+        return _events(whole)
 
     def _without_mark(self, data: bytes) -> bytes | None:
         """The first bytes without a byte order mark, or `None` while it may still be one."""
@@ -105,6 +70,49 @@ class EventSplitter:
         self._started = True
         self._rest.clear()
         return start.removeprefix(_MARK)
+
+
+def _plain_events(data: bytes) -> list[Event] | None:
+    """Whole events as servers write them: one line of data each, all with a name or all without. `None` if not so."""
+    if data.startswith(b"data: "):
+        ends = data.count(b"\n")
+        if ends == 2:
+            return [(None, data[6:-2])]
+        found = data[6:-2].split(b"\n\ndata: ")
+        return [(None, said) for said in found] if ends == 2 * len(found) else None
+    lines = data.split(b"\n")
+    if len(lines) == 4 and lines[0] in _NAMES and lines[1].startswith(b"data: ") and not lines[2]:
+        return [(_NAMES[lines[0]], lines[1][6:])]
+    names, said = lines[:-1:3], lines[1::3]
+    if len(lines) % 3 != 1 or any(lines[2::3]):
+        return None
+    try:
+        events: list[Event] = [
+            (_NAMES[name], one[6:]) for name, one in zip(names, said, strict=True) if one.startswith(b"data: ")
+        ]
+    except KeyError:
+        return None
+    return events if len(events) == len(said) else None
+
+
+def _events(data: bytes) -> list[Event]:
+    """Whole events, whatever lines they have."""
+    events: list[Event] = []
+    name: str | None = None
+    held: list[bytes] = []
+    for line in data.split(b"\n"):
+        if not line:
+            if held:
+                events.append((name, b"\n".join(held)))
+                held = []
+            name = None
+        elif line.startswith(b"data:"):
+            held.append(line[6:] if line.startswith(b"data: ") else line[5:])
+        elif line.startswith(b"event:"):
+            name = _NAMES.get(line) or _named(line)
+        elif line == b"data":
+            held.append(b"")
+    return events
 
 
 _NAMES: dict[bytes, str] = {}

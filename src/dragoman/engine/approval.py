@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.errors import ToolError
+from dragoman.errors import ConfigError, ToolError
 from dragoman.model import Call, Decision, operations as op
 
 if TYPE_CHECKING:
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A call that wants a yes: what an approver is shown. `digest` names these very arguments."""
+    """A call that wants a yes: what an approver is shown. `digest` names these very arguments.
+
+    `agent` is who asks, where several agents share an approver.
+    """
 
     call: Call
     tools: tuple[str, ...]
     digest: str
     rule: str | None = None
+    agent: str | None = None
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -55,7 +59,10 @@ def verdict_on(
     """The strictest verdict on any operation of a call, and the rule it came from."""
     found: list[tuple[Verdict, str | None]] = []
     for operation, tool in zip(call.operations, tools, strict=True):
-        found.append(_verdict(operation, tool, policy, workspace))
+        bound: ToolPolicy | None = policy
+        while bound is not None:
+            found.append(_verdict(operation, tool, bound, workspace))
+            bound = bound.within
     return max(found, key=lambda one: _STRICTNESS[one[0]], default=("allow", None))
 
 
@@ -82,7 +89,30 @@ def _told(number: int, rule: Approval) -> str:
     return f"rule {number + 1} ({conditions or 'everything'})"
 
 
-def _fits(rule: Approval, operation: op.Operation, tool: Tool, workspace: Workspace | None) -> bool:
+def rule_against(
+    path: str, operation: op.Operation, tool: Tool, policy: ToolPolicy, workspace: Workspace | None
+) -> str | None:
+    """The rule that keeps a file from a call that would reach it without naming it; `None` where none does."""
+    rules = list(enumerate(policy.approval))
+    for number, rule in rules:
+        if rule.verdict == "deny" and rule.path is not None and _fits(rule, operation, tool, workspace, [path]):
+            return _told(number, rule)
+    if tool.approval != "policy":
+        return None
+    for number, rule in rules:
+        if _fits(rule, operation, tool, workspace, [path]):
+            return None if rule.verdict == "allow" or rule.path is None else _told(number, rule)
+    return None
+
+
+def _fits(
+    rule: Approval,
+    operation: op.Operation,
+    tool: Tool,
+    workspace: Workspace | None,
+    paths: list[str] | None = None,
+) -> bool:
+    """Whether a rule speaks of an operation: of the paths it names, or of these."""
     kind = tool.kind or operation.kind
     tag = str(operation.__struct_config__.tag)
     if rule.kind is not None and not fnmatchcase(str(kind), rule.kind):
@@ -92,7 +122,7 @@ def _fits(rule: Approval, operation: op.Operation, tool: Tool, workspace: Worksp
     if rule.tool is not None and not fnmatchcase(tool.name, rule.tool):
         return False
     if rule.path is not None:
-        spelled = [one for path in _said(operation, _PATHS) for one in _spellings(path, workspace)]
+        spelled = [one for path in (paths or _said(operation, _PATHS)) for one in _spellings(path, workspace)]
         if not any(fnmatchcase(path, rule.path) for path in spelled):
             return False
     return rule.command is None or any(fnmatchcase(line, rule.command) for line in _said(operation, ("command",)))
@@ -117,14 +147,17 @@ _PATHS = ("path", "paths", "source", "destination", "target", "to")
 
 
 def _said(operation: op.Operation, fields: tuple[str, ...]) -> list[str]:
-    """The texts an operation holds in these fields; the arguments of a function of the user's are fields too."""
-    holder: Any = operation.arguments if isinstance(operation, op.CallFunction) else None
+    """The texts an operation holds in these fields; the arguments of a function or a server's tool are fields too."""
+    holder: Any = operation.arguments if isinstance(operation, op.CallFunction | op.CallMcpTool) else None
     found: list[str] = []
     for field in fields:
         value = holder.get(field) if isinstance(holder, dict) else getattr(operation, field, None)
         values = value if isinstance(value, list | tuple) else (value,)
         found += [one for one in values if isinstance(one, str)]
     return found
+
+
+_ALLOWED = Decision("allowed", by="policy")
 
 
 async def decide(
@@ -137,13 +170,13 @@ async def decide(
 ) -> Decision | None:
     """The decision on a call, or `None` when it is to come later. `given` is an answer that came before."""
     verdict, rule = verdict_on(call, tools, policy, workspace)
-    digest = digest_of(call)
     if verdict == "allow":
-        return Decision("allowed", by="policy", rule=rule)
+        return _ALLOWED if rule is None else Decision("allowed", by="policy", rule=rule)
+    digest = digest_of(call)
     if verdict == "deny":
         return Decision("denied", by="policy", rule=rule, arguments_digest=digest)
     if given is not None:
-        return _decision(given, digest, rule)
+        return _decision(_answer_of(given, call), digest, rule)
     if approver is None:
         reason = "nobody is there to be asked"
         return Decision("denied", by="policy", rule=rule, reason=reason, arguments_digest=digest)
@@ -151,7 +184,16 @@ async def decide(
     answer = await said if hasattr(said, "__await__") else said
     if answer is None:
         return None
-    return _decision(Answer(answer) if isinstance(answer, bool) else answer, digest, rule)
+    return _decision(_answer_of(answer, call), digest, rule)
+
+
+def _answer_of(said: Any, call: Call) -> Answer:
+    if isinstance(said, bool):
+        return Answer(said)
+    if not isinstance(said, Answer):
+        wanted = "an answer is True, False or an Answer (an approver may also give None, for later)"
+        raise ConfigError(f"{wanted}; for the call {call.native.name!r} it was {said!r:.80}")
+    return said
 
 
 def _decision(answer: Answer, digest: str, rule: str | None) -> Decision:

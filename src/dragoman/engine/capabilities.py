@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from dragoman.dialects import ProviderRow, provider_dialect
 from dragoman.errors import ConfigError, nearest
@@ -15,6 +16,10 @@ from .providers import plain_name
 
 VENDORS: Mapping[str, str] = {"gemini": "google", "openai-chat": "openai"}
 """Providers whose tools are listed under another name."""
+
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {"openai.code_interpreter": {"container": {"type": "auto"}}}
+"""What a provider's tool cannot do without, as its provider's own pages have it; a caller's own settings stand."""
 
 
 def native_tool(operation: type[Operation], api: str, provider: str, model: str) -> ProviderRow | None:
@@ -67,7 +72,7 @@ def resolved(
             for name in ours:
                 del tools[name]
             if not theirs:
-                tools[row.id] = ProviderTool(row.id)
+                tools[row.id] = ProviderTool(row.id, dict(SETTINGS.get(row.id, {})))
     return Toolset(tools.values())
 
 

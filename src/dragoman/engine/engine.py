@@ -53,7 +53,7 @@ from dragoman.model import (
 )
 
 from .policy import Retry
-from .transport import Transport
+from .transport import Response, Transport
 
 if TYPE_CHECKING:
     from dragoman.model import AnyEvent
@@ -91,7 +91,10 @@ class Engine(Protocol):
 
 
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One exchange on the wire, as it is recorded: never a key."""
+    """One exchange on the wire, as it is recorded: never a key.
+
+    Of one that broke off, `error` and `code` say how, and `response` is what had come (`status` 0: not even that).
+    """
 
     api: str
     provider: str
@@ -103,6 +106,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     response: str
     streaming: bool = False
     time: datetime.datetime | None = None
+    error: str | None = None
+    code: str | None = None
 
 
 class HttpEngine:
@@ -168,12 +173,11 @@ class HttpEngine:
 
     async def _asked(self, request: Request, encoded: Encoded, body: bytes, watch: _Watch | None) -> Reply:
         taker = _Taker(self.api, watch, keep=self._record is not None) if request.stream else None
-        response = await self.transport.exchange(
-            encoded.path, body, headers=encoded.headers, sink=None if taker is None else taker.take
-        )
-        text = response.body or (b"" if taker is None else taker.raw)
-        if self._record is not None:
-            self._recorded(request, encoded, response.status, response.headers, text, taker)
+        sink = None if taker is None else taker.take
+        if self._record is None:
+            response = await self.transport.exchange(encoded.path, body, headers=encoded.headers, sink=sink)
+        else:
+            response = await self._exchanged(request, encoded, body, taker)
         _log.debug("%s %s answered %s", self.provider or self.name, encoded.path, response.status)
         if not 200 <= response.status < 300:
             raise self._told(self.api.error(response.status, response.headers, response.body))
@@ -219,17 +223,32 @@ class HttpEngine:
             partial=error.partial,
         )
 
+    async def _exchanged(self, request: Request, encoded: Encoded, body: bytes, taker: _Taker | None) -> Response:
+        """One exchange, recorded however it ends."""
+        arrived = [Response(0, {})]
+        sink = None if taker is None else taker.take
+        try:
+            response = await self.transport.exchange(
+                encoded.path, body, headers=encoded.headers, sink=sink, broken=arrived.append
+            )
+        except BaseException as error:
+            self._recorded(request, encoded, arrived[-1], taker, error)
+            raise
+        self._recorded(request, encoded, response, taker)
+        return response
+
     def _recorded(
         self,
         request: Request,
         encoded: Encoded,
-        status: int,
-        headers: dict[str, str],
-        text: bytes,
+        response: Response,
         taker: _Taker | None,
+        error: BaseException | None = None,
     ) -> None:
         assert self._record is not None
-        kept = {name: self.transport.redact(value) for name, value in headers.items() if name != "set-cookie"}
+        text = (b"" if taker is None else taker.raw) + response.body
+        headers = response.headers.items()
+        kept = {name: self.transport.redact(value) for name, value in headers if name != "set-cookie"}
         self._record(
             Exchange(
                 self.api.name,
@@ -237,17 +256,23 @@ class HttpEngine:
                 request.model,
                 encoded.path,
                 encoded.body,
-                status,
+                response.status,
                 kept,
                 self.transport.redact(text.decode("utf-8", "replace")),
                 taker is not None,
                 datetime.datetime.now(datetime.UTC),
+                None if error is None else self.transport.redact(_words_of(error)),
+                error.code if isinstance(error, EngineError) else None,
             )
         )
 
     async def close(self) -> None:
         """Closes the connections."""
         await self.transport.close()
+
+
+def _words_of(error: BaseException) -> str:
+    return error.message if isinstance(error, EngineError) else f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _json(body: bytes) -> Any:
@@ -294,9 +319,11 @@ class _Taker:
         if watch is None:
             self._decoder.feed(data)
             return
-        for chunk in self._decoder.feed(data):
+        chunks, observe = self._decoder.feed(data), watch.observe
+        if chunks:
             watch.seen = True
-            if watch.observe(chunk):
+        for chunk in chunks:
+            if observe(chunk):
                 watch.began = True
 
     def _tell(self, chunk: AnyChunk) -> None:
@@ -446,6 +473,8 @@ class ReplayEngine(ScriptedEngine):
 
 def _answer(exchange: Exchange) -> Step:
     api: Api = APIS[exchange.api]
+    if exchange.error is not None:
+        return EngineError(exchange.error, code=exchange.code, retryable=True)
     body = exchange.response.encode("utf-8", "surrogatepass")
     if not 200 <= exchange.status < 300:
         return api.error(exchange.status, exchange.response_headers, body)

@@ -23,6 +23,7 @@ from dragoman.tools import Cancellation, Context, Tool, Toolset, in_thread, outc
 
 from .approval import Answer, Approver, decide, verdict_on
 from .policy import ToolPolicy
+from .withheld import against, refused_changes, without_withheld
 
 if TYPE_CHECKING:
     from dragoman.model import AnyEvent
@@ -90,18 +91,27 @@ class Executor:
         self.doubtful: frozenset[str] = frozenset()
         """Ids of calls that an earlier process had begun: they may have had their effect."""
         self._context = context
-        self._emit: Emit = emit or (lambda *_, **__: None)
+        self._emit = emit
         self._write = write or (lambda _, result: result)
-        self._reconsider = reconsider or (lambda *_: None)
         self._room = asyncio.Semaphore(policy.max_parallel)
         self._early: dict[str, tuple[Call, asyncio.Task[Result]]] = {}
+        self.offer(toolset, reconsider)
+
+    def offer(
+        self, toolset: Toolset, reconsider: Callable[[Call, Sequence[Outcome]], Call | None] | None = None
+    ) -> None:
+        """Runs calls of these tools from now on."""
+        self._reconsider = reconsider or (lambda *_: None)
         self._functions: dict[str, Tool] = {}
         self._operations: dict[type[op.Operation], Tool] = {}
+        self._served: dict[tuple[str | None, str], Tool] = {}
         for tool in toolset:
             if isinstance(tool, Tool) and tool.operation is not None:
                 self._operations[tool.operation] = tool
             elif isinstance(tool, Tool):
                 self._functions[tool.name] = tool
+                if tool.mcp is not None:
+                    self._served[tool.mcp] = tool
 
     # ── many calls ─────────────────────────────────────────────────────────
 
@@ -153,7 +163,7 @@ class Executor:
         if call.id in self._early or self.aborted is not None:
             return False
         tools = self._tools_of(call)
-        if isinstance(tools, Failure) or not tools or call.failure is not None:
+        if isinstance(tools, Failure) or not tools:
             return False
         if not all(tool.repeatable and not tool.sequential and _only_reads(tool) for tool in tools):
             return False
@@ -209,23 +219,27 @@ class Executor:
     async def _settled(self, tasks: list[asyncio.Task[Result]]) -> None:
         """Waits for all, or until one failed in a way that ends the run."""
         each = self.policy.on_error == "abort"  # otherwise none of them ends the run, and one wake-up does for all
+        if not each:
+            await _all_done(tasks)
+            return
         pending: set[asyncio.Task[Result]] = set(tasks)
         while pending and self.aborted is None:
-            until = asyncio.FIRST_COMPLETED if each else asyncio.ALL_COMPLETED
-            _, pending = await asyncio.wait(pending, return_when=until)
+            _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
 
     # ── one call ───────────────────────────────────────────────────────────
 
     async def _one(self, call: Call, step: int, answer: Answer | None) -> Result:
         began = time.perf_counter()
         decision: Decision | None = None
-        tools = call.failure or self._tools_of(call)
+        tools = self._tools_of(call)
         again = step == 0 and call.id in self.doubtful  # a later call may bear an id of old: providers count anew
         if again and not isinstance(tools, Failure) and not all(tool.repeatable for tool in tools):
             return await self._done(call, (out.UnknownOutcome(_BROKE_OFF),) * len(tools), began, 0)
         if not isinstance(tools, Failure):
             call, tools, decision = await self._permitted(call, tools, answer)
-        self._emit("called", call=await self._shown(call), decision=decision, call_id=call.id, step=step)
+        shown = await masked(call, self.hooks)
+        if self._emit is not None:
+            self._emit("called", call=shown, decision=decision, call_id=call.id, step=step)
         if isinstance(tools, Failure):
             return await self._done(call, (tools,) * max(1, len(call.operations)), began, 0)
         async with self._room:
@@ -259,7 +273,7 @@ class Executor:
 
     def _still_permitted(self, call: Call) -> tuple[Tool, ...] | Failure:
         """The tools of a call that a hook rewrote; what a rule forbids stays forbidden."""
-        tools = call.failure or self._tools_of(call)
+        tools = self._tools_of(call)
         if isinstance(tools, Failure):
             return tools
         verdict, rule = verdict_on(call, tools, self.policy, self._context._workspace)
@@ -281,7 +295,7 @@ class Executor:
         if isinstance(permitted, Failure):
             return other, (permitted,) * max(1, len(other.operations)), 0
         names = ", ".join(tool.name for tool in permitted)
-        self._emit("progressed", message=f"It is meant otherwise: {names}", fraction=None, call_id=call.id)
+        self._tell(call.id, f"It is meant otherwise: {names}")
         async with self._room:
             return other, *(await self._tried(other, permitted, step))
 
@@ -302,11 +316,13 @@ class Executor:
             longest = self.policy.longest_result(call.native.name, *names)
             result = msgspec.structs.replace(result, native=shortened(result.native, longest))
         self._count(names or {call.native.name}, result)
-        self._emit("returned", result=result, call_id=call.id)
+        if self._emit is not None:
+            self._emit("returned", result=result, call_id=call.id)
         return result
 
-    async def _shown(self, call: Call) -> Call:
-        return await masked(call, self.hooks)
+    def _tell(self, call_id: str, message: str, fraction: float | None = None) -> None:
+        if self._emit is not None:
+            self._emit("progressed", message=message, fraction=fraction, call_id=call_id)
 
     async def _tried(self, call: Call, tools: tuple[Tool, ...], step: int) -> tuple[tuple[Outcome, ...], int]:
         """Runs a call, again where that is allowed and helps."""
@@ -332,9 +348,9 @@ class Executor:
         seconds = _deadline(tools, self.policy.timeout)
         self.started.add(call.id)
         # A task of its own: a tool that does not let itself be cancelled delays nobody beyond a moment of grace.
-        running = asyncio.ensure_future(self._performed(call, tools, context))
+        running = asyncio.get_running_loop().create_task(self._performed(call, tools, context))
         try:
-            await asyncio.wait((running,), timeout=seconds)
+            await _all_done([running], seconds)
         except asyncio.CancelledError:
             await _ended(running, cancellation, "the run was cancelled")
             raise
@@ -352,22 +368,30 @@ class Executor:
             return await _as_one(call.operations, context)
         outcomes: list[Outcome] = []
         for operation, tool in zip(call.operations, tools, strict=True):
-            outcomes.append(await _performed(operation, tool, context))
+            outcomes.append(await self._one_performed(operation, tool, context))
         return tuple(outcomes)
+
+    async def _one_performed(self, operation: op.Operation, tool: Tool, context: Context) -> Outcome:
+        keeps = against(operation, tool, self.policy, context._workspace)
+        if keeps is None:
+            return await _performed(operation, tool, context)
+        if isinstance(operation, op.RewriteCode) and not operation.preview:
+            planned = await _performed(msgspec.structs.replace(operation, preview=True), tool, context)
+            refused = refused_changes(planned, keeps)
+            if refused is not None:
+                return refused
+        return without_withheld(await _performed(operation, tool, context), keeps)
 
     def _context_of(self, call: Call, step: int, cancellation: Cancellation) -> Context:
         base, loop, here = self._context, asyncio.get_running_loop(), threading.get_ident()
-
-        def tell(message: str, fraction: float | None) -> None:
-            self._emit("progressed", message=message, fraction=fraction, call_id=call.id)
 
         def report(message: str, fraction: float | None) -> None:
             if cancellation.cancelled:
                 return  # what was given up has nothing more to say
             if threading.get_ident() == here:
-                tell(message, fraction)
+                self._tell(call.id, message, fraction)
             else:  # whoever listens does so in the loop's own thread
-                loop.call_soon_threadsafe(tell, message, fraction)
+                loop.call_soon_threadsafe(self._tell, call.id, message, fraction)
 
         return Context(
             workspace=base._workspace,
@@ -384,6 +408,8 @@ class Executor:
 
     def _tools_of(self, call: Call) -> tuple[Tool, ...] | Failure:
         """The tool for each operation of a call, or the failure that one of them is not to be had."""
+        if call.failure is not None:
+            return call.failure
         found: list[Tool] = []
         for operation in call.operations:
             tool = self._tool_of(operation)
@@ -402,8 +428,13 @@ class Executor:
             hint = nearest(operation.name, self._functions)
             return Failure("unknown_tool", f'There is no tool "{operation.name}".{hint}', {"tool": operation.name})
         known = self._operations.get(type(operation))
+        if isinstance(operation, op.CallMcpTool):
+            known = self._served.get((operation.server, operation.tool), known)
         if known is not None:
             return known
+        if isinstance(operation, op.CallMcpTool):
+            message = f'There is no tool "{operation.tool}" of an MCP server "{operation.server}".'
+            return Failure("unknown_tool", message, {"server": operation.server, "tool": operation.tool})
         tag = str(operation.__struct_config__.tag)
         return Failure("denied", f"This run has no tool to {tag.replace('_', ' ')}.", {"operation": tag})
 
@@ -427,7 +458,7 @@ _BROKE_OFF = "the run broke off while this call was being made, so whether it to
 async def _performed(operation: op.Operation, tool: Tool, context: Context) -> Outcome:
     if tool.operation is not None:
         return await outcome_of(lambda: run_operation(tool, operation, context))
-    assert isinstance(operation, op.CallFunction | op.Unrecognised)
+    assert isinstance(operation, op.CallFunction | op.CallMcpTool | op.Unrecognised)
     arguments = operation.arguments
     return await outcome_of(lambda: tool.call(arguments, context))
 
@@ -481,6 +512,35 @@ async def _ended(running: asyncio.Task[Any], cancellation: Cancellation, reason:
     running.cancel()
     await asyncio.wait((running,), timeout=_GRACE)
     running.add_done_callback(lambda task: task.cancelled() or task.exception())  # looked at, so that nobody complains
+
+
+async def _all_done(tasks: list[asyncio.Task[Any]], seconds: float | None = None) -> None:
+    """Waits until all have ended, or for so many seconds: what `asyncio.wait` does, at a third of its cost."""
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    left = len(tasks)
+
+    def count(_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0 and not ended.done():
+            ended.set_result(None)
+
+    def give_up() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    for task in tasks:
+        task.add_done_callback(count)
+    timer = None if seconds is None else loop.call_later(seconds, give_up)
+    try:
+        if tasks:
+            await ended
+    finally:
+        if timer is not None:
+            timer.cancel()
+        for task in tasks:
+            task.remove_done_callback(count)
 
 
 async def masked(call: Call, hooks: Hooks) -> Call:

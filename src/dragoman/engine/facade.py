@@ -94,6 +94,7 @@ class Facade:
         operations = [tool for tool in run_here if tool.operation is not None]
         hosted = [tool for tool in toolset if isinstance(tool, ProviderTool)]
         self.dialect = dialect
+        self._served = {tool.name: tool.mcp for tool in functions if tool.mcp is not None}
         self._plain = plain
         provider = [self._provider_definition(tool) for tool in hosted]
         asked = [(row, tool) for tool in hosted if (row := _row(tool)) is not None]
@@ -184,8 +185,9 @@ class Facade:
         wanted = {_operation_of(tool) for tool in operations}
         ignoring = {
             _operation_of(tool): NOT_HONOURED.get(_operation_of(tool), ())
-            for tool in operations
             if tool.name in TOOLS.built_in and TOOLS[tool.name] is tool
+            else getattr(tool.run, "passes_over", ())
+            for tool in operations
         }
         spoken = wanted - self._in_plain
         said = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
@@ -307,7 +309,9 @@ class Facade:
             message = f"{name}: expected a JSON object, got {arguments!r:.80}"
             details = {"tool": name, "problems": [{"path": "", "message": message}]}
             return Call(native.id, (), native, failure=Failure("invalid_arguments", message, details))
-        return Call(native.id, (op.CallFunction(name, arguments),), native)
+        served = self._served.get(name)
+        meant = op.CallFunction(name, arguments) if served is None else op.CallMcpTool(*served, arguments)
+        return Call(native.id, (meant,), native)
 
     def _unknown(self, native: NativeCall) -> Call:
         offered = [definition.name for definition in self.definitions if definition.name]
@@ -317,12 +321,22 @@ class Facade:
 
     def write_call(self, id: str, operation: op.Operation) -> tuple[NativeCall, ...]:
         """An operation of the history in the words of this request."""
+        if isinstance(operation, op.CallMcpTool):
+            ours = self._tool_served(operation)
+            if ours is not None:
+                return (NativeCall(id, self.names.offer(ours), operation.arguments),)
         if isinstance(operation, op.CallFunction):
             text = operation.arguments.get(self._texts.get(operation.name, ""))
             arguments = text if isinstance(text, str) else operation.arguments
             return (NativeCall(id, self.names.offer(operation.name), arguments),)
         speaker, calls = self._said(id, operation)
         return tuple(msgspec.structs.replace(call, name=self._name_of(call.name, speaker)) for call in calls)
+
+    def _tool_served(self, operation: op.CallMcpTool) -> str | None:
+        """The tool of ours that is a server's; a vocabulary may not have said which server, so one must be enough."""
+        wanted = (operation.server, operation.tool)
+        found = [name for name, (server, tool) in self._served.items() if wanted in ((server, tool), (None, tool))]
+        return found[0] if len(found) == 1 else None
 
     def _name_of(self, name: str, speaker: Dialect) -> str:
         """The name under which a vocabulary's tool is offered."""
@@ -349,10 +363,11 @@ class Facade:
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in the words the model called in."""
-        native = self._native(call.native)
+        own = len(call.operations) == 1 and type(call.operations[0]) is op.CallFunction
+        native = call.native if own else self._native(call.native)  # a function's result is told in nobody's words
         known = call if native is call.native else msgspec.structs.replace(call, native=native)
         told = self._speaker(call.native).write_result(known, outcomes)
-        return msgspec.structs.replace(told, name=call.native.name)
+        return told if told.name == call.native.name else msgspec.structs.replace(told, name=call.native.name)
 
     def read_result(self, call: Call, native: NativeResult) -> Result:
         """What a result in this request's words says."""

@@ -19,6 +19,7 @@ from dragoman.model import (
     FinishReason,
     Message,
     NativeCall,
+    NativeResult,
     Reply,
     ResultPart,
     ToolChoice,
@@ -86,18 +87,29 @@ def tool_loop(conversation: Conversation, policy: ToolPolicy) -> Steps:
 
 def unanswered(conversation: Conversation) -> tuple[NativeCall, ...]:
     """The calls of the last reply that have no result yet."""
-    answered: set[str] = set()
+    answers: list[NativeResult] = []
     for item in reversed(conversation):
         if item.role == "assistant":
             calls = [part.call for part in item.parts if isinstance(part, CallPart)]
-            return tuple(call for call in calls if call.executed_by is ExecutedBy.CLIENT and call.id not in answered)
+            ours = [call for call in calls if call.executed_by is ExecutedBy.CLIENT]
+            return tuple(call for call in ours if not _answers(call, answers))
         if item.role not in ("tool", "user"):
             return ()
-        found = {part.result.call_id for part in item.parts if isinstance(part, ResultPart)}
+        found = [part.result for part in item.parts if isinstance(part, ResultPart)]
         if not found:
             return ()
-        answered |= found
+        answers = found + answers
     return ()
+
+
+def _answers(call: NativeCall, left: list[NativeResult]) -> bool:
+    """Takes the result of a call out of those that are left: calls of one turn may share an id, results as well."""
+    same = [result for result in left if result.call_id == call.id]
+    found = next((result for result in same if result.name == call.name), same[0] if same else None)
+    if found is None:
+        return False
+    left.remove(found)
+    return True
 
 
 def answered(conversation: Conversation, results: Message) -> Conversation:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import datetime
 import uuid
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -154,6 +154,7 @@ class Orchestrator:
         hooks: Hooks = Hooks(),  # noqa: B008 - frozen
         approver: Approver | None = None,
         pause: Pause | None = None,
+        hidden: Callable[[], Collection[str]] | None = None,
         emit: Callable[[AnyEvent], None] | None = None,
         thinking: Thinking | None = None,
         options: Mapping[str, Any] | None = None,
@@ -169,6 +170,8 @@ class Orchestrator:
         self.policy, self.hooks, self.approver, self.pause = policy, hooks, approver, pause
         self.system, self.workspace, self.context = system, workspace, context
         self.emit, self.thinking, self.prices = emit, thinking, tuple(prices)
+        self.hidden = hidden
+        """Asked before each round: tools not to be offered in it; a call of one is answered all the same."""
         self.options = dict(options or {})
         self.settings = _request_settings(settings)
         named = dialect if dialect is not None else dialect_of(self.model) if self.model else "plain"
@@ -199,7 +202,8 @@ class Orchestrator:
         return Running(
             self,
             conversation,
-            self._facade(provider_tools),
+            self.facade_of(provider_tools),
+            provider_tools=provider_tools,
             answers=dict(answers or {}),
             observe=observe,
             emit=emit,
@@ -269,7 +273,7 @@ class Orchestrator:
     def provider(self) -> str:
         return getattr(self.engine, "provider", "")
 
-    def _facade(self, provider_tools: Sequence[ProviderTool] = ()) -> Facade:
+    def facade_of(self, provider_tools: Sequence[ProviderTool] = ()) -> Facade:
         """The tools in the model's words: made once for each toolset, so that requests share what is offered."""
         names = self.toolset.list()
         key = (tuple(map(id, names)), tuple((tool.id, str(tool.settings)) for tool in provider_tools))
@@ -310,6 +314,7 @@ class Running:
         conversation: Conversation,
         facade: Facade,
         *,
+        provider_tools: Sequence[ProviderTool],
         answers: dict[str, Answer],
         observe: Callable[[AnyChunk], None] | None,
         emit: Callable[[AnyEvent], None] | None,
@@ -317,6 +322,7 @@ class Running:
         stream: bool,
     ) -> None:
         self.id, self.facade = id, facade
+        self._provider_tools = provider_tools
         self.usage, self.rounds = Usage(), 0
         self.charged: list[tuple[str, Usage]] = []
         self.metrics: dict[str, Metrics] = {}
@@ -330,7 +336,7 @@ class Running:
         self._executor: Executor | None = None
         self._callable: frozenset[str] | None = None
         """Names of the tools the model may call in this round, as it knows them; `None`: all."""
-        self._result: RunResult | None = None
+        self._end: asyncio.Future[RunResult] | None = None
         self._given = conversation
         self.doubtful: frozenset[str] = frozenset()
         """Ids of calls that an earlier process had begun: they may have had their effect."""
@@ -371,12 +377,24 @@ class Running:
 
         Of a run that has ended, iterated or awaited, it is the same result again.
         """
-        if self._result is None:
-            self._result = await self._run()
-        return self._result
+        if self._end is not None:  # whoever asked first drives the run; the others hear of its end
+            return await asyncio.shield(self._end)
+        self._end = end = asyncio.get_running_loop().create_future()
+        try:
+            result = await self._run()
+        except asyncio.CancelledError:
+            end.cancel()
+            raise
+        except BaseException as error:
+            end.set_exception(error)
+            end.exception()  # looked at, so that nobody complains when nobody else asked
+            raise
+        end.set_result(result)
+        return result
 
     async def _run(self) -> RunResult:
         orchestrator = self._orchestrator
+        _check_price(orchestrator)
         async with AsyncExitStack() as stack:
             context = await self._context(stack)
             self._executor = executor = Executor(
@@ -485,11 +503,12 @@ class Running:
 
     def request(self, ask: Ask) -> Request:
         """What is asked of the model in this round."""
+        self._offer_anew()
         choice = ask.choice
         if not self.facade.definitions:
             choice = msgspec.structs.replace(choice, mode="auto", names=(), required=False)
         choice = self.facade.choice(choice)
-        settings = self._settings
+        settings = self._offered_now()
         self._callable = frozenset(choice.names) if choice.mode in ("none", "subset") else None
         own = self._orchestrator
         if choice.mode == "subset" and "subset" not in own.engine.features(own.model).choices:
@@ -497,6 +516,24 @@ class Running:
             settings = {**settings, "definitions": self.facade.offered(choice.names)}
             choice = ToolChoice("required" if choice.required else "auto")
         return Request(conversation=ask.conversation, choice=choice, **settings)
+
+    def _offer_anew(self) -> None:
+        """Follows the toolset, which may change between rounds: the tools of a server come and go."""
+        facade = self._orchestrator.facade_of(self._provider_tools)
+        if facade is not self.facade:
+            self.facade = facade
+            self._settings["definitions"] = facade.definitions
+            if self._executor is not None:
+                self._executor.offer(facade.toolset, facade.reconsidered)
+
+    def _offered_now(self) -> dict[str, Any]:
+        own = self._orchestrator
+        hidden = own.hidden() if own.hidden is not None else ()
+        if not hidden:
+            return self._settings
+        names = self.facade.choice(ToolChoice("subset", tuple(hidden))).names
+        shown = tuple(one.name for one in self.facade.definitions if one.name and one.name not in names)
+        return {**self._settings, "definitions": self.facade.offered(shown)}
 
     async def _asked(self, ask: Ask, executor: Executor) -> Reply:
         self.rounds = ask.round
@@ -557,9 +594,9 @@ class Running:
 
     def _within_budget(self) -> None:
         """Raises before more is spent than may be; an answer that is already there is not taken back."""
-        if not self.charged:
-            return
         policy = self._orchestrator.policy
+        if not self.charged or (policy.max_tokens is None and policy.max_cost is None):
+            return
         total = self.usage.total
         if policy.max_tokens is not None and total is None:
             raise LimitReached("tokens", policy.max_tokens, "how many were used is not known: nobody counted them")
@@ -714,14 +751,19 @@ class Running:
 
 
 def _begun(recorded: Sequence[AnyEvent]) -> frozenset[str]:
-    """Ids of the calls of the last reply that were begun."""
-    begun: set[str] = set()
+    """Ids of the calls of the last reply that were begun and of whose end nothing is told. Several may share an id."""
+    begun: Counter[str] = Counter()
+    denied: Counter[str] = Counter()
     for event in recorded:
         if isinstance(event, ModelFinished):
             begun.clear()
-        elif isinstance(event, ToolCalled) and (event.decision is None or event.decision.verdict != "denied"):
-            begun.add(event.call.id)
-    return frozenset(begun)
+            denied.clear()
+        elif isinstance(event, ToolCalled):
+            refused = event.decision is not None and event.decision.verdict == "denied"
+            (denied if refused else begun)[event.call.id] += 1
+        elif isinstance(event, ToolReturned):
+            (denied if denied[event.result.call_id] > 0 else begun)[event.result.call_id] -= 1
+    return frozenset(id for id, times in begun.items() if times > 0)
 
 
 def _in_a_loop() -> bool:
@@ -748,6 +790,18 @@ def _cost(charged: Sequence[tuple[str, Usage]], own: Sequence[Price]) -> float |
     return (
         None if any(price is None for price in prices) else float(sum(price for price in prices if price is not None))
     )
+
+
+def _check_price(orchestrator: Orchestrator) -> None:
+    """Raises when a run is to keep to a cost and nobody can say what it costs."""
+    most = orchestrator.policy.max_cost
+    if most is None or not orchestrator.model:
+        return
+    if _cost([(orchestrator.model, Usage(input_tokens=1, output_tokens=1))], orchestrator.prices) is None:
+        raise ConfigError(
+            f"max_cost is {most:g} and what {orchestrator.model} costs is not known: give its price (`prices=` here, "
+            "[[prices]] in the settings file), or limit max_tokens instead"
+        )
 
 
 def _nobody(chunk: AnyChunk) -> None:

@@ -84,7 +84,7 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: int | None = None
     """Tokens the whole run may use; a model whose tokens nobody counts is not asked twice under it."""
     max_cost: float | None = None
-    """US dollars the whole run may cost; a model whose price is not known is not asked twice under it."""
+    """US dollars the whole run may cost; a model whose price is not known is not asked at all under it."""
     max_result: int | None = 100_000
     """Characters of a result the model is told; what is beyond is cut, and said to be."""
     results: Mapping[str, int] = {}
@@ -96,6 +96,8 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     approval: tuple[Approval, ...] = ()
     default: Verdict = "allow"
     """The verdict on calls that no rule fits and whose tool leaves it to the policy."""
+    within: ToolPolicy | None = None
+    """A policy that holds as well: of two verdicts the stricter one, of two sets of tools what both allow."""
 
     def __post_init__(self) -> None:
         problems = [
@@ -120,6 +122,8 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def allows(self, name: str) -> bool:
         """Whether a tool of this name may be offered and run."""
         if not self.enabled:
+            return False
+        if self.within is not None and not self.within.allows(name):
             return False
         return self.allowed is None or any(fnmatchcase(name, pattern) for pattern in self.allowed)
 

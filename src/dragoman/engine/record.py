@@ -28,13 +28,15 @@ from .loop import answered
 def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
     """What was said in a run of ours, exactly: replies whole, results as the model was told them.
 
-    Calls that a provider ran are in the replies themselves. A call without a result stays open.
+    Where agents started others, it is what was said with the first of them. Calls that a provider ran are in the replies themselves. A call without a result stays open.
     """
     items: list[ConversationItem] = []
     places: dict[str, int] = {}
     early: list[ToolReturned] | None = None
     """Results of calls whose reply has not come to its end yet; `None` while no reply is awaited."""
     for event in events:
+        if event.stream != "main":
+            continue
         places[event.id] = len(items)
         if isinstance(event, HistoryRewound):
             del items[places.get(event.to or "", 0) :]

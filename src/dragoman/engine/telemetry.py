@@ -19,6 +19,7 @@ from dragoman.model import (
     TokensUsed,
     ToolCalled,
     ToolReturned,
+    genai,
 )
 from dragoman.registry import need
 
@@ -38,16 +39,16 @@ class Telemetry:
     def __call__(self, event: AnyEvent) -> None:
         run = event.run or event.session or ""
         if isinstance(event, SessionStarted):
-            facts = {"gen_ai.operation.name": "invoke_agent", "gen_ai.request.model": event.model}
-            self._begin((run, ""), "invoke_agent", event, facts)
+            facts = {genai.OPERATION: genai.INVOKE_AGENT, genai.REQUEST_MODEL: event.model}
+            self._begin((run, ""), genai.INVOKE_AGENT, event, facts)
         elif isinstance(event, ModelAsked):
-            facts = {"gen_ai.operation.name": "chat", "gen_ai.request.model": event.model}
-            self._begin((run, "chat"), f"chat {event.model or ''}".strip(), event, facts, inside=(run, ""))
+            facts = {genai.OPERATION: genai.CHAT, genai.REQUEST_MODEL: event.model}
+            self._begin((run, "chat"), f"{genai.CHAT} {event.model or ''}".strip(), event, facts, inside=(run, ""))
         elif isinstance(event, TokensUsed):
-            self._tell((run, "chat"), _tokens(event))
+            self._tell((run, "chat"), genai.token_attributes(event.usage))
         elif isinstance(event, ModelFinished):
-            said = {"gen_ai.response.finish_reasons": (str(event.finish),), "gen_ai.response.model": event.model}
-            self._tell((run, "chat"), {**said, "gen_ai.response.id": event.provider_id})
+            said = {genai.FINISH_REASONS: (str(event.finish),), genai.RESPONSE_MODEL: event.model}
+            self._tell((run, "chat"), {**said, genai.RESPONSE_ID: event.provider_id})
             self._end((run, "chat"), event)
         elif isinstance(event, ToolCalled):
             self._called(run, event)
@@ -65,15 +66,10 @@ class Telemetry:
 
     def _called(self, run: str, event: ToolCalled) -> None:
         native = event.call.native
-        facts: dict[str, Any] = {
-            "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": native.name,
-            "gen_ai.tool.call.id": native.id,
-            "gen_ai.tool.type": "extension" if native.executed_by == "provider" else "function",
-        }
+        facts = genai.tool_attributes(native)
         if self._content:
-            facts["gen_ai.tool.call.arguments"] = str(native.arguments)
-        self._begin((run, native.id), f"execute_tool {native.name}", event, facts, inside=(run, ""))
+            facts[genai.CALL_ARGUMENTS] = str(native.arguments)
+        self._begin((run, native.id), f"{genai.EXECUTE_TOOL} {native.name}", event, facts, inside=(run, ""))
 
     def _returned(self, run: str, event: ToolReturned) -> None:
         key = (run, event.result.call_id)
@@ -81,7 +77,7 @@ class Telemetry:
         if failure is not None:
             self._fail(key, failure.kind, failure.message)
         if self._content and event.result.native is not None:
-            self._tell(key, {"gen_ai.tool.call.result": str(event.result.native.content)})
+            self._tell(key, {genai.CALL_RESULT: str(event.result.native.content)})
         self._end(key, event)
 
     # ── spans ──────────────────────────────────────────────────────────────
@@ -99,7 +95,7 @@ class Telemetry:
         kind = self._trace.SpanKind.CLIENT if key[1] == "chat" else self._trace.SpanKind.INTERNAL
         span = self._tracer.start_span(name, context=context, kind=kind, start_time=_nanoseconds(event))
         self._open[key] = span
-        self._tell(key, {**facts, "gen_ai.provider.name": self._provider, "gen_ai.conversation.id": event.session})
+        self._tell(key, {**facts, genai.PROVIDER: self._provider, genai.CONVERSATION: event.session})
 
     def _tell(self, key: tuple[str, str], facts: dict[str, Any]) -> None:
         span = self._open.get(key)
@@ -109,25 +105,13 @@ class Telemetry:
     def _fail(self, key: tuple[str, str], kind: str, message: str) -> None:
         span = self._open.get(key)
         if span is not None:
-            span.set_attribute("error.type", kind)
+            span.set_attribute(genai.ERROR_TYPE, kind)
             span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, message))
 
     def _end(self, key: tuple[str, str], event: AnyEvent) -> None:
         span = self._open.pop(key, None)
         if span is not None:
             span.end(_nanoseconds(event))
-
-
-def _tokens(event: TokensUsed) -> dict[str, Any]:
-    usage = event.usage
-    read, written = usage.cached_read_tokens, usage.cached_write_tokens
-    told = [count for count in (usage.input_tokens, read, written) if count is not None]
-    return {
-        "gen_ai.usage.input_tokens": sum(told) if told else None,  # the conventions count cached ones among them
-        "gen_ai.usage.output_tokens": usage.output_tokens,
-        "gen_ai.usage.cache_read.input_tokens": read,
-        "gen_ai.usage.cache_creation.input_tokens": written,
-    }
 
 
 def _nanoseconds(event: AnyEvent) -> int | None:

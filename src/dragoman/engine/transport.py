@@ -61,7 +61,7 @@ class Transport:
         self._host = self._url.hostname or ""
         self._secure = self._url.scheme == "https"
         self._port = self._url.port or (443 if self._secure else 80)
-        self._proxy = _checked(proxy) if proxy else _proxy_of(self._url)
+        self._proxy = _checked_proxy(proxy) if proxy else _proxy_of(self._url)
         self._tls = tls
         self._keep = keep
         self._idle: dict[asyncio.AbstractEventLoop, list[_Connection]] = {}
@@ -86,8 +86,12 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         sink: Sink | None = None,
         method: str = "POST",
+        broken: Callable[[Response], None] | None = None,
     ) -> Response:
-        """Sends one request. A successful answer goes to `sink`, piece by piece, where one is given."""
+        """Sends one request. A successful answer goes to `sink`, piece by piece, where one is given.
+
+        `broken` is told what had come of an answer that broke off, before the error is raised.
+        """
         loop = asyncio.get_running_loop()
         idle = self._idle.get(loop)  # connections belong to the loop they were made in
         if idle is None:
@@ -100,31 +104,42 @@ class Transport:
             target = f"http://{_where(self._url)}{target}"
         head = f"{method} {target} HTTP/1.1\r\n".encode() + self._head + _lines(headers or {})
         message = b"%scontent-length: %d\r\n\r\n%s" % (head, len(body), body)
+        if self.times.total is None:
+            return await self._exchanged(message, sink, idle, broken)
         try:
-            async with asyncio.timeout(self.times.total):
-                return await self._exchanged(message, sink, idle)
+            async with asyncio.timeout(self.times.total) as limit:
+                return await self._exchanged(message, sink, idle, broken)
         except TimeoutError as error:
-            if self.times.total is None:
+            if not limit.expired():
                 raise  # a sink's own
             raise self._failure(f"no complete answer within {self.times.total:g} s", code="total_timeout") from error
 
-    async def _exchanged(self, message: bytes, sink: Sink | None, idle: list[_Connection]) -> Response:
+    async def _exchanged(
+        self, message: bytes, sink: Sink | None, idle: list[_Connection], broken: Callable[[Response], None] | None
+    ) -> Response:
         while idle:
             connection = idle.pop()
             if connection.usable:
                 try:
-                    return await self._on(connection, message, sink, idle)
+                    return await self._on(connection, message, sink, idle, broken)
                 except _Stale:
                     continue  # the server had closed it: nothing of an answer came, so it is asked anew
-        return await self._on(await self._connected(), message, sink, idle)
+        return await self._on(await self._connected(), message, sink, idle, broken)
 
     async def _on(
-        self, connection: _Connection, message: bytes, sink: Sink | None, idle: list[_Connection]
+        self,
+        connection: _Connection,
+        message: bytes,
+        sink: Sink | None,
+        idle: list[_Connection],
+        broken: Callable[[Response], None] | None,
     ) -> Response:
         try:
             response = await connection.exchange(message, sink, self.times.read)
-        except BaseException:
+        except BaseException as error:
             connection.abort()
+            if broken is not None and not isinstance(error, _Stale):
+                broken(connection.arrived)
             raise
         if connection.usable and len(idle) < self._keep:
             idle.append(connection)
@@ -308,6 +323,11 @@ class _Connection(asyncio.Protocol):
             self._done, self._sink = None, None
             self._used = self._fresh = True
 
+    @property
+    def arrived(self) -> Response:
+        """What came of the last answer that no sink has taken."""
+        return Response(self._status, self._headers, b"".join(self._pieces))
+
     def abort(self) -> None:
         self._open = False
         if self._transport is not None:
@@ -401,6 +421,16 @@ def _checked(url: str) -> SplitResult:
     return parts
 
 
+def _checked_proxy(named: str) -> SplitResult:
+    scheme, known, _ = named.partition("://")
+    if known and scheme.lower().startswith("socks"):
+        raise ConfigError(
+            f"the proxy {_where(urlsplit(named))} speaks {scheme}, and SOCKS is not spoken here: "
+            "name an HTTP proxy (HTTPS_PROXY=http://host:port), or list this server in NO_PROXY"
+        )
+    return _checked(named if known else f"http://{named}")
+
+
 def _proxy_of(url: SplitResult) -> SplitResult | None:
     """The proxy the environment names for a server. A server on this machine is never asked through one."""
     from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
@@ -412,7 +442,7 @@ def _proxy_of(url: SplitResult) -> SplitResult | None:
     named = proxies.get(url.scheme) or proxies.get("all")
     if not named or proxy_bypass_environment(host, proxies):
         return None
-    return _checked(named if "://" in named else f"http://{named}")
+    return _checked_proxy(named)
 
 
 def _proxy_authorization(proxy: SplitResult) -> dict[str, str]:

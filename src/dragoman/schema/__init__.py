@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .classes import ClassInfo, Field, class_info
 from .docstrings import Described, describe
-from .reader import Coerced, Reader, schema_of
+from .reader import Coerced, Reader, problems_against, schema_of
 from .values import json_problems, to_json, to_text
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "class_info",
     "describe",
     "json_problems",
+    "problems_against",
     "schema_of",
     "to_json",
     "to_text",

@@ -306,3 +306,17 @@ def _problems_in(error: Exception, field: str) -> Problems:
 
 def _joined(first: str, second: str) -> str:
     return f"{first}.{second}" if first and second and not second.startswith("[") else first + second
+
+
+def problems_against(schema: Mapping[str, Any], value: Any) -> list[str]:
+    """Every way in which a plain JSON value does not fit a JSON Schema, each with its path."""
+    from .checks import Report
+    from .compiler import Compiler
+
+    report = Report(lenient=False)
+    copy: Schema = to_json(schema)
+    try:
+        Compiler(copy).compile(copy)(value, (), report)
+    except RecursionError:
+        report.problem((), "is nested too deeply")
+    return [f"{written(path) or 'the value'} {message}" for path, message in report.problems]

@@ -125,12 +125,14 @@ def read_usage(usage: Any) -> Usage:
     """A usage object: its counts exclude one another already."""
     if not isinstance(usage, dict):
         return Usage() if usage is None else Usage(metadata={NAME: {"usage": usage}})
-    counts = {field: usage[key] for key, field in _COUNTS.items() if _is_count(usage.get(key))}
-    rest = {
-        key: value
-        for key, value in usage.items()
-        if value is not None and not (key in _COUNTS and _COUNTS[key] in counts)
-    }
+    counts: dict[str, int] = {}
+    rest: dict[str, Any] = {}
+    for key, value in usage.items():
+        field = _COUNTS.get(key)
+        if field is not None and type(value) is int and value >= 0:
+            counts[field] = value
+        elif value is not None:
+            rest[key] = value
     details = rest.get("output_tokens_details")
     if isinstance(details, dict) and _is_count(details.get("thinking_tokens")):
         counts["reasoning_tokens"] = details["thinking_tokens"]

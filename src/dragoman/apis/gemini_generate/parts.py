@@ -43,7 +43,7 @@ class Pairing:
         """The id of a new call."""
         id = text_of(given)
         if id is None or id in self._taken:
-            id = self._made()
+            id = self._made(name)
         self._taken.add(id)
         self._waiting.append((text_of(given), name, id))
         return id
@@ -55,10 +55,11 @@ class Pairing:
             if wire == sent if wire is not None else name is None or called == name:
                 del self._waiting[place]
                 return id
-        return wire if wire is not None else self._made()
+        return wire if wire is not None else self._made(name)
 
-    def _made(self) -> str:
-        id = made_id(*self.place, self._count)
+    def _made(self, name: str | None) -> str:
+        """Of the name too: some servers give all replies one id, or none."""
+        id = made_id(*self.place, self._count, name or "")
         self._count += 1
         return id
 
@@ -300,9 +301,11 @@ def write_response(result: NativeResult) -> tuple[dict[str, Any], list[Media]]:
     """What a function's response says beside its name and id, and the media that could not go into it."""
     if isinstance(result.item, dict) and isinstance(result.item.get("response"), dict):
         return result.item, []
-    pieces = (result.content,) if isinstance(result.content, str) else result.content
+    pieces, kind = result.content, "error" if result.is_error else "output"
+    if isinstance(pieces, str):
+        return {"response": {kind: pieces}}, []
     text = "\n".join(piece for piece in pieces if isinstance(piece, str))
-    written: dict[str, Any] = {"response": {"error" if result.is_error else "output": text}}
+    written: dict[str, Any] = {"response": {kind: text}}
     media = [piece for piece in pieces if isinstance(piece, Media)]
     parts = [part for part in map(write_media, media) if part is not None]
     if parts:
@@ -343,7 +346,8 @@ def write_words(part: TextPart | ThinkingPart | RefusalPart) -> dict[str, Any]:
 def write_call(part: CallPart, name: str) -> dict[str, Any]:
     """A call of ours."""
     arguments = part.call.arguments
-    call: dict[str, Any] = {} if wire_id(part) is None else {"id": wire_id(part)}
+    id = wire_id(part)
+    call: dict[str, Any] = {} if id is None else {"id": id}
     call["name"] = name
     call["args"] = arguments if isinstance(arguments, dict) else {"input": arguments}
     rest = dict(own(part))

@@ -46,8 +46,11 @@ _FINISH: Final = {
 _KNOWN: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId", "createTime"})
 
 
-def read_body(body: Any, *, seed: str | None = None) -> Reply:
-    """A whole response. `seed` makes the ids of calls without one; by itself it is the response's own id."""
+def read_body(body: Any, *, seed: str | None = None, counted: Usage | None = None) -> Reply:
+    """A whole response. `seed` makes the ids of calls without one; by itself it is the response's own id.
+
+    `counted` is its usage, where that was read before.
+    """
     said = camel(body)
     if "error" in said:
         raise read_error(None, {}, body)
@@ -67,7 +70,7 @@ def read_body(body: Any, *, seed: str | None = None) -> Reply:
     odd = [one for one in listed(said.get("candidates")) if not isinstance(one, dict)]
     if odd or not isinstance(said.get("candidates"), list | None):
         rest["candidates"] = odd or said["candidates"]
-    usage = read_usage(said.get("usageMetadata"))
+    usage = read_usage(said.get("usageMetadata")) if counted is None else counted
     provenance = Provenance(api=NAME, model=model)
     if not candidates:
         return _blocked(said, Reply((), usage=usage, id=id, provenance=provenance, metadata=kept(rest)))

@@ -185,7 +185,8 @@ class _Results:
     def settled(self) -> dict[str, Any]:
         """The content. Without ids a result is known by its name and its place, so results stand as their calls do."""
         responses = [self.parts[place] for place, _ in self.places]
-        if any("id" not in part["functionResponse"] for part in responses):
+        calls = [call for _, call in self.places]
+        if calls != sorted(calls) and any("id" not in part["functionResponse"] for part in responses):
             by_call = sorted(range(len(responses)), key=lambda index: self.places[index][1])
             for (place, _), index in zip(self.places, by_call, strict=True):
                 self.parts[place] = responses[index]
@@ -358,8 +359,10 @@ def may_sign(item: ConversationItem, model: str) -> bool:
 
 def is_unsigned(item: ConversationItem, model: str) -> bool:
     """Whether a turn's first call lacks the signature that the model demands; what the model said itself is right."""
+    if not demands_signatures(model):
+        return False
     first = next((part for part in item.parts if isinstance(part, CallPart) and _is_ours(part)), None)
-    if first is None or not demands_signatures(model):
+    if first is None:
         return False
     if not may_sign(item, model):
         return True

@@ -23,6 +23,7 @@ from dragoman.model.conversation import (
     MediaPart,
     Reply,
     ResultPart,
+    Usage,
 )
 from dragoman.model.request import (
     AnyChunk,
@@ -143,29 +144,34 @@ class _PlainCall(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     will_continue: bool
 
 
-class _PlainPart(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+class _PlainPart(msgspec.Struct, forbid_unknown_fields=True, rename="camel", gc=False):
     text: str = ""
     thought: bool = False
     function_call: _PlainCall | msgspec.UnsetType = msgspec.UNSET
 
 
-class _PlainContent(msgspec.Struct, forbid_unknown_fields=True):
+class _PlainContent(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     parts: tuple[_PlainPart]
     role: str
 
 
-class _PlainCandidate(msgspec.Struct, forbid_unknown_fields=True):
+class _PlainCandidate(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     content: _PlainContent
     index: int = 0
 
 
-class _Plain(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+class _Plain(msgspec.Struct, forbid_unknown_fields=True, rename="camel", gc=False):
     """An event that says nothing but the next piece of a text or of an argument."""
 
     candidates: tuple[_PlainCandidate]
     model_version: str | None = None
     response_id: str | None = None
     usage_metadata: msgspec.Raw = msgspec.Raw()
+
+
+def _is_whole_count(counted: bytes) -> bool:
+    """Whether counts, not read yet, stand for all that came before: then only the last are ever read."""
+    return b'"totalTokenCount"' in counted and b"\\" not in counted and counted.isascii()
 
 
 _read_plain = msgspec.json.Decoder(_Plain).decode
@@ -180,6 +186,8 @@ class GeminiStream(StreamDecoder):
         self._looked = False
         self._body: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
+        self._told: tuple[dict[str, Any], Usage] | None = None
+        """The counts that were read last, and what they say."""
         self._counted = b""
         """The last counts, not read yet: every event has some, and only the last are asked for."""
         self._candidates: dict[int, _Candidate] = {}
@@ -221,15 +229,15 @@ class GeminiStream(StreamDecoder):
     # ── events ─────────────────────────────────────────────────────────────
 
     def _plain_event(self, said: _Plain, chunks: list[AnyChunk]) -> bool:
-        body, live = self._body, self._candidates.get(0)
-        if live is None or self._finished or self.error is not None or said.candidates[0].index:
+        body, live, candidate = self._body, self._candidates.get(0), said.candidates[0]
+        if live is None or self._finished or self.error is not None or candidate.index:
             return False
         if said.model_version != body.get("modelVersion") or said.response_id != body.get("responseId"):
             return False
         counted = bytes(said.usage_metadata)
-        if counted and (b'"totalTokenCount"' not in counted or b"\\" in counted or not counted.isascii()):
+        if counted != self._counted and counted and not _is_whole_count(counted):
             return False
-        content = said.candidates[0].content
+        content = candidate.content
         if content.role != live.content.get("role") or not self._plain_part(live, content.parts[0], chunks):
             return False
         self._counted = counted or self._counted
@@ -257,6 +265,11 @@ class GeminiStream(StreamDecoder):
     def _count(self, usage: dict[str, Any]) -> None:
         """Takes counts. A total stands for all, which may also fall; without one there is more to come."""
         self._usage = usage if "totalTokenCount" in usage else {**self._usage, **usage}
+
+    def _read_usage(self) -> Usage:
+        if self._told is None or self._told[0] is not self._usage:
+            self._told = (self._usage, read_usage(self._usage))
+        return self._told[1]
 
     def _settle_counts(self) -> None:
         if self._counted:
@@ -291,7 +304,7 @@ class GeminiStream(StreamDecoder):
         if not self._candidates and not self._finished:
             self._blocked(chunks)
         if self._finished and usage:
-            chunks.append(UsageArrived(read_usage(self._usage)))
+            chunks.append(UsageArrived(self._read_usage()))
 
     def _not_an_event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
         for one in listed(data):
@@ -490,10 +503,11 @@ class GeminiStream(StreamDecoder):
     def _whole(self) -> Reply:
         body = {key: value for key, value in self._body.items() if key not in ("usageMetadata", "usage_metadata")}
         self._settle_counts()
-        if self._usage:
+        counted = self._read_usage() if self._usage else None
+        if counted is not None:
             body["usageMetadata"] = self._usage
         body["candidates"] = [self._candidates[index].body() for index in sorted(self._candidates)]
-        return read_body(body, seed=self._seed)
+        return read_body(body, seed=self._seed, counted=counted)
 
     def _reply(self) -> Reply:
         reply = self._whole()

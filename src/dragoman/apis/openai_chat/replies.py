@@ -101,8 +101,8 @@ def error_in(body: dict[str, Any], choices: list[Any]) -> EngineError | None:
     return None
 
 
-def read_choices(body: dict[str, Any], choices: list[Any], *, seed: str) -> Reply:
-    """The answers of a body: the first is the reply, the others its alternatives."""
+def read_choices(body: dict[str, Any], choices: list[Any], *, seed: str, counted: Usage | None = None) -> Reply:
+    """The answers of a body: the first is the reply, the others its alternatives. `counted` is its usage, if known."""
     given = sorted((choice for choice in choices if isinstance(choice, dict)), key=place_of)
     rest = {key: value for key, value in body.items() if key not in ("choices", "id", "model", "usage", "object")}
     odd = [choice for choice in choices if not isinstance(choice, dict)]
@@ -113,7 +113,7 @@ def read_choices(body: dict[str, Any], choices: list[Any], *, seed: str) -> Repl
             rest[key] = body[key]
     if "object" in body and body["object"] not in ("chat.completion", "chat.completion.chunk"):
         rest["object"] = body["object"]
-    usage, used = usage_of(body, given)
+    usage, used = usage_of(body, given) if counted is None else (counted, None)
     if "usage" in body and not isinstance(body["usage"], dict) and body["usage"] is not None:
         rest["usage"] = body["usage"]
     provenance = Provenance(api=NAME, model=text_or_none(body.get("model")))
@@ -203,6 +203,9 @@ def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[AnyPart], 
     rest = {key: value for key, value in message.items() if key != "role" or value != "assistant"}
     if rest.get("role", "") is None:
         del rest["role"]
+    taken: set[str] = set()
+    if rest.keys() <= _ORDINARY:
+        return [*read_content(rest), *_refusal(rest), *_calls(rest, seed, taken)], rest
     parts: list[AnyPart] = [*_thinking(rest), *_executed(rest, seed)]
     text = len(parts)
     parts += read_content(rest)
@@ -210,10 +213,13 @@ def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[AnyPart], 
     parts += _audio(rest)
     parts += _images(rest)
     _annotate(parts, text, rest)
-    taken: set[str] = set()
     parts += _legacy_call(rest, seed, taken)
     parts += _calls(rest, seed, taken)
     return parts, rest
+
+
+_ORDINARY = frozenset({"content", "refusal", "tool_calls"})
+"""What most messages have: of these nothing else is looked for."""
 
 
 def _thinking(rest: dict[str, Any]) -> list[AnyPart]:
@@ -560,12 +566,14 @@ def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[AnyPart]:
     calls = rest.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return []
-    odd = [call for call in calls if not isinstance(call, dict)]
+    odd = [call for call in calls if not isinstance(call, dict | CallPart)]
     del rest["tool_calls"]
     if odd:
         rest["tool_calls"] = odd
-    given = [call for call in calls if isinstance(call, dict)]
-    return [read_call(call, seed, place, taken) for place, call in enumerate(given)]
+    given = [call for call in calls if isinstance(call, dict | CallPart)]  # a stream has read some of them already
+    return [
+        call if isinstance(call, CallPart) else read_call(call, seed, place, taken) for place, call in enumerate(given)
+    ]
 
 
 def call_id(given: Any, seed: str, place: int, taken: set[str]) -> str:

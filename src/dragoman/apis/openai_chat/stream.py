@@ -15,7 +15,7 @@ import msgspec
 
 from dragoman.apis.api import StreamDecoder
 from dragoman.model.calls import ExecutedBy
-from dragoman.model.conversation import FinishReason, MediaPart, Reply
+from dragoman.model.conversation import CallPart, FinishReason, MediaPart, Reply, Usage
 from dragoman.model.request import (
     AnyChunk,
     ArgumentsChunk,
@@ -57,12 +57,13 @@ _LOOKED_AT = 8
 """So many events are looked at for the usual keys: a stream that has not shown them by then never does."""
 _PLAIN = dict.fromkeys(("index", "delta", "logprobs", "finish_reason")).keys()
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
+_UNSET = msgspec.UNSET
 
 
 class _Call:
     """A call of which more may come. It is started once its name and its id (or the lack of one) are known."""
 
-    __slots__ = ("extra", "finished", "function", "given", "id", "is_custom", "name", "pieces", "place")
+    __slots__ = ("extra", "finished", "function", "given", "id", "is_custom", "name", "pieces", "place", "told")
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -74,6 +75,8 @@ class _Call:
         self.extra: dict[str, Any] = {}
         self.function: dict[str, Any] = {}
         self.finished = False
+        self.told: tuple[dict[str, Any], CallPart] | None = None
+        """What was told of it when it was finished, and what was made of that."""
 
     def item(self) -> dict[str, Any]:
         """The call as a whole body has it."""
@@ -81,6 +84,11 @@ class _Call:
         kind, key = ("custom", "input") if self.is_custom else ("function", "arguments")
         inner = {"name": self.name, key: said, **self.function}
         return {"id": self.given, "type": kind, kind: inner, **self.extra}
+
+    def read(self) -> dict[str, Any] | CallPart:
+        """The call as it was read, unless more of it came afterwards."""
+        item = self.item()
+        return self.told[1] if self.told is not None and self.told[0] == item else item
 
 
 class _Choice:
@@ -135,7 +143,7 @@ class _Choice:
         if self.legacy is not None:
             message["function_call"] = self.legacy.item()["function"]
         if self.calls:
-            message["tool_calls"] = [call.item() for call in self.calls]
+            message["tool_calls"] = [call.read() for call in self.calls]
         return message
 
 
@@ -148,13 +156,13 @@ class _PlainCall(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     function: _PlainFunction
 
 
-class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True):
+class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     content: str | msgspec.UnsetType = msgspec.UNSET
-    tool_calls: list[_PlainCall] | msgspec.UnsetType = msgspec.UNSET
+    tool_calls: tuple[_PlainCall] | msgspec.UnsetType = msgspec.UNSET
     role: Literal["assistant"] = "assistant"
 
 
-class _PlainChoice(msgspec.Struct, forbid_unknown_fields=True):
+class _PlainChoice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     index: int
     delta: _PlainDelta
     finish_reason: None = None
@@ -164,9 +172,9 @@ class _PlainChoice(msgspec.Struct, forbid_unknown_fields=True):
 @lru_cache(maxsize=64)
 def _plain_reader(keys: frozenset[str]) -> Callable[[bytes], Any]:
     """Reads events that have exactly these keys and say nothing but the next piece of a text or of a call."""
-    told: dict[str, Any] = {"choices": list[_PlainChoice], "usage": None, "created": int}
+    told: dict[str, Any] = {"choices": tuple[_PlainChoice], "usage": None, "created": int}
     fields = [(key, told.get(key, str)) for key in sorted(keys)]
-    return msgspec.json.Decoder(msgspec.defstruct("PlainEvent", fields, forbid_unknown_fields=True)).decode
+    return msgspec.json.Decoder(msgspec.defstruct("PlainEvent", fields, forbid_unknown_fields=True, gc=False)).decode
 
 
 class ChatStream(StreamDecoder):
@@ -179,6 +187,7 @@ class ChatStream(StreamDecoder):
         self._choices: dict[int, _Choice] = {}
         self._first: _Choice | None = None
         self._usage: dict[str, Any] | None = None
+        self._counted: Usage | None = None
         self._usual: Any = None
         self._seen = 0
         self._cited: set[str] = set()
@@ -198,23 +207,23 @@ class ChatStream(StreamDecoder):
 
     def _plain_event(self, said: Any, chunks: list[AnyChunk]) -> bool:
         state = self._first
-        if state is None or len(said.choices) != 1 or self.error is not None:
-            return False
         choice: _PlainChoice = said.choices[0]
-        text, calls = choice.delta.content, choice.delta.tool_calls
-        if choice.index != state.index:
+        if state is None or choice.index != state.index or self.error is not None:
             return False
-        if calls is msgspec.UNSET:
-            if text is msgspec.UNSET or not text or state.blocks is not None:
+        delta = choice.delta
+        text, calls = delta.content, delta.tool_calls
+        if calls is _UNSET:
+            if text is _UNSET or not text or state.blocks is not None:
                 return False
             state.content.append(text)
             chunks.append(TextChunk(text))
             return True
-        call = state.by_index.get(calls[0].index) if len(calls) == 1 and text is msgspec.UNSET else None
-        if call is None or call.id is None or call.is_custom or not calls[0].function.arguments:
+        call = state.by_index.get(calls[0].index) if text is _UNSET else None
+        said = calls[0].function.arguments
+        if call is None or call.id is None or call.is_custom or not said:
             return False
-        call.pieces.append(calls[0].function.arguments)
-        chunks.append(ArgumentsChunk(call.id, calls[0].function.arguments))
+        call.pieces.append(said)
+        chunks.append(ArgumentsChunk(call.id, said))
         return True
 
     def _event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
@@ -306,7 +315,8 @@ class ChatStream(StreamDecoder):
             return
         known = self._usage or {}
         self._usage = {**known, **{key: value for key, value in usage.items() if value is not None or key not in known}}
-        chunks.append(UsageArrived(read_usage(self._usage)))
+        self._counted = read_usage(self._usage)
+        chunks.append(UsageArrived(self._counted))
 
     def _cite(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
         """Sources of the whole answer, which Perplexity tells again with every event."""
@@ -572,8 +582,9 @@ class ChatStream(StreamDecoder):
             if call.id is None:
                 self._start(state, call, chunks)
             assert call.id is not None
-            others = state.taken - {call.id}
-            chunks.append(CallFinished(read_call(call.item(), state.seed, call.place, others).call))
+            item = call.item()
+            call.told = (item, read_call(item, state.seed, call.place, state.taken - {call.id}))
+            chunks.append(CallFinished(call.told[1].call))
         if state.legacy is not None and state.legacy.id is not None and not state.legacy.finished:
             state.legacy.finished = True
             whole = read_legacy_call(state.legacy.item()["function"], state.seed, set())
@@ -610,7 +621,7 @@ class ChatStream(StreamDecoder):
             {**state.rest, "index": state.index, "message": state.message(), "finish_reason": state.finish}
             for state in self._choices.values()
         ]
-        reply = read_choices(body, [*choices, *self._odd], seed=self._seed())
+        reply = read_choices(body, [*choices, *self._odd], seed=self._seed(), counted=self._counted)
         if not self._ended and not any(state.finished for state in self._choices.values()):
             reply = msgspec.structs.replace(reply, finish=FinishReason.INTERRUPTED)
         if self.unread:

@@ -78,7 +78,7 @@ def _taken(rest: dict[str, Any], path: tuple[str, ...]) -> int | None:
 
 def _first(rest: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> int | None:
     """The first count above 0, else the first: of several that should agree, 0 is the one that was not filled in."""
-    found = [(path, count) for path in paths if (count := _peek(rest, path)) is not None]
+    found = [(path, count) for path in paths if path[0] in rest and (count := _peek(rest, path)) is not None]
     for path, count in found:
         if count:
             for other, same in found:

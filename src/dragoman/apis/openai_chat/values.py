@@ -27,6 +27,8 @@ def text_or_none(value: Any) -> str | None:
 
 def count_or_none(value: Any) -> int | None:
     """The value where it is a count."""
+    if type(value) is int and 0 <= value < 2**62:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) > 2**62:
         return None
     return int(value) if int(value) == value and value >= 0 else None
