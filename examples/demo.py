@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import subprocess
@@ -103,26 +102,19 @@ async def the_task(dialect: str, folder: Path) -> None:
 def live_model() -> str | None:
     """A model to ask now: by key, on a server of this machine, or, where the user agrees, inside a process here."""
     try:
-        found = asyncio.run(default_model())
+        found = asyncio.run(default_model(may_fetch=may_fetch))
     except ConfigError as nothing:
-        print(f"\nNo model to ask live: {nothing}")
-    else:
-        print(f"\nAsked live next: {found.model} ({found.why}).")
-        return found.model
-    return "local:qwen2.5-coder-1.5b" if embedded_is_wanted() else None
+        print(f"\nNo model is asked live: {nothing}")
+        return None
+    print(f"\nAsked live next: {found.model} ({found.why}).")
+    return found.model
 
 
-def embedded_is_wanted() -> bool:
-    """Whether the small model inside this package may be fetched; its size is said first."""
-    model = MODEL_FILES["qwen2.5-coder-1.5b"]
-    if importlib.util.find_spec("xllamacpp") is None:
-        print("A small model can run inside this package: pip install 'dragoman[local]'.")
-        return False
-    if cached(model).exists():
-        return True
-    print(
-        f"{model.title} can run in a process here (1.5B: simple tasks). It is {model.size / 1e9:.1f} GB, fetched once."
-    )
+def may_fetch(name: str) -> bool:
+    """Whether the small model that runs in a process here may be fetched; its size is said first."""
+    model = MODEL_FILES[name]
+    print(f"\nNo key is set and no model server answers here. {model.title} can run in a process of this machine")
+    print(f"(1.5B: simple tasks). It is {model.size / 1e9:.1f} GB, fetched once into {cached(name).parent}.")
     if not sys.stdin.isatty():
         print("Nobody is there to be asked, so it is not fetched. Run `make demo` on a terminal for it.")
         return False
@@ -139,7 +131,7 @@ def live(folder: Path) -> None:
     heading(f"{'A simpler task' if small else 'The same task'}, live, with {model}")
     (folder / "greet.py").write_text("print('helo')\n")
     words = [sys.executable, "-m", "dragoman", "run", task, "--model", model, "--workspace", str(folder), "--yes"]
-    done = subprocess.run([*words, "--tools", tools], check=False)
+    done = subprocess.run([*words, "--tools", tools, "--fetch"], check=False)  # what would be fetched was agreed to
     right = (folder / "greet.py").read_text().strip() == "print('hello')"
     verdict = "mended" if right else "not mended: small models miss some tasks"
     print(f"  greet.py is {verdict} (the run ended with {done.returncode})")

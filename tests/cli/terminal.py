@@ -21,6 +21,9 @@ PATIENCE = 60.0
 _LAUNCH = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
 
+_OVER = re.compile(r"\x1b\[(\d+)A\r\x1b\[J")
+
+
 class Terminal:
     """Runs `dragoman` in a terminal of its own. Use it with `with`."""
 
@@ -65,9 +68,13 @@ class Terminal:
     @property
     def screen(self) -> str:
         """All that was written, without colours and without the line that shows what is going on."""
-        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", lambda found: "\x00" if found[0] == "\x1b[2K" else "", self.raw)
+        raw = self.raw.replace("\r\n", "\n")
+        while found := _OVER.search(raw):  # lines that were written over are gone
+            kept = raw[: found.start()].split("\n")[: -int(found[1]) - 1]
+            raw = "\n".join([*kept, raw[found.end() :]])
+        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", lambda found: "\x00" if found[0] == "\x1b[2K" else "", raw)
         # What is on a line before it is cleared is gone; a bare carriage return writes over it.
-        lines = [line.rpartition("\x00")[2].rpartition("\r")[2] for line in plain.replace("\r\n", "\n").split("\n")]
+        lines = [line.rpartition("\x00")[2].rpartition("\r")[2] for line in plain.split("\n")]
         return "\n".join(lines)
 
     def sees(self, text: str) -> None:

@@ -66,4 +66,4 @@ async def test_a_script_hears_how_the_last_turn_ended(user: User) -> None:
     call = Turn(calls=(("c1", "Bash", {"command": "echo hi"}),))
     async with loopback(call) as server:
         answer = await chats(user, server, "go\n", "--max-iterations", "1", "--yes")
-    assert (answer.code, answer.out) == (3, "")
+    assert (answer.code, answer.out) == (6, "")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import User
-from tests.logs.samples import CLAUDE, CODEX
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
 
 def parsed(text: str) -> Any:
@@ -66,3 +67,73 @@ def test_what_is_not_there_is_said_with_what_to_do(reader: User) -> None:
     done = reader.types("show", "zzz")
     assert done.code == 5
     assert "dragoman sessions" in done.err
+
+
+def test_a_record_and_its_events_stand_side_by_side_on_a_wide_terminal_and_else_below_one_another(reader: User) -> None:
+    file = reader.home / ".claude/projects/-p/s-1.jsonl"
+    lines = CLAUDE.decode().splitlines()
+    wide = reader.sees("show", "s-1", "--raw", columns=140, NO_COLOR="1").out.splitlines()
+    rows = [line.split(" │ ") for line in wide if " │ " in line]
+    assert "".join(row[1] for row in rows).replace(" ", "") == "".join(lines).replace(" ", "")
+    assert any(row[0].startswith("tool_called  main turn 0 step 0") for row in rows)
+    narrow = reader.sees("show", "s-1", "--raw", columns=90, NO_COLOR="1").out.splitlines()
+    assert [line.removeprefix("  | ") for line in narrow if line.startswith("  | ")] == lines
+    assert narrow[0] == f"── {file} 0+{len(lines[0]) + 1}"
+
+
+def test_show_raw_tells_machines_every_record_with_its_bytes(reader: User) -> None:
+    rows = [parsed(line) for line in reader.types("show", "s-1", "--raw", "--json").out.splitlines()]
+    assert "".join(row["raw"] or "" for row in rows) == CLAUDE.decode()
+    assert all(row["events"] for row in rows)
+
+
+def test_bytes_that_are_no_text_come_in_base64_and_rows_by_their_columns(reader: User) -> None:
+    bad = b'{"type":"user","sessionId":"s-2","message":{"role":"user","content":"\xff\xfe"}}\n\xff\x00no json\n'
+    file = reader.home / ".claude/projects/-p/s-2.jsonl"
+    file.write_bytes(CLAUDE + bad)
+    lines = [parsed(line) for line in reader.types("events", "s-2", "--raw").out.splitlines()]
+    raws = [line["raw"] for line in lines if not isinstance(line["raw"], str)]
+    assert b"".join({b64decode(raw["base64"]): None for raw in raws}) == bad
+    database = reader.home / ".local/share/opencode/opencode.db"
+    database.parent.mkdir(parents=True)
+    name, data = next((name, data) for name, data in SAMPLES["opencode"] if name.endswith(".db"))
+    database.write_bytes(data)
+    told = [parsed(line) for line in reader.types("events", str(database), "--raw").out.splitlines()]
+    called = next(line for line in told if line["kind"] == "tool_called")
+    row = called["raw"]["row"]
+    assert called["source"]["row"] == f"part:{row['id']}"
+    assert parsed(row["data"])["type"] == "tool", name
+
+
+def test_doctor_shows_the_bytes_of_what_could_not_be_read(reader: User) -> None:
+    bad = b"\xff\x00no json\n"
+    file = reader.home / ".claude/projects/-p/s-1.jsonl"
+    file.write_bytes(CLAUDE + bad + b'{"type":\n')
+    (row,) = parsed(reader.types("doctor", str(file), "--raw", "--json").out)
+    offset = len(CLAUDE)
+    assert [{**one, "reason": None} for one in row["unreadable"]] == [
+        {"offset": offset, "length": 10, "reason": None, "raw": {"base64": b64encode(bad).decode()}},
+        {"offset": offset + 10, "length": 9, "reason": None, "raw": '{"type":\n'},
+    ]
+    assert [parsed(raw)["type"] for raw in row["examples"].values()] == ["a-new-kind"]
+    shown = reader.types("doctor", str(file), "--raw").out
+    assert '    | {"type":\n' in shown
+    assert f"unreadable at byte {offset} (10 bytes)" in shown
+
+
+def test_a_file_that_cannot_be_opened_costs_the_others_nothing(reader: User) -> None:
+    (reader.home / ".claude/projects/-p/gone.jsonl").symlink_to("nowhere")
+    done = reader.types("events", "gone", "s-1")
+    assert (done.code, {parsed(line)["session"] for line in done.out.splitlines()}) == (0, {"s-1"})
+    assert "gone.jsonl: No such file or directory" in done.err
+    assert reader.types("show", "gone").code == 5
+
+
+def test_a_file_nobody_knows_is_read_as_the_format_that_is_named(reader: User) -> None:
+    file = reader.write(reader.home / "x.log", "no json\n")
+    assert reader.types("events", str(file)).code == 5
+    (line,) = reader.types("events", str(file), "--format", "codex", "--raw").out.splitlines()
+    assert (parsed(line)["kind"], parsed(line)["raw"]) == ("unreadable", "no json\n")
+    assert reader.types("doctor", str(file), "--format", "codex").code == 1
+    wrong = reader.types("events", str(file), "--format", "codecs")
+    assert (wrong.code, "codex" in wrong.err) == (3, True)

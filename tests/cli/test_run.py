@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from dragoman.cli.console import ExitCode
 from dragoman.engine import Exchange, ReplayEngine, conversation_of
 from dragoman.logs import read_events
 from dragoman.model import ClientNoted, SessionStarted, ToolCalled, UserSaid
@@ -175,7 +176,7 @@ async def test_settings_and_flags_choose_the_model_its_words_its_tools_and_its_r
     assert "search_text" in names
     assert "run_command" not in names
     assert "Read" in [tool["name"] for tool in server.requests[1].body["tools"]]
-    assert limited.code == 3
+    assert limited.code == 6
     assert "the limit on iterations (1) was reached" in limited.err
     assert "Go on from here:  dragoman run --resume" in limited.err
 
@@ -251,7 +252,7 @@ async def test_a_rule_of_ones_own_makes_reading_ask_too(user: User) -> None:
 async def test_a_run_that_waits_is_answered_by_another_process(user: User, words: list[str], text: str) -> None:
     async with loopback(EDIT, DONE) as server:
         waiting = await starts(user, server, "--ask", "buy milk")
-        assert (waiting.code, len(server.requests)) == (4, 1)
+        assert (waiting.code, len(server.requests)) == (8, 1)
         assert "  c2  edit notes.txt\n" in waiting.err
         (record,) = records(user)
         assert f"dragoman run --resume {record.stem[:8]}" in waiting.err
@@ -261,7 +262,7 @@ async def test_a_run_that_waits_is_answered_by_another_process(user: User, words
             ("approval_wanted", "c2", "Edit")
         ]
         still = await runs(user, server, "--ask", "--resume", record.stem[:8])
-        assert (still.code, len(server.requests)) == (4, 1)
+        assert (still.code, len(server.requests)) == (8, 1)
         unknown = await runs(user, server, "--resume", record.stem[:8], "--approve", "c9")
         assert (unknown.code, 'no call "c9" waits; those that do: c2.' in unknown.err) == (2, True)
         answer = await runs(user, server, "--resume", record.stem[:8], *words)
@@ -301,7 +302,7 @@ async def test_a_run_goes_on_from_its_record_again_and_again(user: User) -> None
 async def test_a_run_whose_provider_failed_goes_on_with_another_model(user: User) -> None:
     async with loopback(READ, Raw(400, b'{"error": {"message": "no"}}'), DONE) as server:
         failed = await runs(user, server, "look")
-        assert (failed.code, failed.out) == (1, "I look.\n")
+        assert (failed.code, failed.out) == (4, "I look.\n")
         answer = await runs(
             user,
             server,
@@ -339,7 +340,7 @@ async def test_only_one_process_goes_on_with_a_run(user: User) -> None:
         with record.open("ab") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             answer = await runs(user, server, "--resume", "last", "more")
-    assert (answer.code, "going on in another process" in answer.err) == (1, True)
+    assert (answer.code, "going on in another process" in answer.err) == (3, True)
 
 
 # ── in the model's own words ─────────────────────────────────────────────────
@@ -363,9 +364,70 @@ async def test_debug_shows_the_models_own_words_and_no_secret(user: User) -> Non
 
 async def test_without_any_model_it_says_what_to_set(user: User) -> None:
     answer = await runs(user, None, "hi", **NOTHING_LOCAL)
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, answer.out) == (3, "")
     assert "there is no model to ask" in answer.err
     assert all(word in answer.err for word in ("ANTHROPIC_API_KEY", "Ollama (port 11434)", "--model provider:model"))
+
+
+def with_local_extra(user: User) -> dict[str, str]:
+    """The environment of somebody who installed the extra that runs a model in the process."""
+    user.write(user.home / "extra" / "xllamacpp" / "__init__.py", "")
+    return {**NOTHING_LOCAL, "PYTHONPATH": str(user.home / "extra")}
+
+
+async def test_a_large_file_is_not_fetched_where_nobody_was_asked(user: User) -> None:
+    environ = with_local_extra(user)
+    chosen, named = await asyncio.gather(
+        starts(user, None, "hi", **environ), starts(user, None, "--model", "local:qwen2.5-coder-1.5b", "hi", **environ)
+    )
+    assert (chosen.code, named.code) == (3, 3)
+    way = "--model local:qwen2.5-coder-1.5b --fetch (1.1 GB, fetched once; good for simple tasks)"
+    assert way in chosen.err
+    assert "the file of qwen2.5-coder-1.5b is not here: --fetch fetches it once (1.1 GB)" in named.err
+    assert not (Path(user.environ["DRAGOMAN_CACHE_DIR"]) / "models").exists()
+
+
+async def test_the_model_whose_file_is_here_is_the_last_resort(user: User) -> None:
+    user.write(Path(user.environ["DRAGOMAN_CACHE_DIR"]) / "models" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", "")
+    answer = await starts(user, None, "--dry-run", "hi", **with_local_extra(user))
+    assert answer.code == 0
+    assert json.loads(answer.out)["model"] == "qwen2.5-coder-1.5b"
+    told = json.loads(answer.out)["messages"][0]["content"]
+    assert re.findall(r"^- (\w+)\(", told, re.MULTILINE) == [
+        *("edit", "grep_search", "read_file", "run_shell_command", "write_file", "vfs_list")
+    ]
+    assert told.endswith("paths are relative to it.")
+    async with loopback(DONE) as server:
+        answer = await starts(user, server, "hi", **with_local_extra(user))
+    assert (answer.code, answer.out) == (0, "It is done.\n")
+
+
+@pytest.mark.parametrize("words, settings, times", [(("--retries", "0"), "", 0), ((), "retries = 1\n", 1)])
+async def test_how_often_a_request_is_sent_again_can_be_set(
+    user: User, words: tuple[str, ...], settings: str, times: int
+) -> None:
+    user.settings(settings)
+    answer = await runs(user, None, *words, "hi", ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=CLOSED)
+    assert (answer.code, answer.err.count("trying again in")) == (4, times)
+
+
+async def test_no_secret_gets_into_a_record_or_the_events(user: User) -> None:
+    user.settings("[providers.groq]\napi_key = 'gsk-of-the-settings'\n")
+    secrets = (KEY, "gsk-of-the-settings", "of-the-environment")
+    (user.here / "notes.txt").write_text(f"the key is {KEY}, or gsk-of-the-settings\n")
+    call = Turn(
+        f"I use {KEY}.", calls=(("c1", "Bash", {"command": "cat notes.txt; echo $MY_TOKEN of-the-environment"}),)
+    )
+    async with loopback(call, DONE) as server:
+        wire = user.here / "wire.jsonl"
+        answer = await starts(
+            user, server, "--yes", "--json", "--record-wire", str(wire), f"say {KEY}", MY_TOKEN="of-the-environment"
+        )
+    assert answer.code == 0
+    written = (*(path.read_text() for path in records(user)), wire.read_text(), answer.out)
+    assert [(secret, text) for secret in secrets for text in written if secret in text] == []
+    assert all("the key is ********, or ********" in text for text in written)
+    assert KEY in said(server.requests[1])  # the model is told what the command said
 
 
 async def test_a_key_or_a_server_on_this_machine_chooses_the_model(user: User) -> None:
@@ -380,7 +442,7 @@ async def test_a_key_or_a_server_on_this_machine_chooses_the_model(user: User) -
 
 async def test_a_missing_key_names_the_variable(user: User) -> None:
     answer = await runs(user, None, "--model", "gemini:gemini-2.5-pro", "hi")
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, answer.out) == (3, "")
     assert "no key for gemini: set GEMINI_API_KEY or GOOGLE_API_KEY" in answer.err
 
 
@@ -408,7 +470,7 @@ async def test_what_a_provider_refuses_is_told_with_the_way_out(
     body = json.dumps({"type": "error", "error": {"type": "some_error", "message": message}}).encode()
     async with loopback(Raw(status, body), Raw(200, models)) as server:
         answer = await runs(user, server, "--model", "anthropic:claude-sonet-4-5", "hi")
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, answer.out) == (4, "")
     assert f"error: {message} [" in answer.err
     assert told in answer.err
     assert KEY not in answer.err
@@ -419,7 +481,7 @@ async def test_without_a_network_it_says_so_after_trying_again(user: User) -> No
     far, near = await asyncio.gather(
         starts(user, None, "hi", **remote), starts(user, None, "--model", "ollama:qwen3", "hi", OLLAMA_BASE_URL=CLOSED)
     )
-    assert (far.code, near.code) == (1, 1)
+    assert (far.code, near.code) == (4, 4)
     for answer in (far, near):
         assert answer.err.count("trying again in") == 2
         assert "error: cannot connect to 127.0.0.1:9" in answer.err
@@ -473,15 +535,21 @@ def test_a_wrong_call_names_the_nearest_right_one(
 def test_a_wrong_setting_is_a_failure_and_no_limit(user: User) -> None:
     user.settings("modle = 'x'\n")
     answer = user.types("run", "hi")
-    assert (answer.code, 'Did you mean "model"?' in answer.err) == (1, True)
+    assert (answer.code, 'Did you mean "model"?' in answer.err) == (3, True)
 
 
 def test_its_help_says_what_the_exit_codes_mean(user: User) -> None:
     text = " ".join(user.types("run", "--help").out.split())
-    for code, meaning in ((0, "the model was done"), (3, "a limit stopped it"), (4, "a call waits for your approval")):
+    everywhere = " ".join(user.types("--help").out.split())
+    for code, meaning in ((0, "done"), (6, "a limit stopped the run"), (8, "a call waits for your approval")):
         assert f" {code} {meaning}" in text
+        assert f" {code} {meaning}" in everywhere
     assert "130 interrupted" in text
-    assert "run and chat have their own" in user.types("--help").out
+
+
+def test_the_page_lists_the_exit_codes_as_they_are() -> None:
+    listed = re.findall(r"^\| (\d+) \| (.*) \|$", (PAGES / "run-a-task.md").read_text(), re.MULTILINE)
+    assert listed == [(str(code.value), code.meaning) for code in ExitCode]
 
 
 # ── the pages ────────────────────────────────────────────────────────────────

@@ -154,7 +154,7 @@ async def test_an_answer_put_off_is_given_in_another_process(user: User) -> None
 
     async with loopback(EDIT, DONE) as server:
         terminal, code = await at_terminal(user, server, later, "run", "go")
-        assert code == 4
+        assert code == 8
         assert "These calls wait for your approval:\n  c2  edit notes.txt\n" in terminal.screen
         _, code = await at_terminal(user, server, now, "run", "--resume", record(user).stem[:8])
     assert (code, (user.here / "notes.txt").read_text()) == (0, "milk\nbread\n")
@@ -260,6 +260,86 @@ async def test_a_model_does_not_steer_the_terminal(user: User) -> None:
     assert code == 0
     assert [mark for mark in ("\x1b]", "\x07", "\x9b", "\u202e") if mark in terminal.raw] == []
     assert "See \\x1b]0;owned\\x07\\x9b31m\\u202e\n" in terminal.screen
+
+
+MARKDOWN = """\
+# What there is
+
+The file `notes.txt` has **two** lines.
+
+- tea
+- bread
+
+```python
+def buy(what):
+
+    return what
+```
+
+Plain words."""
+RENDERED = """\
+What there is
+
+The file notes.txt has two lines.
+
+ • tea
+ • bread
+
+ def buy(what):
+
+     return what
+
+Plain words.
+"""
+
+
+@pytest.mark.parametrize("pieces", [1, 7, len(MARKDOWN)])
+async def test_what_a_model_says_is_shown_as_the_markdown_it_is(user: User, pieces: int) -> None:
+    async with loopback(Turn(MARKDOWN, pieces=pieces)) as server:
+        terminal, code = await at_terminal(user, server, watch, "run", "go")
+    assert code == 0
+    shown = re.sub(r"\n\n+", "\n\n", re.sub(r" +$", "", terminal.screen, flags=re.MULTILINE))
+    assert RENDERED in shown
+    assert "**two**" in terminal.raw  # as it came
+    assert "\x1b[1mtwo\x1b[0m" in terminal.raw
+
+
+async def test_plain_words_are_written_once(user: User) -> None:
+    async with loopback(Turn("One thing.\n\nAnd another, no more.", pieces=9)) as server:
+        terminal, code = await at_terminal(user, server, watch, "run", "go")
+    assert (code, terminal.raw.count("One thing."), terminal.raw.count("no more.")) == (0, 1, 1)
+    assert "A\r\x1b[J" not in terminal.raw
+
+
+async def test_a_block_longer_than_the_terminal_stays_as_it_came(user: User) -> None:
+    block = "\n".join(f"- item {number}" for number in range(60))
+    async with loopback(Turn(block, pieces=9)) as server:
+        terminal, code = await at_terminal(user, server, watch, "run", "go")
+    assert (code, terminal.screen.count("- item 59\n"), "•" in terminal.screen) == (0, 1, False)
+
+
+async def test_without_colour_text_stays_as_the_model_wrote_it(user: User) -> None:
+    async with loopback(Turn(MARKDOWN, pieces=9)) as server:
+        terminal, code = await at_terminal(user, server, watch, "run", "go", environ={"NO_COLOR": "1"})
+    assert (code, MARKDOWN in terminal.screen) == (0, True)
+
+
+async def test_a_large_file_is_asked_about_with_its_size(user: User) -> None:
+    user.write(user.home / "extra" / "xllamacpp" / "__init__.py", "")
+    nothing = dict.fromkeys(("OLLAMA_BASE_URL", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"), "http://127.0.0.1:9")
+
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("No model is set, no key was found and no model server answers on this machine.\n")
+        terminal.sees("Its file is 1.1 GB, fetched once into ")
+        terminal.sees("Fetch it now? [y/N]: ")
+        terminal.types("\n")
+
+    environ = {**nothing, "PYTHONPATH": str(user.home / "extra"), "ANTHROPIC_API_KEY": ""}
+    async with loopback() as server:
+        terminal, code = await at_terminal(user, server, scene, "run", "go", environ=environ)
+    assert code == 3
+    assert "error: there is no model to ask" in terminal.screen
+    assert not (Path(user.environ["DRAGOMAN_CACHE_DIR"]) / "models").exists()
 
 
 async def test_a_server_that_is_slow_is_waited_for_in_sight(user: User) -> None:

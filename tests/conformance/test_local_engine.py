@@ -188,3 +188,43 @@ def test_an_unknown_name_says_what_is_known(tmp_path: Path) -> None:
     local, _ = engine_for("local:qwen2.5-coder-7b")
     with pytest.raises(ConfigError, match=r"no model 'qwen2\.5-coder-7b'; known: qwen2\.5-coder-1\.5b"):
         asyncio.run(local.ask(asking()))
+
+
+async def test_instructions_are_read_once_and_kept_for_other_processes(model_file: Path, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    cached: list[int | None] = []
+    replies: list[str] = []
+    for _ in range(2):
+        local = LocalEngine(model_file, threads=1, context=4096, prompts=tmp_path / "prompts")
+        local.progress = lambda *facts: told.append(facts)
+        reply = await local.ask(asking(PICK, choice=ToolChoice("required")), lambda chunk: None)
+        await local.close()
+        cached.append(reply.usage.cached_read_tokens)
+        replies.append(str(reply.calls[0].arguments))
+    assert len(list((tmp_path / "prompts").glob("*.kv"))) == 1
+    assert replies[0] == replies[1]
+    assert all((count or 0) > 100 for count in cached)
+    loaded = [place for place, (what, *_) in enumerate(told) if what == "loading the model"]
+    first, second = told[loaded[0] + 1 : loaded[1]], told[loaded[1] + 1 :]
+    assert {what for what, *_ in (*first, *second)} == {"reading the prompt"}
+    assert all(0 <= done <= whole for _, done, whole in told)
+    assert len(second) < len(first)
+
+
+async def test_a_kept_prompt_that_is_broken_is_read_anew(model_file: Path, tmp_path: Path) -> None:
+    request = asking(PICK, choice=ToolChoice("required"))
+    arguments = []
+    for _ in range(2):
+        local = LocalEngine(model_file, threads=1, context=4096, prompts=tmp_path)
+        arguments.append((await local.ask(request)).calls[0].arguments)
+        await local.close()
+        whole = _broken(tmp_path)
+    assert arguments[0] == arguments[1]
+    assert whole > 100
+
+
+def _broken(folder: Path) -> int:
+    (kept,) = folder.glob("*.kv")
+    whole = kept.stat().st_size
+    kept.write_bytes(b"half of it")
+    return whole

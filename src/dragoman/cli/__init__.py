@@ -23,23 +23,36 @@ if TYPE_CHECKING:
 
 # Short, so that each stays on one line of the help.
 COMMANDS = {
+    "agents": "Check, list and show agents written as files.",
+    "analyse": "Find failures, loops, slow calls and what fills the context.",
     "chat": "Talk with a model that has tools, turn by turn.",
     "completion": "Print the script that completes words in your shell.",
     "config": "Show the settings, and where each of them came from.",
     "dialect": "Check a dialect of your own, or begin one.",
     "doctor": "Check logs: what could not be read, or was not known.",
     "events": "Print the events of logs, one JSON object per line.",
+    "export": "Write a recorded session in another form.",
+    "index": "Look after the index of all logs.",
+    "lab": "Look into logs closely: search them like grep.",
+    "mcp": "Serve tools over MCP, and look at servers of others.",
+    "pack": "Hand over recent sessions, in a page of Markdown.",
     "plugins": "List tools, dialects, APIs and all else, with their origin.",
+    "projects": "List the projects of recorded sessions, worktrees together.",
+    "query": "Ask recorded sessions in SQL.",
+    "replay": "Do again what a session did; see what differs.",
     "run": "Give a model a task and the tools to do it.",
     "say": "Say an operation in the words of each vocabulary.",
+    "schema": "Learn the shapes of logs, and check them for drift.",
     "sessions": "List recorded sessions of coding agents, newest first.",
     "show": "Show one recorded session, turn by turn.",
     "sources": "List where coding agents keep their sessions.",
+    "stats": "Count calls, failures, tokens, cost and durations.",
     "tool": "Do one operation by hand: read a file, run a command, …",
     "tools": "Show the tools as a model sees them, and what is lost.",
     "translate": "Translate a tool call from one vocabulary to another.",
     "trust": "Let a project set URLs, keys, plugins and looser policies.",
     "untrust": "Take back what `dragoman trust` gave.",
+    "watch": "Follow sessions of coding agents as they are written.",
 }
 
 
@@ -70,7 +83,6 @@ class CommandFiles(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
-            formatter.write_text("run and chat have their own: see their help.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem

@@ -23,7 +23,10 @@ async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
     if error.code in ("dns", "connect", "connect_timeout", "network"):
         if local:
             return [f"Start the server of {provider}, or name another model: --model provider:model."]
-        return ["Look at your network and, behind a proxy, at HTTPS_PROXY; or use a model on this machine."]
+        return [
+            "Look at your network and, behind a proxy, at HTTPS_PROXY;",
+            "or use a model on this machine: --model ollama:NAME, or --model local:qwen2.5-coder-1.5b.",
+        ]
     if error.status == 429:
         return ["Wait a while, look at the limits of your account, or name another model: --model provider:model."]
     return []

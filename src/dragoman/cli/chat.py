@@ -11,9 +11,9 @@ import click
 
 from dragoman.errors import DragomanError
 
-from .console import Console
+from .console import Console, ExitCode, exit_code_of
 from .session import Session
-from .session_options import Code, Options, SessionCommand, concluded, session_options
+from .session_options import Options, SessionCommand, concluded, session_options
 
 _HELP = (
     "/model PROVIDER:MODEL  let another model go on with this conversation\n"
@@ -26,7 +26,7 @@ _HELP = (
 @click.command(cls=SessionCommand)
 @session_options
 @click.pass_obj
-def command(console: Console, /, **given: Any) -> Code:
+def command(console: Console, /, **given: Any) -> ExitCode:
     """Talk with a model that has tools, turn by turn. /help tells what else can be said.
 
     The options are those of `dragoman run`; what is not on a terminal is read line by line, each a turn.
@@ -40,8 +40,8 @@ def command(console: Console, /, **given: Any) -> Code:
     return concluded(console, options, lambda: _chat(console, options))
 
 
-def _chat(console: Console, options: Options) -> Code:
-    code = Code.DONE
+def _chat(console: Console, options: Options) -> ExitCode:
+    code = ExitCode.OK
     with asyncio.Runner() as runner:
         session = runner.run(Session.open(console, options))
         try:
@@ -57,22 +57,22 @@ def _chat(console: Console, options: Options) -> Code:
                         code = _turn(console, runner, session, said)
         finally:
             runner.run(session.close())
-        hint = session.how_to_resume(Code.DONE, "chat")
+        hint = session.how_to_resume(ExitCode.OK, "chat")
         if hint is not None and sys.stderr.isatty():
             console.note(hint)
     # Somebody who sits at it has seen how each turn ended; a script wants to know of the last.
-    return Code.DONE if sys.stdin.isatty() else code
+    return ExitCode.OK if sys.stdin.isatty() else code
 
 
-def _turn(console: Console, runner: asyncio.Runner, session: Session, said: str) -> Code:
+def _turn(console: Console, runner: asyncio.Runner, session: Session, said: str) -> ExitCode:
     try:
         return runner.run(session.turn(said))
     except KeyboardInterrupt:
         session.stopped()
-        return Code.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except DragomanError as error:  # the conversation is worth more than one turn of it
         console.error(str(error))
-        return Code.FAILED
+        return exit_code_of(error)
 
 
 def _obeyed(console: Console, runner: asyncio.Runner, session: Session, said: str) -> bool:

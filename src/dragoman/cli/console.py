@@ -38,13 +38,14 @@ class ExitCode(enum.IntEnum):
         return code
 
     OK = 0, "done"
-    NO = 1, "the answer is no: nothing found, something differs or is broken"
+    NO = 1, "the answer is no: nothing found, it differs, is broken, is refused"
     USAGE = 2, "the command was called wrongly"
     DEFINITION = 3, "a setting, a definition or a plugin is wrong, or a part is missing"
     ENGINE = 4, "a provider or the network failed"
     LOG = 5, "a log cannot be read"
-    LIMIT = 6, "a limit stopped the run"
+    LIMIT = 6, "a limit stopped the run: rounds, tokens, cost, length"
     TOOL = 7, "a tool failed"
+    WAITING = 8, "a call waits for your approval"
     FAULT = 70, "the system or dragoman itself failed"
     INTERRUPTED = 130, "interrupted"
     PIPE = 141, "whoever read the output stopped reading"
@@ -129,9 +130,11 @@ class Console:
         self._write(sys.stderr, text, label="error")
 
     def _write(self, stream: TextIO, text: str, style: str | None = None, *, label: str | None = None) -> None:
-        shown = self.styled(stream, foreign(text), style)
         head = self.styled(stream, f"{label}:", label) + " " if label else ""
-        stream.write(f"{head}{shown}\n")
+        safe = foreign(text)
+        if label and stream.isatty():
+            safe = _wrapped(safe, len(label) + 2, _columns(stream))
+        stream.write(f"{head}{self.styled(stream, safe, style)}\n")
 
     def styled(self, stream: TextIO, text: str, style: str | None) -> str:
         """Text that is safe already, in a style of ours where the stream is coloured."""
@@ -220,6 +223,33 @@ class Console:
         with Progress(*columns, console=self._rich(sys.stderr), transient=True) as shown:
             task = shown.add_task(foreign(description, one_line=True), total=total)
             yield lambda steps: shown.advance(task, steps)
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def _wrapped(text: str, taken: int, columns: int) -> str:
+    """Lines whose words are not torn apart at a terminal's edge; `taken` columns of the first are used already."""
+    from textwrap import fill
+
+    lines = []
+    for number, line in enumerate(text.split("\n")):
+        indent = line[: len(line) - len(line.lstrip(" -"))]
+        lines.append(
+            fill(
+                line,
+                columns,
+                initial_indent="" if number else " " * taken,
+                subsequent_indent=" " * len(indent),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return "\n".join(lines)[taken:]
 
 
 def as_json(value: Any) -> bytes:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dragoman.model import AnyEvent, FunctionDefinition, ModelAsked, ToolCalled, ToolReturned
 
@@ -13,26 +11,7 @@ from .console import as_json
 from .vocabulary import shown
 
 if TYPE_CHECKING:
-    from dragoman.config import Configuration
     from dragoman.engine import Facade
-
-_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SHORTEST: Final = 8
-MASK: Final = "********"
-
-
-def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Every text that is a secret here: keys of the settings, and what the environment calls by such a name."""
-    found = {value for name, value in environment.items() if _NAMES.search(name)}
-    found |= {section.api_key.reveal() for section in configuration.settings.providers.values() if section.api_key}
-    return tuple(sorted((one.strip() for one in found if len(one.strip()) >= _SHORTEST), key=len, reverse=True))
-
-
-def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    """Text without the secrets."""
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    return text
 
 
 def offer(facade: Facade) -> Iterator[str]:

@@ -5,23 +5,32 @@ from __future__ import annotations
 import click
 
 from .console import Console, ExitCode
-from .log_files import as_line, events_of, files_of
+from .log_files import as_line, events_of, files_of, format_option
 
 
 @click.command
 @click.argument("wanted", nargs=-1, required=True, metavar="PATH|ID...")
 @click.option("--raw", is_flag=True, help="Add the original bytes of each event's record.")
+@format_option
 @click.option("--kind", multiple=True, help="Only events of this kind, for example tool_called. May be repeated.")
 @click.pass_obj
-def command(console: Console, *, wanted: tuple[str, ...], raw: bool, kind: tuple[str, ...]) -> ExitCode:
+def command(
+    console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | None, kind: tuple[str, ...]
+) -> ExitCode:
     """Print the events of logs, whatever client wrote them, one JSON object per line.
 
     PATH is a log file or a folder; ID is the beginning of a session's id. A call comes with its native name and
     arguments and with the operations it means; a result with its typed outcomes; everything with the file, offset and
     length of the bytes it came from.
+
+    With --raw those bytes are in `raw`: as text where they are UTF-8, else as {"base64": "…"}; of a row in a database,
+    {"row": {column: value}}.
     """
-    for event in events_of(console, files_of(console, wanted)):
-        line = as_line(event, raw=raw)
-        if not kind or line["kind"] in kind:
-            console.json(line)
+    from dragoman.logs import Originals
+
+    with Originals() as originals:
+        for event in events_of(console, files_of(console, wanted, format), printed=True):
+            line = as_line(event, originals if raw else None)
+            if not kind or line["kind"] in kind:
+                console.json(line)
     return ExitCode.OK

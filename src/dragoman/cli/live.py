@@ -1,7 +1,8 @@
 """What a run looks like while it runs: text as it streams, calls as they are made, and what it all took.
 
 The model's text is the result and goes to standard output; all else is said beside it, on standard error. So a pipe
-gets the text alone, and a terminal shows both in their order. `JsonLines` is the same for machines.
+gets the text alone, and a terminal shows both in their order, the text as the Markdown it is. `JsonLines` is the same
+for machines.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from dragoman.model import (
 )
 
 from .console import Console, foreign
+from .prose import Prose
 from .wording import MOST_LINES, Line, as_printed, cut, said_of, told_of
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class View(Protocol):
     def chunk(self, chunk: AnyChunk) -> None: ...
     def event(self, event: AnyEvent) -> None: ...
     def notice(self, error: EngineError, wait: float) -> None: ...
+    def progress(self, what: str, done: int, whole: int) -> None: ...
     def pause(self) -> None: ...
     def held(self) -> AbstractContextManager[None]: ...
     def asked(self, call: Call) -> None: ...
@@ -72,6 +75,7 @@ class JsonLines:
 
     def begins(self, text: str) -> None: ...
     def chunk(self, chunk: AnyChunk) -> None: ...
+    def progress(self, what: str, done: int, whole: int) -> None: ...
     def pause(self) -> None: ...
     def asked(self, call: Call) -> None: ...
     def ended(self, result: RunResult, seconds: float) -> None: ...
@@ -84,6 +88,9 @@ class Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._status = Status(console) if _is_lively(sys.stderr) else None
+        self._prose = Prose(console, sys.stdout) if _is_lively(sys.stdout) and console.coloured(sys.stdout) else None
+        self._doing_now = ""
+        """What a model in this process does before it answers, as it was told last."""
         self._open: TextIO | None = None
         """Where a line has begun and not ended."""
         self._style: str | None = None
@@ -153,6 +160,14 @@ class Lines:
         self._end_line()
         self._clear()
         self._console.warn(f"{error}; trying again in {wait:.1f} s (Ctrl-C stops)")
+
+    def progress(self, what: str, done: int, whole: int) -> None:
+        """How far a model in this process is; told from any thread."""
+        new, self._doing_now = what != self._doing_now, what
+        if self._status is not None:
+            self._status.label(_how_far(what, done, whole))
+        elif new and what != "reading the prompt":
+            sys.stderr.write(f"{_how_far(what, 0, whole)}\n")
 
     def pause(self) -> None:
         """Somebody else is about to write."""
@@ -242,11 +257,18 @@ class Lines:
         self._clear()
         if self._open is not None and (self._open is not stream or self._style != style):
             self._end_line()
-        stream.write(self._console.styled(stream, foreign(text), style))
-        stream.flush()
+        if self._prose is not None and stream is sys.stdout:
+            self._prose.write(foreign(text))
+        else:
+            stream.write(self._console.styled(stream, foreign(text), style))
+            stream.flush()
         self._open, self._style = (None if text.endswith("\n") else stream), style
 
     def _end_line(self) -> None:
+        if self._prose is not None:
+            if self._open is sys.stdout:
+                self._open = None
+            self._prose.end()
         if self._open is not None:
             self._open.write("\n")
             self._open.flush()
@@ -282,7 +304,7 @@ class Lines:
 
     def _busy(self, label: str | None) -> None:
         if self._status is not None and self._held is None:
-            self._status.show(label, ready=lambda: self._open is None)
+            self._status.show(label, ready=lambda: self._open is None and (self._prose is None or not self._prose.open))
 
 
 class Status:
@@ -308,6 +330,11 @@ class Status:
             # Not at once: what takes no time needs no word, and nothing flickers.
             self._timer = asyncio.get_running_loop().call_later(0.4, self._draw)
 
+    def label(self, label: str) -> None:
+        """Says what is going on now in other words, where something is."""
+        if self._label is not None:
+            self._label = label
+
     def _draw(self) -> None:
         if self._label is None:
             return
@@ -332,6 +359,15 @@ class Status:
         self._label = None
         if self._timer is not None:
             self._timer.cancel()
+
+
+def _how_far(what: str, done: int, whole: int) -> str:
+    if not whole:
+        return what
+    if what == "reading the prompt":
+        return f"{what}: {done:,} of {whole:,} tokens"
+    verb = "" if what == "checking" else "fetching from "
+    return f"{verb}{what}: {done / 1e6:,.0f} of {whole / 1e6:,.0f} MB"
 
 
 def _is_lively(stream: TextIO) -> bool:

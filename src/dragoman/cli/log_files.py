@@ -5,82 +5,99 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from .console import Function
 
 if TYPE_CHECKING:
-    from dragoman.logs import Found
+    from dragoman.logs import Found, Original, Originals
     from dragoman.model import AnyEvent
 
     from .console import Console
 
 
-def files_of(console: Console, wanted: tuple[str, ...]) -> list[Found]:
-    """The log files that were named, or every one on this machine."""
+def format_option(function: Function) -> Function:
+    """`--format`, the same for every command that reads files it is given."""
+    import click
+
+    return click.option("--format", metavar="NAME", help="Read files as this format, instead of by what they hold.")(
+        function
+    )
+
+
+def files_of(console: Console, wanted: tuple[str, ...], format: str | None = None) -> list[Found]:
+    """The log files that were named, or every one on this machine; files that are named are read as `format`."""
     from dragoman.logs import all_logs, find_logs
 
-    named = console.configuration().settings.logs.homes
+    places = console.configuration().settings.logs
+    named, folders = places.homes, places.folders
     if not wanted:
-        return list(all_logs(named=named))
-    return [found for one in wanted for found in find_logs(one, named=named)]
+        return list(all_logs(named=named, folders=folders))
+    return [found for one in wanted for found in find_logs(one, named=named, format=format, folders=folders)]
 
 
-def events_of(console: Console, files: list[Found]) -> Iterator[AnyEvent]:
-    """Their events, numbered by turn and step; progress is shown on long work."""
+def events_of(console: Console, files: list[Found], *, printed: bool = False) -> Iterator[AnyEvent]:
+    """Their events, numbered by turn and step; progress is shown on long work.
+
+    Events that are `printed` to a terminal as they come are progress enough: a bar would stand between them. Of several
+    files one that cannot be opened is warned of, and costs nothing else.
+    """
+    import sys
+    from contextlib import nullcontext
+
+    from dragoman.errors import LogError
     from dragoman.logs import numbered, read
 
     def all_events() -> Iterator[AnyEvent]:
-        with console.progress("reading", len(files)) as advance:
+        silent = printed and sys.stdout.isatty()
+        with nullcontext(_unshown) if silent else console.progress("reading", len(files)) as advance:
             for found in files:
-                yield from read(found.path, found.format)
+                try:
+                    yield from read(found.path, found.format)
+                except LogError as error:
+                    if len(files) == 1:
+                        raise
+                    console.warn(str(error))
                 advance(1)
 
     return numbered(all_events())
 
 
-def as_line(event: AnyEvent, *, raw: bool = False) -> dict[str, Any]:
-    """An event as machines read it: the same keys for every kind, those that say nothing left out."""
-    facts: dict[str, Any] = msgspec.to_builtins(event)
-    line: dict[str, Any] = {}
-    for key in ("id", "session", "client", "version", "time", "stream", "turn", "step", "kind"):
-        if key in facts:
-            line[key] = facts.pop(key)
-    line.setdefault("stream", "main")
-    call = facts.pop("call", None)
-    if call is not None:
-        native = call["native"]
-        line["call"] = {"id": call["id"], "name": native["name"], "arguments": native.get("arguments", {})}
-        line["operations"] = call["operations"]
-        line["executed_by"] = native.get("executed_by", "client")
-        beside = {key: call[key] for key in ("unmapped", "failure", "intents", "coercions") if call.get(key)}
-        line["call"] |= beside
-    result = facts.pop("result", None)
-    if result is not None:
-        native = result.get("native") or {}
-        line["outcomes"] = result["outcomes"]
-        line["executed_by"] = native.get("executed_by", "client")
-        if "duration" in result:
-            line["duration"] = result["duration"]
-    source = facts.pop("source", None)
-    line |= facts
-    if source is not None:
-        line["source"] = source
-        if raw:
-            line["raw"] = _bytes(event)
+def _unshown(steps: int) -> None:
+    pass
+
+
+def as_line(event: AnyEvent, originals: Originals | None = None) -> dict[str, Any]:
+    """An event as machines read it: the same keys for every kind, those that say nothing left out.
+
+    With its original, that is in `raw`: a text where the bytes are UTF-8, `{"base64": …}` where they are not, and
+    `{"row": {…}}` for the row of a database.
+    """
+    from dragoman.logs import event_line
+
+    line = event_line(event)
+    if originals is not None and event.source is not None:
+        line["raw"] = written(originals.of(event.source))
     return line
 
 
-def _bytes(event: AnyEvent) -> str | dict[str, str]:
-    """The original bytes: as text where they are that, else in base64."""
-    from pathlib import Path
+def written(original: Original | None) -> Any:
+    """An original as JSON can hold it: text where it is that, else base64; a row by its columns."""
+    from dragoman.logs import written
 
-    source = event.source
-    assert source is not None
-    with Path(source.file).open("rb") as file:
-        file.seek(source.offset)
-        data = file.read(source.length)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        from base64 import b64encode
+    return written(original)
 
-        return {"base64": b64encode(data).decode()}
+
+def raw_lines(original: Original | None) -> list[str]:
+    """An original as people read it: its lines, what is no text written `\\xNN`; a row column by column."""
+    if original is None:
+        return []
+    if isinstance(original, bytes):
+        return _readable(original).removesuffix("\n").split("\n")
+    return [
+        line
+        for column, cell in original.items()
+        for line in f"{column}: {_readable(cell) if isinstance(cell, bytes) else cell}".split("\n")
+    ]
+
+
+def _readable(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .console import Console
+from .agents import complete_agents
+from .console import Console, ExitCode
 from .session import Session
-from .session_options import Code, Options, SessionCommand, concluded, session_options
+from .session_options import Options, SessionCommand, concluded, session_options
 
 if TYPE_CHECKING:
     from dragoman.engine import Answer, Prepared
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 @click.command(cls=SessionCommand)
 @click.argument("task", nargs=-1)
 @session_options
+@click.option(
+    "--agent", metavar="NAME|FILE", shell_complete=complete_agents, help="Run an agent that is written as a file."
+)
 @click.option("--approve", metavar="CALL", multiple=True, help="With --resume: allow a call that waits, or all.")
 @click.option("--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a call that waits, or all.")
 @click.option("--dry-run", is_flag=True, help="Print the exact request, and send nothing.")
@@ -29,11 +33,12 @@ def command(
     /,
     *,
     task: tuple[str, ...],
+    agent: str | None,
     approve: tuple[str, ...],
     refuse: tuple[str, ...],
     dry_run: bool,
     **given: Any,
-) -> Code:
+) -> ExitCode:
     """Give a model a TASK and the tools to do it; "-" takes it, or the rest of it, from standard input.
 
     Without --model, the model of your settings answers, else one of the first provider whose key is set, else one
@@ -46,6 +51,7 @@ def command(
     dragoman run "why does the last test fail?"
     dragoman run --yes --model openai:gpt-5.2 "mend it" > answer.txt
     git diff | dragoman run --tools none "review this:" -
+    dragoman run --agent reviewer "look at the last commit"
     dragoman run --resume last "and now the other one"
     """
     options = Options(**given)
@@ -54,6 +60,12 @@ def command(
     if options.resume is not None and options.system is not None:
         raise click.UsageError("A run that is resumed keeps its instructions: --system is for new ones.")
     text = _text(task, options)
+    if agent is not None:
+        if dry_run:
+            raise click.UsageError("--dry-run shows the request of one model; --agent runs a tree of them.")
+        from .agent_run import run_agent
+
+        return concluded(console, options, lambda: run_agent(console, options, agent, text))
     return concluded(console, options, lambda: _run(console, options, text, approve, refuse, dry_run=dry_run))
 
 
@@ -80,7 +92,7 @@ def _run(
     refuse: tuple[str, ...],
     *,
     dry_run: bool,
-) -> Code:
+) -> ExitCode:
     with asyncio.Runner() as runner:
         session = runner.run(Session.open(console, options, sending=not dry_run))
         try:
@@ -91,11 +103,11 @@ def _run(
             code = runner.run(session.turn(task, answers))
         except KeyboardInterrupt:
             session.stopped()
-            code = Code.INTERRUPTED
+            code = ExitCode.INTERRUPTED
         finally:
             runner.run(session.close())
         hint = session.how_to_resume(code, "run")
-        if hint is not None and (code is not Code.DONE or sys.stderr.isatty()):
+        if hint is not None and (code is not ExitCode.OK or sys.stderr.isatty()):
             console.note(hint)
         return code
 
@@ -120,7 +132,7 @@ def _answers(session: Session, task: str, approve: tuple[str, ...], refuse: tupl
     return answers
 
 
-def _show(console: Console, session: Session, task: str, *, as_json: bool) -> Code:
+def _show(console: Console, session: Session, task: str, *, as_json: bool) -> ExitCode:
     """The exact first request. Its body goes to standard output, ready for another program."""
     import json
 
@@ -130,7 +142,7 @@ def _show(console: Console, session: Session, task: str, *, as_json: bool) -> Co
     url = session.url(encoded.path)
     if as_json:
         console.json({"method": "POST", "url": url, "headers": encoded.headers, "body": encoded.body})
-        return Code.DONE
+        return ExitCode.OK
     console.note(f"POST {url}")
     for name, value in encoded.headers.items():
         console.note(f"{name}: {value}")
@@ -143,7 +155,7 @@ def _show(console: Console, session: Session, task: str, *, as_json: bool) -> Co
         sys.stdout.flush()
         sys.stdout.buffer.write(encoded.to_bytes() + b"\n")
         sys.stdout.buffer.flush()
-    return Code.DONE
+    return ExitCode.OK
 
 
 def _say_notes(console: Console, prepared: Prepared) -> None:

@@ -20,11 +20,13 @@ import msgspec
 from dragoman.errors import ConfigError, EngineError, nearest
 
 from .advice import advice, with_provider
-from .console import Console
+from .console import Console, ExitCode
+from .embedded import OFFERED, SYSTEM, Consent
 from .records import find_record, locked, private, runs_folder
-from .session_options import Code, Options
+from .session_options import Options
 
 if TYPE_CHECKING:
+    from dragoman.agents import McpServers
     from dragoman.dialects import Dialect
     from dragoman.engine import (
         Answer,
@@ -39,12 +41,12 @@ if TYPE_CHECKING:
     )
     from dragoman.logs import Recorder
     from dragoman.model import AnyEvent, Conversation, NativeCall, SessionStarted
-    from dragoman.tools import AnyTool, DiskWorkspace
+    from dragoman.tools import DiskWorkspace, Toolset
 
     from .approver import Keyboard
     from .live import View
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Kept = TypeVar("Kept", bound=msgspec.Struct)
 
 
 # ── a session ────────────────────────────────────────────────────────────────
@@ -68,8 +70,11 @@ class Session:
         self._keyboard: Keyboard | None = None
         self._stack = AsyncExitStack()
         self._context: Any = None
+        self._servers: McpServers | None = None
         self._noted = 0
         self._refused = 0
+        self._consent = Consent(console, self.configuration.cache_dir, given=options.fetch)
+        self._is_embedded = False
         self._secrets: tuple[str, ...] | None = None
 
     @classmethod
@@ -141,23 +146,29 @@ class Session:
 
     async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
         """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
-        from dragoman.engine import Orchestrator, default_model, engine_for
+        from dragoman.engine import LocalEngine, Orchestrator, Retry, default_model, engine_for
 
         if wanted is not None:
             model, why = wanted, ""
         elif self._kept("model"):
             model, why = str(self._kept("model")), "as before"
         else:
-            found = await default_model(self.configuration)
+            found = await default_model(self.configuration, may_fetch=self._consent.instead)
             model, why = found.model, found.why
         provider, name = self._parts_of(model, by_hand=wanted is not None)
+        self._is_embedded = provider == "local"
+        if self._is_embedded and sending:
+            self._consent.needed_for(name)
         engine, _ = engine_for(
             model,
             configuration=self.configuration,
             api_key=None if sending else "none is sent",
+            retry=Retry(times=self._retries()),
             record=self._wire() if self._options.record_wire is not None else None,
             notice=lambda error, wait: self.view.notice(error, wait),
         )
+        if isinstance(engine, LocalEngine):
+            engine.progress = self.view.progress
         if hasattr(self, "orchestrator"):
             await self.orchestrator.close()
         rows = self._rows(name)
@@ -165,7 +176,7 @@ class Session:
         policy = self._policy(provider, name)
         self.orchestrator = Orchestrator(
             engine,
-            self._tools(dialect, name),
+            await self._tools(dialect, name),
             policy,
             model_name=name,
             dialect=dialect,
@@ -178,6 +189,10 @@ class Session:
             prices=self.configuration.settings.prices,
         )
         self.model, self.why = model, why
+
+    def _retries(self) -> int:
+        chosen = self._options.retries
+        return self.configuration.settings.retries if chosen is None else chosen
 
     def _parts_of(self, model: str, *, by_hand: bool) -> tuple[str, str]:
         """A model's provider and name; a mistake on the command line is told as one."""
@@ -215,20 +230,37 @@ class Session:
     def _system(self) -> str | None:
         if self._options.system is not None:
             return self._options.system or None
+        if self._is_embedded:
+            return SYSTEM
         return _SYSTEM.format(folder=self.folder, system=sys.platform)
 
     # ── tools and what they may do ─────────────────────────────────────────
 
-    def _tools(self, dialect: Dialect, model: str) -> list[AnyTool]:
+    async def _tools(self, dialect: Dialect, model: str) -> Toolset:
+        from dragoman.tools import Toolset
+
+        from .mcp_tools import is_served, offer_served, opened_servers
         from .offered import tools_named, usual_tools
 
         words = [word.strip() for text in self._options.tools for word in text.split(",") if word.strip()]
+        served: list[str] | None = [word for word in words if is_served(word)]
         if not words and self._kept("tools") is not None:
             words = list(self._kept("tools")) or ["none"]
-        if words:
-            return tools_named(words)
+            served = None if any(is_served(word) for word in words) else []  # what servers have may have changed
+        elif not words and self._is_embedded:
+            words = list(OFFERED)
+        elif not words:
+            served = None
         searching = self.configuration.settings.search.backend is not None
-        return usual_tools(dialect.at(family=model), web_search=searching)
+        toolset = Toolset(
+            tools_named(word for word in words if not is_served(word))
+            if words
+            else usual_tools(dialect.at(family=model), web_search=searching)
+        )
+        if served != [] and self._servers is None and not self._options.no_mcp:
+            self._servers = await opened_servers(self._console, self.configuration, self._stack)
+        offer_served(toolset, self._servers, served)
+        return toolset
 
     def _policy(self, provider: str, model: str) -> ToolPolicy:
         from dragoman.engine import Approval, ToolPolicy
@@ -277,11 +309,12 @@ class Session:
             metadata = {"model": self.model, "tools": tools, "dialect": dialect}
             event = msgspec.structs.replace(event, cwd=str(self.folder), metadata=metadata)
         self.events.append(event)
+        shown = self._without_secrets(event)
         if self._recorder is not None:
-            self._recorder(event)
+            self._recorder(shown)
         if self._options.debug:
             self._show_words(event)
-        self.view.event(event)
+        self.view.event(shown)
 
     def _note(self, event: AnyEvent) -> None:
         import datetime
@@ -300,7 +333,7 @@ class Session:
         file = self._stack.enter_context(open(path, "ab", buffering=0, opener=private))  # noqa: SIM115 - the stack closes it
 
         def record(exchange: Exchange) -> None:
-            file.write(msgspec.json.encode(exchange) + b"\n")
+            file.write(msgspec.json.encode(self._without_secrets(exchange)) + b"\n")
 
         return record
 
@@ -361,7 +394,7 @@ class Session:
             sys.stderr.write("\r")  # over the terminal's own ^C
         self._console.error("interrupted")
 
-    async def turn(self, prompt: str, answers: Mapping[str, Answer] | None = None) -> Code:
+    async def turn(self, prompt: str, answers: Mapping[str, Answer] | None = None) -> ExitCode:
         """One thing said to the model, up to the end of its answer."""
         self._open_record()
         running = self.orchestrator.resume(
@@ -377,7 +410,7 @@ class Session:
             self._console.error(str(error))
             for line in await advice(error, self.model, self.orchestrator.engine):
                 self._console.note(line)
-            return Code.FAILED
+            return ExitCode.ENGINE
         finally:
             self.view.pause()
         self.view.ended(result, time.monotonic() - began)
@@ -389,7 +422,7 @@ class Session:
             self._refused = 0
         return self._verdict(result)
 
-    def _verdict(self, result: RunResult) -> Code:
+    def _verdict(self, result: RunResult) -> ExitCode:
         from dragoman.model import Failure, FinishReason
 
         if result.status == "waiting":
@@ -398,32 +431,32 @@ class Session:
                 from .wording import said_of
 
                 self._console.note(f"  {call.id}  {said_of(call)}")
-            return Code.WAITING
+            return ExitCode.WAITING
         if result.status == "limited":
             self._console.error(str(result.error))
-            return Code.LIMITED
+            return ExitCode.LIMIT
         if result.status == "failed":
             message = result.error.message if isinstance(result.error, Failure) else str(result.error)
             self._console.error(f"a call failed, and the policy says to end there: {message}")
-            return Code.FAILED
+            return ExitCode.TOOL
         if result.finish is FinishReason.LENGTH:
             self._console.error("the answer was cut off by the limit on its length")
-            return Code.LIMITED
+            return ExitCode.LIMIT
         if result.finish in (FinishReason.REFUSED, FinishReason.FILTERED, FinishReason.CONTEXT_EXCEEDED):
             self._console.error(_STOPPED[str(result.finish)])
-            return Code.FAILED
-        return Code.DONE
+            return ExitCode.LIMIT if result.finish is FinishReason.CONTEXT_EXCEEDED else ExitCode.NO
+        return ExitCode.OK
 
-    def how_to_resume(self, code: Code, command: str) -> str | None:
+    def how_to_resume(self, code: ExitCode, command: str) -> str | None:
         """How to go on from here, or `None` when there is no record."""
         if not self.recorded:
             return None
-        if code is Code.WAITING:
+        if code is ExitCode.WAITING:
             return (
                 f"Answer and go on:  dragoman {command} --resume {self.id[:8]}  (or add --approve all, or --refuse all)"
             )
-        more = ' "what to do next"' if code is Code.DONE and command == "run" else ""
-        more = " --model provider:model" if code is Code.FAILED else more
+        more = ' "what to do next"' if code is ExitCode.OK and command == "run" else ""
+        more = " --model provider:model" if code is ExitCode.ENGINE else more
         return f"Go on from here:  dragoman {command} --resume {self.id[:8]}{more}"
 
     # ── in the model's own words ───────────────────────────────────────────
@@ -443,11 +476,22 @@ class Session:
             self._console.note(self._redacted(words))
 
     def _redacted(self, text: str) -> str:
-        from .debugging import redacted, secrets_of
+        from .secrets import redacted
 
+        return redacted(text, self._known_secrets())
+
+    def _without_secrets(self, value: Kept) -> Kept:
+        """An event or an exchange as it may be written down."""
+        from .secrets import without_secrets
+
+        return without_secrets(value, self._known_secrets())
+
+    def _known_secrets(self) -> tuple[str, ...]:
         if self._secrets is None:
+            from .secrets import secrets_of
+
             self._secrets = secrets_of(self.configuration)
-        return redacted(text, self._secrets)
+        return self._secrets
 
     async def close(self) -> None:
         """Ends what was begun, also when nobody reads any more what there is to say."""

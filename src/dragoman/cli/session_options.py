@@ -1,19 +1,15 @@
-"""The options of `run` and `chat`, and what their exit codes mean."""
+"""The options of `run` and `chat`."""
 
 from __future__ import annotations
 
-import enum
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 import msgspec
 
-from dragoman.errors import DragomanError
-
-from .console import Console, foreign, json_option, set_option
+from .console import Console, ExitCode, json_option, set_option
 from .offered import KINDS
 
 if TYPE_CHECKING:
@@ -22,23 +18,8 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Code(enum.IntEnum):
-    """What the exit code of `run` and `chat` means."""
-
-    meaning: str
-
-    def __new__(cls, value: int, meaning: str) -> Code:
-        code = int.__new__(cls, value)
-        code._value_ = value
-        code.meaning = meaning
-        return code
-
-    DONE = 0, "the model was done"
-    FAILED = 1, "it failed: a provider, the network, a setting, a tool"
-    USAGE = 2, "the command was called wrongly"
-    LIMITED = 3, "a limit stopped it: rounds, tokens, cost, length"
-    WAITING = 4, "a call waits for your approval"
-    INTERRUPTED = 130, "interrupted"
+_CODES: Final = tuple(code for code in ExitCode if code is not ExitCode.LOG)
+"""Those a run may end with."""
 
 
 class SessionCommand(click.Command):
@@ -46,7 +27,7 @@ class SessionCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
-            formatter.write_dl([(str(code.value), code.meaning) for code in Code])
+            formatter.write_dl([(str(code.value), code.meaning) for code in _CODES])
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +36,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     dialect: str | None = None
     tools: tuple[str, ...] = ()
+    no_mcp: bool = False
     workspace: Path | None = None
     approval: str | None = None
     max_iterations: int | None = None
+    retries: int | None = None
+    fetch: bool = False
     record_wire: Path | None = None
     no_record: bool = False
     debug: bool = False
@@ -99,6 +83,7 @@ def session_options(function: Function) -> Function:
             shell_complete=_complete_tools,
             help="The tools to offer, by name, glob or kind (read, search, write, …), with commas; none for none.",
         ),
+        click.option("--no-mcp", is_flag=True, help="Start no MCP server; else those that are set up are offered."),
         click.option(
             "--workspace",
             "-w",
@@ -110,6 +95,15 @@ def session_options(function: Function) -> Function:
         click.option("--deny", "approval", flag_value="deny", help="Refuse every call that would be asked about."),
         click.option(
             "--max-iterations", type=click.IntRange(min=1), metavar="N", help="Rounds of asking the model, at most."
+        ),
+        click.option(
+            "--retries",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="How often a request is sent again that failed for the moment.",
+        ),
+        click.option(
+            "--fetch", is_flag=True, help="Fetch the file of a local: model if it is missing, without asking."
         ),
         click.option("--system", metavar="TEXT", help="Instructions for the model, instead of our own few words."),
         click.option(
@@ -129,16 +123,8 @@ def session_options(function: Function) -> Function:
     return function
 
 
-def concluded(console: Console, options: Options, run: Callable[[], Code]) -> Code:
-    """Runs a command of ours. What went wrong has been told when it gives its code."""
+def concluded(console: Console, options: Options, run: Callable[[], ExitCode]) -> ExitCode:
+    """Runs a command of ours with the settings and the eyes its own options ask for."""
     console.flags = {**console.flags, **options.flags}
     console.debug = console.debug or options.debug
-    try:
-        return run()
-    except DragomanError as error:
-        if console.debug:
-            import traceback
-
-            sys.stderr.write(foreign(traceback.format_exc()))
-        console.error(str(error))
-        return Code.FAILED
+    return run()

@@ -7,63 +7,59 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .console import Console, ExitCode, json_option
-from .log_files import events_of, files_of
+from .filter_options import filter_options, query_of
 
 if TYPE_CHECKING:
-    from dragoman.model import Session
+    from dragoman.logs import Filter, SessionRow
 
 
 @click.command
 @click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
-@click.option("--client", help="Only sessions of this client, for example codex.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@filter_options(limit=20)
+@click.option("--no-update", is_flag=True, help="What the index knows already; no log is looked at.")
+@click.option("--agents", is_flag=True, help="Sub-agents too, each as a line of its own.")
 @json_option
 @click.pass_obj
-def command(console: Console, *, wanted: tuple[str, ...], client: str | None, limit: int, as_json: bool) -> ExitCode:
-    """List recorded sessions, newest first: of every client found here, or of the files and folders named."""
-    from dragoman.logs import sessions_of
+def command(
+    console: Console, *, wanted: tuple[str, ...], asked: Filter, no_update: bool, agents: bool, as_json: bool
+) -> ExitCode:
+    """List recorded sessions, newest first: of every client found here, or of the files and folders named.
 
-    files = [found for found in files_of(console, wanted) if client is None or found.format == client]
-    found = sorted(sessions_of(events_of(console, files)), key=lambda one: str(one.started or ""), reverse=True)
-    shown = [_facts(session) for session in found[:limit]]
+    What was read once is kept in an index (`dragoman index info`); only logs that changed are read again.
+    """
+    found = query_of(console, wanted, update=not no_update).sessions(asked, with_agents=agents)
     if as_json:
-        console.json(shown)
-    elif not shown:
+        console.json([_facts(row) for row in found])
+    elif not found:
         console.note("No session was found. `dragoman sources` shows where they are looked for.")
         return ExitCode.NO
     else:
-        rows = [
-            (
-                one["id"][:12],
-                one["client"] or "",
-                (one["started"] or "")[:16].replace("T", " "),
-                str(one["turns"]),
-                str(one["calls"]),
-                str(one["tokens"] if one["tokens"] is not None else ""),
-                one["title"] or "",
-            )
-            for one in shown
-        ]
-        console.table(("session", "client", "began", "turns", "calls", "tokens", "title"), rows)
+        console.table(
+            ("session", "client", "began", "turns", "calls", "tokens", "title"), [_cells(row) for row in found]
+        )
     return ExitCode.OK
 
 
-def _facts(session: Session) -> dict[str, Any]:
-    steps = [step for turn in session.turns for step in turn.steps]
+def _cells(row: SessionRow) -> tuple[str, ...]:
+    return (
+        row.session[:12] if row.stream == "main" else f"  {row.stream}",
+        row.client or "",
+        "" if row.started is None else f"{row.started:%Y-%m-%d %H:%M}",
+        str(row.turns),
+        str(row.calls),
+        "" if row.tokens is None else str(row.tokens),
+        row.title or "",
+    )
+
+
+def _facts(row: SessionRow) -> dict[str, Any]:
+    same = ("client", "version", "project", "repository", "branch", "models", "turns", "steps", "calls", "failures")
+    about = ("tokens", "title", "agents", "parent_session", "parent_call", "unreadable", "unknown", "file")
     return {
-        "id": session.id,
-        "client": session.client,
-        "version": session.version,
-        "project": session.project,
-        "models": session.models,
-        "started": session.started.isoformat() if session.started else None,
-        "ended": session.ended.isoformat() if session.ended else None,
-        "turns": len(session.turns),
-        "steps": len(steps),
-        "calls": sum(len(step.tools) for step in steps),
-        "tokens": session.usage.total,
-        "title": session.title,
-        "agents": len(session.children),
-        "unreadable": session.unreadable,
-        "unknown": session.unknown,
+        "id": row.session,
+        "stream": row.stream,
+        **{name: getattr(row, name) for name in same},
+        "started": row.started.isoformat() if row.started else None,
+        "ended": row.ended.isoformat() if row.ended else None,
+        **{name: getattr(row, name) for name in about},
     }

@@ -1,4 +1,4 @@
-"""`dragoman tool`: one operation, done by hand with the standard tools."""
+"""`dragoman tool`: one operation done by hand with the standard tools, or one call of a plugin's tool."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import click
 from dragoman.errors import nearest
 
 from .console import Console, ExitCode, json_option
-from .vocabulary import operation_of
+from .vocabulary import arguments_of, operation_of
 
 if TYPE_CHECKING:
     from dragoman.config import Settings
-    from dragoman.model import Operation, Outcome
+    from dragoman.model import CallFunction, Operation, Outcome
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     from dragoman.registry import TOOLS
 
-    return [name for name in TOOLS.built_in if name.startswith(incomplete)]
+    return [name for name in TOOLS if name.startswith(incomplete)]
 
 
 @click.command
@@ -36,7 +36,7 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
 def command(
     console: Console, *, operation: str, arguments: tuple[str, ...], workspace: Path | None, as_json: bool
 ) -> ExitCode:
-    """Do one operation and show what it gave.
+    """Do one operation, or call a tool of a plugin, and show what it gave.
 
     A value is text, a number, true or false, or JSON for a list; @FILE takes it from a file, @- from standard input.
 
@@ -49,10 +49,10 @@ def command(
 
     from dragoman.registry import TOOLS
 
-    if operation not in TOOLS.built_in:
-        raise click.UsageError(f'There is no operation "{operation}" to do.{nearest(operation, TOOLS.built_in)}')
     settings = console.configuration().settings
-    wanted = operation_of(operation, arguments)
+    if operation not in TOOLS:
+        raise click.UsageError(f'There is no operation "{operation}" to do.{nearest(operation, TOOLS)}')
+    wanted = operation_of(operation, arguments) if operation in TOOLS.built_in else _call(operation, arguments)
     if getattr(wanted, "background", False) or operation in ("read_output", "type_into", "stop_command"):
         raise click.UsageError("Background jobs end with this command, so there is nothing to leave or to find here.")
     outcome = asyncio.run(_done(console, settings, wanted, workspace or settings.workspace or Path.cwd()))
@@ -63,14 +63,34 @@ def command(
     return _code(outcome)
 
 
+def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
+    from dragoman.errors import ToolError
+    from dragoman.model import CallFunction
+    from dragoman.registry import TOOLS
+    from dragoman.tools import Tool
+
+    tool = TOOLS[name]
+    if not isinstance(tool, Tool):
+        raise click.UsageError(f'"{name}" is run by its provider, not here.')
+    call = CallFunction(name, arguments_of(arguments))
+    try:
+        tool.read(call.arguments)
+    except ToolError as error:
+        raise click.UsageError(error.message) from error
+    return call
+
+
 async def _done(console: Console, settings: Settings, operation: Operation, folder: Path) -> Outcome:
-    from dragoman.model import CommandOutcome, ReadOutput, WatchCommand
-    from dragoman.tools import DiskWorkspace, Web, perform, standard_context
+    from dragoman.model import CallFunction, CommandOutcome, ReadOutput, WatchCommand
+    from dragoman.registry import TOOLS
+    from dragoman.tools import DiskWorkspace, Web, outcome_of, perform, standard_context
 
     web = Web(search_backend=settings.search.backend, search_url=settings.search.url)
     # What a command writes is in its outcome; only a watch tells its lines as they come and nowhere else.
     report = (lambda message, _: console.line(message)) if isinstance(operation, WatchCommand) else None
     async with standard_context(DiskWorkspace(folder), web=web, report=report) as context:
+        if isinstance(operation, CallFunction):
+            return await outcome_of(lambda: TOOLS[operation.name].call(operation.arguments, context))
         outcome = await perform(operation, context)
         while isinstance(operation, WatchCommand) and isinstance(outcome, CommandOutcome) and outcome.running:
             outcome = await perform(ReadOutput(outcome.job or "", block=True), context)

@@ -56,6 +56,8 @@ def said_of_operation(operation: op.Operation) -> str:
             return f"search the web for {query}"
         case op.CallFunction(name=name, arguments=arguments) | op.Unrecognised(name=name, arguments=arguments):
             return f"{name} {arguments if isinstance(arguments, str) else _json(arguments)}"
+        case op.CallMcpTool(server=server, tool=tool, arguments=arguments):
+            return f"{tool}{f' of {server}' if server else ''} {_json(arguments)}"
     fields = msgspec.to_builtins(operation)
     tag = str(fields.pop("type")).replace("_", " ")
     said = [str(value) for value in fields.values() if isinstance(value, str | int) and not isinstance(value, bool)]

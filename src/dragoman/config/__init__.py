@@ -22,10 +22,12 @@ from .configuration import (
     shown,
     use,
 )
-from .layers import Found, Origin
+from .layers import Found, Origin, read_settings_file
 from .settings import (
     Approval,
     Logs,
+    Mcp,
+    McpServer,
     Plugins,
     Policy,
     Price,
@@ -37,14 +39,17 @@ from .settings import (
     known_settings,
     place_of,
 )
-from .trust import Project, Trust, digest, find_project, trust, trusted_folders, untrust, write_private
+from .trust import SERVER_FILES, Project, Trust, digest, find_project, trust, trusted_folders, untrust, write_private
 
 __all__ = [
     "DATA_SUFFIXES",
+    "SERVER_FILES",
     "Approval",
     "Configuration",
     "Found",
     "Logs",
+    "Mcp",
+    "McpServer",
     "Origin",
     "PluginFolder",
     "Plugins",
@@ -66,6 +71,7 @@ __all__ = [
     "load",
     "place_of",
     "plugin_files",
+    "read_settings_file",
     "shown",
     "trust",
     "trusted_folders",

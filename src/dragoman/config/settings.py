@@ -110,6 +110,7 @@ class Logs(Table, frozen=True):
     """Where agents keep their logs, when it is not the usual place."""
 
     homes: Annotated[dict[str, Path], setting("The folder of one log format, by its name.")] = {}
+    folders: Annotated[tuple[Path, ...], setting("Further folders, with logs of any client.")] = ()
 
 
 class Search(Table, frozen=True):
@@ -117,6 +118,26 @@ class Search(Table, frozen=True):
 
     backend: Annotated[str | None, setting("The search backend, by its name.")] = None
     url: Annotated[str | None, setting("Where the search backend listens.")] = None
+
+
+class McpServer(Table, frozen=True):
+    """One MCP server: a command to start, or a URL. `${VARIABLE}` in any text is taken from the environment."""
+
+    command: Annotated[str | None, setting("The program to start.")] = None
+    args: Annotated[tuple[str, ...], setting("Its arguments.")] = ()
+    env: Annotated[dict[str, Secret], setting("Variables it gets, beside PATH, HOME and the like.")] = {}
+    cwd: Annotated[Path | None, setting("The folder it starts in, when not the current one.")] = None
+    url: Annotated[str | None, setting("Where it listens.")] = None
+    headers: Annotated[dict[str, Secret], setting("Headers sent with every request.")] = {}
+    transport: Annotated[Literal["http", "sse"], setting("What is spoken at the URL.")] = "http"
+    timeout: Annotated[Positive | None, setting("Seconds one of its calls may take.")] = None
+    enabled: Annotated[bool, setting("Whether it is used.")] = True
+
+
+class Mcp(Table, frozen=True):
+    """Servers of the Model Context Protocol."""
+
+    servers: dict[str, McpServer] = {}
 
 
 class Price(Table, frozen=True):
@@ -148,6 +169,7 @@ class Settings(Table, frozen=True):
     workspace: Annotated[Path | None, setting("The folder tools work in, when not the current one.")] = None
     colour: Annotated[Literal["auto", "always", "never"], setting("Colour on the terminal.", Rule.OWN)] = "auto"
     record: Annotated[bool, setting("Whether runs are recorded.")] = True
+    retries: Annotated[AtLeastNone, setting("How often a failed request is sent again.", Rule.FREE)] = 2
     data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Rule.OWN)] = None
     cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Rule.OWN)] = None
     policy: Policy = Policy()
@@ -156,6 +178,7 @@ class Settings(Table, frozen=True):
     plugins: Plugins = Plugins()
     logs: Logs = Logs()
     search: Search = Search()
+    mcp: Mcp = Mcp()
     prices: Annotated[tuple[Price, ...], setting("Prices that are missing here, or are yours alone.")] = ()
 
 

@@ -19,6 +19,8 @@ from .layers import read_settings_file
 
 PROJECT_FOLDER: Final = ".dragoman"
 PROJECT_FILE: Final = "dragoman.toml"
+SERVER_FILES: Final = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json", "opencode.json")
+"""Where other clients let a project name MCP servers, that is commands: covered by its trust as our own files are."""
 LARGEST_FOLDER: Final = 16 * 1024 * 1024
 MOST_FILES: Final = 2000
 
@@ -49,19 +51,23 @@ class Project(msgspec.Struct, frozen=True):
 def find_project(start: Path) -> Path | None:
     """The nearest folder from `start` upwards with a `.dragoman` folder or a `dragoman.toml`.
 
-    The search ends at the root of a repository. The home folder and the root of the file system are no
-    projects, unless one starts there: a file left in them would speak for everything below.
+    Where there is none, the nearest with a file that names MCP servers. The search ends at the root of a repository.
+    The home folder and the root of the file system are no projects, unless one starts there: a file left in them
+    would speak for everything below.
     """
     start = Path(os.path.realpath(start))
     stops = {Path(os.path.realpath(Path.home())), Path(start.anchor)}
+    named: Path | None = None  # only where nothing of ours is above: it must not hide a stricter policy
     for folder in (start, *start.parents):
         if folder in stops and folder != start:
-            return None
+            break
         if os.path.isdir(folder / PROJECT_FOLDER) or os.path.exists(folder / PROJECT_FILE):
             return folder
+        if named is None and any(os.path.exists(folder / name) for name in SERVER_FILES):
+            named = folder
         if os.path.exists(folder / ".git"):
-            return None
-    return None
+            break
+    return named
 
 
 def project_file(root: Path) -> tuple[Path, bytes] | None:
@@ -100,6 +106,7 @@ def _covered_paths(root: Path) -> Iterator[Path]:
         raise ConfigError(f"{folder}: is a link, so its contents cannot be trusted; replace it by a folder")
     if os.path.lexists(root / PROJECT_FILE):
         yield root / PROJECT_FILE
+    yield from (root / name for name in SERVER_FILES if os.path.lexists(root / name))
     for parent, folders, files in os.walk(folder, onerror=_raise):
         folders.sort()
         # A link to a folder counts as a folder here and is not entered: it must not slip through unseen.
@@ -157,7 +164,9 @@ def trust(root: Path, data_dir: Path) -> Trust:
     root = Path(os.path.realpath(root))
     digests = covered_files(root)
     if not digests:
-        raise ConfigError(f"{root}: nothing to trust here: no {PROJECT_FILE} and nothing in {PROJECT_FOLDER}/")
+        raise ConfigError(
+            f"{root}: nothing to trust here: no {PROJECT_FILE}, nothing in {PROJECT_FOLDER}/, no .mcp.json"
+        )
     write_private(_trust_record(root, data_dir), json.dumps({"path": str(root), "files": digests}).encode())
     return Trust("trusted", digests)
 

@@ -1,13 +1,15 @@
-"""Which model answers when none was named: the settings' own, one whose key is set, one that runs on this machine.
+"""Which model answers when none was named: the settings' own, one whose key is set, one that is served on this machine,
+and last the small one that runs in this process.
 
-Rule: nothing is guessed. What was found says where, and what was not found says what to set.
+Rule: nothing is guessed, and nothing large is fetched that nobody agreed to. What was found says where, and what was
+not found says what to set.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,6 +17,7 @@ import msgspec
 from dragoman.errors import ConfigError, DragomanError
 
 from .engine import HttpEngine
+from .model_files import DEFAULT, MODEL_FILES, cached
 from .policy import Retry
 from .providers import PROVIDERS, engine_for, key_of
 from .transport import Times
@@ -49,9 +52,15 @@ class Found(msgspec.Struct, frozen=True):
 
 
 async def default_model(
-    configuration: Configuration | None = None, environment: Mapping[str, str] = os.environ
+    configuration: Configuration | None = None,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    may_fetch: Callable[[str], bool] = lambda model: False,
 ) -> Found:
-    """The model to ask when none was named; `ConfigError` says what to set when there is none."""
+    """The model to ask when none was named; `ConfigError` says what to set when there is none.
+
+    `may_fetch` is asked before the model for this process is chosen where its file would have to be fetched.
+    """
     if configuration is not None and configuration.settings.model:
         origin = configuration.values["model"].origin
         return Found(configuration.settings.model, f"set by {origin}")
@@ -60,10 +69,26 @@ async def default_model(
         if why is not None:
             return Found(f"{name}:{model}", why)
     served = await asyncio.gather(*(_served(name, configuration, environment) for name in LOCAL))
-    found = next((one for one in served if one is not None), None)
+    found = next((one for one in served if one is not None), None) or _embedded(configuration, may_fetch)
     if found is None:
         raise ConfigError(_nothing_found())
     return found
+
+
+def can_run_here() -> bool:
+    """Whether the extra is installed that runs a model in this process."""
+    from importlib.util import find_spec
+
+    return find_spec("xllamacpp") is not None
+
+
+def _embedded(configuration: Configuration | None, may_fetch: Callable[[str], bool]) -> Found | None:
+    if not can_run_here():
+        return None
+    cache = configuration.cache_dir if configuration is not None else None
+    if cached(DEFAULT, cache=cache).is_file():
+        return Found(f"local:{DEFAULT}", "no key, no server; its file is in your cache; good for simple tasks")
+    return Found(f"local:{DEFAULT}", "no key, no server; good for simple tasks") if may_fetch(DEFAULT) else None
 
 
 def _keyed(name: str, configuration: Configuration | None, environment: Mapping[str, str]) -> str | None:
@@ -99,8 +124,14 @@ def _nothing_found() -> str:
         f"  - set a key: {', '.join(keys)}\n"
         "  - or start a server here: Ollama (port 11434), llama.cpp (8080) or LM Studio (1234)\n"
         "  - or name a model: --model provider:model, DRAGOMAN_MODEL, or model in your settings\n"
-        "  - or let a small one run in this process: --model local:qwen2.5-coder-1.5b (pip install 'dragoman[local]')"
+        f"  - or let a small one run in this process: {_how_to_have_it()}"
     )
+
+
+def _how_to_have_it() -> str:
+    size = f"{MODEL_FILES[DEFAULT].size / 1e9:.1f} GB, fetched once"
+    installed = "" if can_run_here() else "pip install 'dragoman[local]', then "
+    return f"{installed}--model local:{DEFAULT} --fetch ({size}; good for simple tasks)"
 
 
 _PATHS: Final = {"anthropic_messages": "/v1/models"}

@@ -1,9 +1,10 @@
-"""Tools for models too small for tool calling: every reply is one JSON object, and decoding is held to its schema.
+"""Tools for models too small for tool calling: every answer is one JSON object, and decoding is held to its schema.
 
-The schema has one branch for text, `{"say": …}`, and one for each tool, `{"call": name, "arguments": {…}}`. After each
-result the model is reminded of its task: without that it goes round in circles. Earlier calls and their results stand
-in the conversation in the same form. It works with every server that takes a `json_schema` beside OpenAI's chat
-(llama.cpp).
+A small model makes one call well and loses its way over several, so it plans first and is then led through its plan.
+To a task it answers `{"say": …}` or `{"plan": ["tool: what for", …]}`. Then each step is asked for by itself, and
+only `{"call": tool, "arguments": {…}}` of that step's tool can be said; after the last, only the answer. When a step
+failed, every tool and the answer are open until it is done after all; a model that then does again what it did may
+only answer. It works with every server that takes a `json_schema` beside OpenAI's chat (llama.cpp).
 
 Rule: what is offered is short. A small model fills in what it is shown, so a tool is shown with the parameters it
 needs, and with its first one when it needs none; `optional=True` shows all.
@@ -11,6 +12,7 @@ needs, and with its first one when it needs none; `optional=True` shows all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,7 @@ from dragoman.model import (
     ResultPart,
     TextChunk,
     TextPart,
+    ThinkingChunk,
     ThinkingPart,
     assistant,
     system,
@@ -56,19 +59,29 @@ if TYPE_CHECKING:
 Offered = FunctionDefinition | FreeformDefinition
 
 HOW_TO_ANSWER = """\
-Answer with one JSON object and nothing else, one of these:
+Do the user's task with these tools:
 {tools}
-- {{"say": "<text>"}}: Answer the user. This ends the task.
 
-After a call you are told its result. Make the calls the task needs, one at a time, in its order, and no others.
-You do not know what is in a file before you have read it, nor what a command prints before you have run it.
-As soon as the task is done, or a result holds the answer, say it. When no tool is needed, say the answer at once."""
+If you know the answer without a tool, or may not use one, say it: {{"say": "<answer>"}}
+Else answer with a plan: {{"plan": ["<tool>: <what for>", ...]}}
+It lists every step of the task in its order: one for each file to read or to write, and for each command to run.
+What a file holds is not known before it was read, nor what a command prints before it ran.{example}
+Then you are asked for each step, and answer with its call: {{"call": "<tool>", "arguments": {{...}}}}"""
 
-NEXT = 'The task was: {task}\nIf every part of it is done, answer with {{"say": ...}}. Else make the next call.'
-"""Told after each result: a small model forgets what it was asked."""
+STEP = "The task: {task}\nNow do step {number} of {count}, going by the results so far: {what}"
+"""Told before each step of the plan."""
+LAST = "The task: {task}\nEvery step is done. Now say the answer, from the results."
+AGAIN = "The task: {task}\nThat was done before. Now say the answer, from the results."
+NEXT = "The task: {task}\nCall what comes next or, when all is done, say the answer."
+FAILED = "The task: {task}\nThat failed. Call what leads on, or say what is wrong."
 
+OURS = "constrained"
+"""Where a thought keeps the plan it is."""
 _REMEMBERED = 500
 """Characters of a task it is reminded of."""
+_STEPS, _WORDS = 6, 80
+"""How long a plan may be, and the words for one of its steps."""
+_FIRST_WORDS = re.compile(r"\n|\. |; |, or ")
 _TEXT: dict[str, Any] = {"type": "string"}
 _UNREAD = ("pattern", "format", "default", "description", "examples", "title")
 """Words of a schema that do not help decoding, or that llama.cpp cannot read; arguments are checked all the same."""
@@ -115,12 +128,20 @@ class ConstrainedEngine:
 
     async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
         """The model's reply, its call read from the JSON it was held to."""
-        offered = _callable(request)
+        offered = self.offered(request)
         if not offered:
             return await self.inner.ask(self.constrained(request), observe)
+        reply = await self._asked(request, offered, observe)
+        plan = next((part for part in reply.parts if _is_plan(part)), None)
+        if plan is None or reply.calls:
+            return reply
+        planned = msgspec.structs.replace(request, conversation=(*request.conversation, reply))
+        first = await self._asked(planned, offered, observe)
+        return msgspec.structs.replace(first, parts=(plan, *first.parts), usage=reply.usage + first.usage)
+
+    async def _asked(self, request: Request, offered: Sequence[Offered], observe: Observer | None) -> Reply:
         reading = _Reading(offered, observe)
-        reply = await self.inner.ask(self.constrained(request), None if observe is None else reading.take)
-        return reading.reply(reply)
+        return reading.reply(await self.inner.ask(self.constrained(request), None if observe is None else reading.take))
 
     async def close(self) -> None:
         """Closes the engine it asks through."""
@@ -134,7 +155,7 @@ class ConstrainedEngine:
         if hosted:
             problems = [f"{id} is run by its provider, and there is none here: leave it out" for id in hosted]
             raise DefinitionError(f"the request to {request.model}", problems)
-        offered = _callable(request)
+        offered = self.offered(request)
         options = dict(request.provider_options)
         schema = self.schema(offered, request) if offered else request.response_schema
         if schema is not None:
@@ -153,15 +174,29 @@ class ConstrainedEngine:
         )
 
     def schema(self, offered: Sequence[Offered], request: Request) -> dict[str, Any]:
-        """What a reply may be: a text, unless a call is wanted, or a call of one of the tools.
+        """What a reply may be: at first a text or a plan, then what the plan says comes next."""
+        turn = _Turn(request.conversation)
+        text = [] if _must_call(request) else [_branch({"say": request.response_schema or _TEXT})]
+        if turn.begins and text:
+            return {"oneOf": [*text, _plan_of([name_of(one) for one in offered])]}
+        step = turn.step()
+        if step is not None:
+            planned = [self._call(one) for one in offered if name_of(one) == tool_of(step)]
+            if planned:
+                return {"oneOf": planned}
+        if text and (turn.finished or turn.circles):
+            return {"oneOf": text}
+        useless = () if _must_call(request) else turn.repeated()
+        return {"oneOf": [*text, *(self._call(one) for one in offered if name_of(one) not in useless)]}
 
-        A tool that was called again with the same arguments and gave the same again is not offered any longer.
-        """
-        if _must_call(request):
-            return {"oneOf": [self._call(definition) for definition in offered]}
-        useless = _Turn(request.conversation).repeated()
-        calls = [self._call(one) for one in offered if one.name not in useless]
-        return {"oneOf": [_branch({"say": request.response_schema or _TEXT}), *calls]}
+    @staticmethod
+    def offered(request: Request) -> list[Offered]:
+        """The tools the model may call, as far as the choice leaves them."""
+        choice = request.choice
+        if choice.mode == "none":
+            return []
+        offered = _functions(request)
+        return [one for one in offered if {one.name, name_of(one)} & set(choice.names)] if choice.names else offered
 
     def _call(self, definition: Offered) -> dict[str, Any]:
         return _branch({"call": {"const": name_of(definition)}, "arguments": self._arguments(definition)})
@@ -185,16 +220,29 @@ class ConstrainedEngine:
 
     def _instructions(self, said: Sequence[ConversationItem], offered: Sequence[Offered]) -> str:
         own = [item.text for item in said if isinstance(item, Message) and item.role in ("system", "developer")]
+        # What differs from run to run comes last: what stands before it need not be read again.
+        return "\n\n".join([self.about_tools(offered), *own])
+
+    def about_tools(self, offered: Sequence[Offered]) -> str:
+        """What the model is told of its tools, and how to use them: the beginning of every prompt."""
         tools = "\n".join(self._line(definition) for definition in offered)
-        return "\n\n".join([*own, HOW_TO_ANSWER.format(tools=tools)])
+        return HOW_TO_ANSWER.format(tools=tools, example=self._example(offered))
+
+    def _example(self, offered: Sequence[Offered]) -> str:
+        """One task with two steps, where there is a tool that takes a path alone: one sight is worth many words."""
+        for one in offered:
+            shown = [*self._arguments(one).get("properties", {})]
+            if len(shown) == 1 and "path" in shown[0]:
+                plan = [f"{name_of(one)}: {file}" for file in ("a.log", "b.log")]
+                return f"\nFor a task about what is in a.log and b.log: {_json({'plan': plan})}"
+        return ""
 
     def _line(self, definition: Offered) -> str:
-        """A tool in one line: its call, and the first sentence about it."""
-        about = definition.description.split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
+        """A tool in one line: its name, its parameters, and the first words about it."""
+        about = _FIRST_WORDS.split(definition.description.strip(), maxsplit=1)[0].rstrip(".")
         arguments = self._arguments(definition)
-        shown = {name: _kind(one) for name, one in arguments.get("properties", {}).items()}
-        example = "<text>" if isinstance(definition, FreeformDefinition) else shown
-        return f"- {_json({'call': name_of(definition), 'arguments': example})}: {about}."
+        shown = [f"{name}{_choices(one)}" for name, one in arguments.get("properties", {}).items()]
+        return f"- {name_of(definition)}({', '.join(shown) or 'text'}): {about}"
 
 
 def name_of(definition: Offered) -> str:
@@ -206,17 +254,14 @@ def _functions(request: Request) -> list[Offered]:
     return [one for one in request.definitions if not isinstance(one, ProviderDefinition)]
 
 
-def _callable(request: Request) -> list[Offered]:
-    """The tools the model may call, as far as the choice leaves them."""
-    choice = request.choice
-    if choice.mode == "none":
-        return []
-    offered = _functions(request)
-    return [one for one in offered if {one.name, name_of(one)} & set(choice.names)] if choice.names else offered
-
-
 def _must_call(request: Request) -> bool:
     return request.choice.mode in ("required", "one") or request.choice.required
+
+
+def _plan_of(tools: Sequence[str]) -> dict[str, Any]:
+    names = "|".join(re.escape(name).replace("\\-", "-") for name in tools)
+    step = {"type": "string", "pattern": f'^({names}): [^"\\\\\\n]{{1,{_WORDS}}}$'}
+    return _branch({"plan": {"type": "array", "items": step, "minItems": 1, "maxItems": _STEPS}})
 
 
 def _branch(properties: dict[str, Any]) -> dict[str, Any]:
@@ -244,11 +289,8 @@ def _decodable(schema: Any) -> Any:
     return kept
 
 
-def _kind(schema: Mapping[str, Any]) -> Any:
-    """A parameter as an example shows it: what it may be, in few words."""
-    if "enum" in schema:
-        return "|".join(str(value) for value in schema["enum"])
-    return f"<{schema.get('type', 'value')}>"
+def _choices(schema: Mapping[str, Any]) -> str:
+    return "=" + "|".join(str(value) for value in schema["enum"]) if "enum" in schema else ""
 
 
 def _json(value: Any) -> str:
@@ -258,24 +300,81 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _once(plan: list[str]) -> list[str]:
+    """A plan that says the same all over again, said once."""
+    lengths = (length for length in range(1, len(plan)) if plan == plan[:length] * (len(plan) // length))
+    return plan[: next(lengths, len(plan))]
+
+
+def _is_plan(part: AnyPart) -> bool:
+    return isinstance(part, ThinkingPart) and OURS in part.metadata
+
+
 class _Turn:
     """What happened since the user last spoke."""
 
     def __init__(self, conversation: Sequence[ConversationItem]) -> None:
-        self.task = ""
-        self.calls: dict[str, NativeCall] = {}
-        self.results: list[NativeResult] = []
+        self._begin("")
         for item in conversation:
             for part in item.parts:
                 self._take(part, item)
 
+    def _begin(self, task: str) -> None:
+        self.task, self.planned = task, list[str]()
+        self.calls: dict[str, NativeCall] = {}
+        self.results: list[NativeResult] = []
+
     def _take(self, part: AnyPart, item: ConversationItem) -> None:
-        if isinstance(part, CallPart):
+        if isinstance(part, ThinkingPart) and _is_plan(part):
+            self.planned = part.metadata[OURS]["plan"]
+        elif isinstance(part, CallPart):
             self.calls[part.call.id] = part.call
         elif isinstance(part, ResultPart):
             self.results.append(part.result)
         elif item.role == "user" and isinstance(item, Message):
-            self.task, self.calls, self.results = item.text[:_REMEMBERED], {}, []
+            self._begin(item.text[:_REMEMBERED])
+
+    @property
+    def begins(self) -> bool:
+        return not self.results and not self.planned
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last call did."""
+        return bool(self.results) and bool(self.results[-1].is_error)
+
+    def _followed(self) -> tuple[int, bool]:
+        """How many steps of the plan are done, each by a call of its tool, and whether the next has failed so far."""
+        done, refuted = 0, False
+        for result in self.results:
+            call = self.calls.get(result.call_id)
+            if call is None or done == len(self.planned) or called(call) != tool_of(self.planned[done]):
+                continue
+            refuted = bool(result.is_error)
+            done += not refuted
+        return done, refuted
+
+    def step(self) -> str | None:
+        """What the plan says comes next; nothing when it is done, and when what it says, or the last call, failed."""
+        done, refuted = self._followed()
+        return self.planned[done] if done < len(self.planned) and not refuted and not self.failed else None
+
+    @property
+    def finished(self) -> bool:
+        """Whether there was a plan and all of it is done."""
+        return bool(self.planned) and self._followed()[0] == len(self.planned) and not self.failed
+
+    @property
+    def circles(self) -> bool:
+        """Whether, off its plan, it did again what it had done already."""
+        made = [(self.calls.get(result.call_id), result) for result in self.results]
+        if not self.planned or not made or self.step() is not None:
+            return False
+        last = made[-1][0]
+        before = [call for call, result in made[:-1] if call is not None and not result.is_error]
+        return last is not None and any(
+            (called(last), last.arguments) == (called(one), one.arguments) for one in before
+        )
 
     def repeated(self) -> set[str]:
         """Names of tools that were asked the same again and gave the same again."""
@@ -283,14 +382,30 @@ class _Turn:
         for result in self.results:
             call = self.calls.get(result.call_id)
             if call is not None:
-                one = (call.name, call.arguments, result.content)
+                one = (called(call), call.arguments, result.content)
                 if one in seen:
-                    twice.add(call.name)
+                    twice.add(called(call))
                 seen.append(one)
         return twice
 
     def reminder(self) -> str:
-        return NEXT.format(task=self.task) if self.task else ""
+        """Told after a result: a small model forgets what it was asked."""
+        step = self.step()
+        if step is not None:
+            number, count = self._followed()[0] + 1, len(self.planned)
+            return STEP.format(number=number, count=count, what=step, task=self.task)
+        if self.circles and not self.finished:
+            return AGAIN.format(task=self.task)
+        return (LAST if self.finished else FAILED if self.failed else NEXT).format(task=self.task)
+
+
+def tool_of(step: str) -> str:
+    """The tool that a step of a plan names."""
+    return step.partition(":")[0]
+
+
+def called(call: NativeCall) -> str:
+    return call.name if call.namespace is None else f"{call.namespace}.{call.name}"
 
 
 # ── the conversation ─────────────────────────────────────────────────────────
@@ -307,9 +422,14 @@ def _plain(conversation: Sequence[ConversationItem]) -> Iterator[ConversationIte
         parts = item.parts
         if item.role == "assistant":
             calls = [part.call for part in parts if isinstance(part, CallPart)]
-            names |= {call.id: call.name for call in calls}
-            kept = [line for part in parts if (line := _said(part)) is not None]
-            yield assistant("\n".join(kept))
+            names |= {call.id: called(call) for call in calls}
+            plan = next((part for part in parts if _is_plan(part)), None)
+            if isinstance(plan, ThinkingPart):
+                yield assistant(_json(plan.metadata[OURS]))
+                yield user(_Turn([*conversation[:place], assistant(plan)]).reminder())
+            said = [line for part in parts if (line := _said(part)) is not None]
+            if said or plan is None:
+                yield assistant("\n".join(said))
         elif any(isinstance(part, ResultPart) for part in parts):
             results = [_told(part.result, names) for part in parts if isinstance(part, ResultPart)]
             rest = tuple(part for part in parts if not isinstance(part, ResultPart))
@@ -321,9 +441,7 @@ def _plain(conversation: Sequence[ConversationItem]) -> Iterator[ConversationIte
 
 def _said(part: AnyPart) -> str | None:
     if isinstance(part, CallPart):
-        return _json({"call": part.call.name, "arguments": part.call.arguments})
-    if isinstance(part, ThinkingPart):
-        return None
+        return _json({"call": called(part.call), "arguments": part.call.arguments})
     return _json({"say": part.text}) if isinstance(part, TextPart) and part.text else None
 
 
@@ -386,7 +504,9 @@ class _Reading:
         view = PartialJson()
         view.feed(reply.text)
         value = view.value if isinstance(view.value, dict) else {}
-        kept = tuple(part for part in reply.parts if not isinstance(part, TextPart))
+        kept: tuple[AnyPart, ...] = tuple(part for part in reply.parts if not isinstance(part, TextPart))
+        if value.get("plan") and view.complete:
+            return self._planned(reply, _once(value["plan"]))
         finish, part = reply.finish, self._said(value.get("say", ""))
         if "call" in value and "arguments" in value:
             part = CallPart(self._call(value, reply.text, whole=view.complete))
@@ -396,6 +516,12 @@ class _Reading:
             for chunk in self._rest(part, result):
                 self._observe(chunk)
         return result
+
+    def _planned(self, reply: Reply, plan: list[str]) -> Reply:
+        text = "\n".join(f"{number}. {step}" for number, step in enumerate(plan, 1))
+        if self._observe is not None:
+            self._observe(ThinkingChunk(f"{text}\n"))
+        return msgspec.structs.replace(reply, parts=(ThinkingPart(text, metadata={OURS: {"plan": plan}}),))
 
     @staticmethod
     def _said(value: Any) -> AnyPart:

@@ -3,6 +3,9 @@
 llama.cpp answers on a port of this machine's own loopback, under a key made for this process alone, so asking it is
 asking any other server: streamed, cancelled and bounded by the same transport.
 
+Reading is what takes a small machine long, so nothing is read twice: a conversation stays in the model's memory, and
+the instructions about the tools, which are the same from run to run, are kept on the disk once they were read.
+
 Rule: the machine stays usable. Threads are as many as there are idle cores, never more than there are cores.
 """
 
@@ -11,51 +14,68 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from dragoman.errors import EngineError, MissingExtra
 
 from .constrained import ConstrainedEngine
 from .engine import HttpEngine
-from .model_files import fetched
+from .model_files import cache_folder, fetched
 from .policy import Retry
-from .transport import Times, Transport
+from .transport import Response, Sink, Times, Transport
 
 if TYPE_CHECKING:
     from dragoman.model import Reply, Request
 
     from .engine import Exchange, Observer
+    from .model_files import Progress
 
-CONTEXT = 8192
+CONTEXT: Final = 8192
 """Tokens a conversation may have: of the default model about 230 MB beside its weights."""
+LOADING: Final = "loading the model"
+READING: Final = "reading the prompt"
+"""What `progress` is told of beside fetching: of reading, the tokens; of loading, no numbers."""
+_KEPT: Final = 8
+"""Instructions kept on the disk: of the default model some 10 MB each."""
+_PIECE: Final = 128
+"""Tokens read at once. Between two pieces it tells how far it is, and hears that nobody waits any longer."""
 
 
 class LocalEngine(ConstrainedEngine):
     """Answers from a model file. It is loaded with the first question, and given back by `close`.
 
     `model_file` is a path, or a function that fetches the file and returns its path; it is called in a thread.
+    `prompts` is a folder for instructions that were read; without it they are read anew in each process. `progress`
+    may be set to whoever wants to know how far fetching the file, loading it and reading a prompt are.
     """
 
     name = "local"
 
     def __init__(
         self,
-        model_file: Path | Callable[[], Path],
+        model_file: Path | Callable[[Progress | None], Path],
         *,
         threads: int | None = None,
         context: int = CONTEXT,
         optional: bool = False,
         max_output_tokens: int = 1024,
+        prompts: Path | None = None,
         record: Callable[[Exchange], None] | None = None,
     ) -> None:
         # The address and key are not known before the model is loaded; the engine that knows them is made then.
         unloaded = HttpEngine("openai_chat", Transport("http://127.0.0.1"), provider="local", record=record)
         super().__init__(unloaded, optional=optional, max_output_tokens=max_output_tokens)
         self._file, self._context, self._record = model_file, context, record
+        self._prompts = prompts
+        self.progress: Progress | None = None
+        self._known = ""
+        """The instructions it has in mind."""
         self.threads = threads or idle_cores()
         self._server: Any = None
         self._loading = asyncio.Lock()
@@ -64,54 +84,174 @@ class LocalEngine(ConstrainedEngine):
         async with self._loading:
             if self._server is None:
                 await self._load()
+            if self._prompts is not None:
+                await self._instructed(request, self._prompts)
         return await super().ask(request, observe)
 
+    def constrained(self, request: Request) -> Request:
+        asked = super().constrained(request)
+        more = {"cache_prompt": True, "return_progress": True} if self.progress is not None else {"cache_prompt": True}
+        return msgspec.structs.replace(asked, provider_options={**more, **asked.provider_options})
+
     async def _load(self) -> None:
-        path = self._file if isinstance(self._file, Path) else await asyncio.to_thread(self._file)
+        path = self._file if isinstance(self._file, Path) else await asyncio.to_thread(self._file, self.progress)
+        if self.progress is not None:
+            self.progress(LOADING, 0, 0)
         import secrets
 
         key = secrets.token_urlsafe(24)
-        self._server = await asyncio.to_thread(_started, path, key, threads=self.threads, context=self._context)
+        prompts = self._prompts
+        if prompts is not None:
+            with suppress(OSError):  # where nothing can be kept, it is read anew each time
+                prompts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._server = await asyncio.to_thread(
+            _started, path, key, threads=self.threads, context=self._context, prompts=prompts
+        )
+        self._path = path
         # Silence is no fault here: on a slow machine a long prompt takes minutes before the first word.
+        settings: Any = {"headers": {"authorization": f"Bearer {key}"}, "times": Times(read=1800.0)}
+        self._control = Transport(self._server.listening_address, **settings)
         self.inner = HttpEngine(
             "openai_chat",
-            Transport(
-                f"{self._server.listening_address}/v1",
-                headers={"authorization": f"Bearer {key}"},
-                times=Times(read=1800.0),
-            ),
+            _Telling(f"{self._server.listening_address}/v1", lambda: self.progress, **settings),
             provider="local",
             retry=Retry(times=0),
             record=self._record,
         )
+
+    # ── instructions ───────────────────────────────────────────────────────
+
+    async def _instructed(self, request: Request, folder: Path) -> None:
+        """Has the instructions about the tools in mind: from the disk, else read now and put there."""
+        offered = self.offered(request)
+        told = self.about_tools(offered) if offered else ""
+        if not told or told == self._known:
+            return
+        begins = await self._beginning(told)
+        if begins is not None:
+            await self._recalled(begins, folder / f"{_digest(self._path, begins)}.kv")
+        self._known = told
+
+    async def _recalled(self, begins: str, kept: Path) -> None:
+        if _used(kept) and await self._controlled("/slots/0?action=restore", filename=kept.name):
+            return
+        await self._read(begins)
+        if await self._controlled("/slots/0?action=save", filename=kept.name):
+            _tidied(kept.parent)
+
+    async def _beginning(self, told: str) -> str | None:
+        """The beginning of every prompt with these instructions, as the model's template writes it."""
+        messages = [{"role": "system", "content": told}, {"role": "user", "content": "?"}]
+        written = await self._controlled("/apply-template", messages=messages)
+        text = str(written["prompt"]) if written else ""
+        end = text.find(told)
+        return text[: end + len(told)] if end >= 0 else None
+
+    async def _read(self, text: str) -> None:
+        body = {"prompt": text, "n_predict": 0, "cache_prompt": True, "stream": True, "return_progress": True}
+        await self._control.exchange("/completion", msgspec.json.encode(body), sink=_telling(self.progress, _unread))
+
+    async def _controlled(self, path: str, **body: Any) -> Mapping[str, Any] | None:
+        """What the server says, or nothing when it cannot do that: it is only ever about doing less."""
+        response = await self._control.exchange(path, msgspec.json.encode(body))
+        return msgspec.json.decode(response.body, type=dict[str, Any]) if response.status == 200 else None
 
     async def close(self) -> None:
         """Ends the server and gives the memory back."""
         await super().close()
         server, self._server = self._server, None
         if server is not None:
+            await self._control.close()
             # The last reference goes in the thread: ending waits for the token that is being made.
             await asyncio.to_thread(_ended, [server])
 
 
 def local_engine(
-    model: str, *, cache: Path | None = None, record: Callable[[Exchange], None] | None = None
+    model: str,
+    *,
+    cache: Path | None = None,
+    record: Callable[[Exchange], None] | None = None,
 ) -> tuple[LocalEngine, str]:
     """The engine for `local:model`: a name we know, or the path of a GGUF file; and the name the model goes by."""
+    cache = cache or cache_folder()
+    more: Any = {"prompts": cache / "prompts", "record": record}
     if model.endswith(".gguf") or "/" in model or os.sep in model:
         path = Path(model).expanduser()
-        return LocalEngine(path, record=record), path.stem
-    return LocalEngine(partial(fetched, model, cache=cache), record=record), model
+        return LocalEngine(path, **more), path.stem
+    return LocalEngine(lambda progress: fetched(model, cache=cache, progress=progress), **more), model
+
+
+class _Telling(Transport):
+    """Tells of the progress a server reports beside its answer."""
+
+    def __init__(self, base_url: str, progress: Callable[[], Progress | None], **settings: Any) -> None:
+        super().__init__(base_url, **settings)
+        self._progress = progress
+
+    async def exchange(self, path: str, body: bytes, *, sink: Sink | None = None, **more: Any) -> Response:
+        sink = None if sink is None else _telling(self._progress(), sink)
+        return await super().exchange(path, body, sink=sink, **more)
+
+
+_READ: Final = re.compile(rb'"prompt_progress":(\{[^{}]*\})')
+
+
+class _Read(msgspec.Struct):
+    total: int
+    processed: int
+
+
+def _telling(progress: Progress | None, sink: Sink) -> Sink:
+    """A sink that looks for progress in what passes it. A report cut in two is passed over: the next one comes."""
+    if progress is None:
+        return sink
+
+    def look(data: bytes) -> None:
+        for found in _READ.finditer(data):
+            read = msgspec.json.decode(found[1], type=_Read)
+            progress(READING, read.processed, read.total)
+        sink(data)
+
+    return look
+
+
+def _unread(data: bytes) -> None:
+    pass
+
+
+def _digest(path: Path, text: str) -> str:
+    """Names what a model has in mind after a text: another file, or another llama.cpp, has something else."""
+    import hashlib
+    from importlib.metadata import version
+
+    facts = path.stat()
+    one = f"{path.resolve()} {facts.st_size} {facts.st_mtime_ns} {version('xllamacpp')}\n{text}"
+    return hashlib.sha256(one.encode()).hexdigest()[:32]
+
+
+def _used(kept: Path) -> bool:
+    """Whether it is there; what was not used for the longest time is the oldest."""
+    if not kept.exists():
+        return False
+    kept.touch()
+    return True
+
+
+def _tidied(folder: Path) -> None:
+    newest = sorted(folder.glob("*.kv"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in newest[_KEPT:]:
+        path.unlink(missing_ok=True)
 
 
 def _ended(last: list[Any]) -> None:
     last.clear()
 
 
-def _started(path: Path, key: str, *, threads: int, context: int) -> Any:
+def _started(path: Path, key: str, *, threads: int, context: int, prompts: Path | None) -> Any:
     """A llama.cpp server that has loaded the file."""
     try:
-        import xllamacpp
+        with _patient_threads():
+            import xllamacpp
     except ImportError as error:
         raise MissingExtra("local", "a model in this process", "xllamacpp") from error
 
@@ -121,7 +261,9 @@ def _started(path: Path, key: str, *, threads: int, context: int) -> Any:
     parameters.model.path = str(path)
     parameters.model_alias = {path.stem}
     parameters.n_ctx, parameters.n_parallel = context, 1
-    parameters.n_batch = parameters.n_ubatch = 256  # between two batches it hears that nobody waits any longer
+    parameters.n_batch = parameters.n_ubatch = _PIECE
+    if prompts is not None:
+        parameters.slot_save_path = f"{prompts}{os.sep}"
     parameters.cache_ram_mib = 0  # the one conversation there is stays in the slot itself
     parameters.warmup = False
     parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], 0, [key]
@@ -133,6 +275,20 @@ def _started(path: Path, key: str, *, threads: int, context: int) -> Any:
     except RuntimeError as error:
         message = f"llama.cpp cannot load {path}: it is no GGUF file it knows, or there is too little memory"
         raise EngineError(message, provider="local", code="not_loaded") from error
+
+
+@contextmanager
+def _patient_threads() -> Iterator[None]:
+    """llama.cpp's threads wait for each other in a loop that eats a core; told so as it is loaded, they sleep."""
+    name = "OMP_WAIT_POLICY"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = "passive"
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 @contextmanager

@@ -121,7 +121,7 @@ class Unavailable(Exception):
 
 def cached(model: str | ModelFile = DEFAULT, *, cache: Path | None = None) -> Path:
     """Where a model's file is, or will be, kept."""
-    return (cache or _cache_folder()) / "models" / _known(model).file
+    return (cache or cache_folder()) / "models" / _known(model).file
 
 
 def fetched(
@@ -188,7 +188,8 @@ def _known(name: str | ModelFile) -> ModelFile:
     return MODEL_FILES[name]
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where what can be had again is kept."""
     from dragoman.config import load
 
     return load().cache_dir

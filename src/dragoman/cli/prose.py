@@ -1,0 +1,115 @@
+"""What a model says, on a terminal: the letters as they come, and each block as Markdown once it is whole.
+
+Rule: nothing flickers. A block is written over at most once, when it ended, and only where Markdown makes it another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from .console import Console
+
+_MARKUP: Final = re.compile(r"[*_`#|>\[~]|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
+_FENCE: Final = re.compile(r"\s{0,3}(```+|~~~+)")
+
+
+class Prose:
+    """Writes to one terminal. What it is given is safe to show already."""
+
+    def __init__(self, console: Console, stream: TextIO) -> None:
+        self._console, self._stream = console, stream
+        self._block = ""
+        self._width = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the last line has begun and not ended."""
+        return bool(self._block) and not self._block.endswith("\n")
+
+    def write(self, text: str) -> None:
+        for piece in text.splitlines(keepends=True):
+            if self._ends_before(piece):
+                self.end()
+            if not self._block:
+                self._width = _size(self._stream)[0]
+            self._block += piece
+            self._stream.write(piece)
+        self._stream.flush()
+
+    def end(self) -> None:
+        """The block is whole: nothing more of it comes."""
+        block, self._block = self._block, ""
+        if not block:
+            return
+        if not block.endswith("\n"):
+            self._stream.write("\n")
+        rows = sum(_rows(line, self._width) for line in block.removesuffix("\n").split("\n"))
+        width, height = _size(self._stream)
+        if _MARKUP.search(block) and width == self._width and rows < height:
+            gap = "\n" * max(1, len(block) - len(block.rstrip("\n")))
+            shown = self._rendered(block, width)
+            self._stream.write(f"\x1b[{rows}A\r\x1b[J{shown}{gap}")
+        self._stream.flush()
+
+    def _ends_before(self, piece: str) -> bool:
+        """Whether a new block begins with this: after an empty line, unless it is indented or the code goes on."""
+        if not re.search(r"\n[ \t]*\n$", self._block) or piece[:1].isspace():
+            return False
+        fences = [match[1][0] for line in self._block.split("\n") if (match := _FENCE.match(line))]
+        return len(fences) % 2 == 0
+
+    def _rendered(self, text: str, width: int) -> str:
+        import io
+
+        from rich.console import Console as RichConsole
+
+        file = io.StringIO()
+        rich = RichConsole(
+            file=file,
+            force_terminal=True,
+            width=width,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            legacy_windows=False,
+        )
+        rich.print(_markdown(text))
+        # Columns that are only filled up would be copied along, and empty lines around a block come from us.
+        return _FILLED.sub("\x1b[0m", file.getvalue()).strip("\n")
+
+
+_FILLED: Final = re.compile(r"(?:\x1b\[[0-9;]*m| )+$", re.MULTILINE)
+
+
+def _markdown(text: str) -> object:
+    from rich.console import Console as RichConsole, ConsoleOptions, RenderResult
+    from rich.markdown import Heading, Markdown
+
+    class Left(Heading):
+        """A heading where the rest begins, without a frame."""
+
+        def __rich_console__(self, console: RichConsole, options: ConsoleOptions) -> RenderResult:
+            self.text.justify = "left"
+            yield self.text
+
+    class Ours(Markdown):
+        elements = {**Markdown.elements, "heading_open": Left}
+
+    return Ours(text, hyperlinks=False, code_theme="ansi_dark")
+
+
+def _rows(line: str, width: int) -> int:
+    from rich.cells import cell_len
+
+    return max(1, -(-cell_len(line.expandtabs(8)) // width))
+
+
+def _size(stream: TextIO) -> tuple[int, int]:
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except OSError:
+        return 80, 24
+    return size.columns or 80, size.lines or 24

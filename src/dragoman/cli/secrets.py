@@ -1,0 +1,81 @@
+"""Keys and passwords that are known here, and texts, events and exchanges without them.
+
+Rule: what is written down or shown beside a run never holds a value of the settings or the environment that is secret.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
+
+Kept = TypeVar("Kept", bound=msgspec.Struct)
+
+_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SHORTEST: Final = 8
+MASK: Final = "********"
+
+
+def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Every text that is a secret here: those of the settings, and what the environment calls by such a name."""
+    found = {value for name, value in environment.items() if _NAMES.search(name)}
+    found |= set(_secret_settings(configuration.settings))
+    return tuple(sorted((one.strip() for one in found if len(one.strip()) >= _SHORTEST), key=len, reverse=True))
+
+
+def _secret_settings(value: Any) -> Iterator[str]:
+    from dragoman.config import Secret
+
+    if isinstance(value, Secret):
+        yield value.reveal()
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _secret_settings(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _secret_settings(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _secret_settings(one)
+
+
+def redacted(text: str, secrets: tuple[str, ...]) -> str:
+    """Text without the secrets."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return text
+
+
+def without_secrets(value: Kept, secrets: tuple[str, ...]) -> Kept:
+    """The same event, or whatever it is, with no secret in any of its texts; the thing itself where there was none."""
+    try:
+        written = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a half surrogate somewhere: looked at text by text
+        written = None
+    if written is not None and not any(msgspec.json.encode(secret)[1:-1] in written for secret in secrets):
+        return value
+    changed: Kept = _replaced(value, secrets)
+    return changed
+
+
+def _replaced(value: Any, secrets: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return redacted(value, secrets)
+    if isinstance(value, msgspec.Struct):
+        fields = {name: _replaced(getattr(value, name), secrets) for name in value.__struct_fields__}
+        changed = {name: one for name, one in fields.items() if one is not getattr(value, name)}
+        return msgspec.structs.replace(value, **changed) if changed else value
+    if isinstance(value, Mapping):
+        return {
+            redacted(name, secrets) if isinstance(name, str) else name: _replaced(one, secrets)
+            for name, one in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return type(value)(_replaced(one, secrets) for one in value)
+    return value
