@@ -16,6 +16,7 @@ PACKAGES = {
     "base": (OURS,),
     "uvloop": (OURS, "uvloop"),
     "jiter": (OURS, "jiter"),
+    "orjson": ("orjson",),
     "openai": ("openai",),
     "anthropic": ("anthropic",),
     "google_genai": ("google-genai",),

@@ -26,10 +26,10 @@ def ours(*, obeying: bool) -> Find:
 
 def ripgrep(*, obeying: bool, more: Sequence[str] = ()) -> Find:
     """Its list of files, and the glob in Python."""
-    from dragoman.tools.ripgrep import executable
+    from dragoman.tools.ripgrep import ripgrep_path
 
     rules = "--no-require-git" if obeying else "--no-ignore"
-    command = [executable(), "--no-config", "--files", "--null", "--hidden", rules, *more, "./"]
+    command = [ripgrep_path(), "--no-config", "--files", "--null", "--hidden", rules, *more, "./"]
 
     def find() -> int:
         done = subprocess.run(command, cwd=tree().root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)

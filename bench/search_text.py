@@ -43,9 +43,9 @@ def ours(question: Question) -> Search:
 
 def ripgrep(question: Question) -> Search:
     """The floor: its lines are taken from the pipe and counted, nothing more."""
-    from dragoman.tools.ripgrep import executable
+    from dragoman.tools.ripgrep import ripgrep_path
 
-    command = [executable(), *_ASKED, "--regexp", question.pattern, "./"]
+    command = [ripgrep_path(), *_ASKED, "--regexp", question.pattern, "./"]
 
     def search() -> int:
         done = subprocess.run(command, cwd=tree().root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
@@ -58,9 +58,9 @@ def ripgrep_json(question: Question) -> Search:
     """What its JSON costs, decoded whole."""
     import msgspec
 
-    from dragoman.tools.ripgrep import executable
+    from dragoman.tools.ripgrep import ripgrep_path
 
-    command = [executable(), *_ASKED, "--json", "--regexp", question.pattern, "./"]
+    command = [ripgrep_path(), *_ASKED, "--json", "--regexp", question.pattern, "./"]
     decoder = msgspec.json.Decoder()
 
     def search() -> int:

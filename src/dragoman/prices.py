@@ -53,8 +53,14 @@ def cost(model: str, usage: Tokens, on: date | None = None, *, own: Sequence[Pri
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     price = price_of(model, on, prompt_tokens=usage.input_tokens + read + write, own=own)
-    if price is None:
+    return None if price is None else cost_at(price, usage)
+
+
+def cost_at(price: Price, usage: Tokens) -> Decimal | None:
+    """What these tokens cost at a price that was found for them."""
+    if usage.input_tokens is None or usage.output_tokens is None:
         return None
+    read, write = usage.cached_read_tokens or 0, usage.cached_write_tokens or 0
     charged = (
         (usage.input_tokens, price.input),
         (read, price.cached_read),
@@ -82,6 +88,11 @@ def price_of(model: str, on: date | None = None, *, prompt_tokens: int = 0, own:
         if row.valid_from <= day and (row.over == 0 or prompt_tokens > row.over) and _fits(row.model.lower(), names)
     ]
     return max(ranked, key=lambda rank: rank[:4])[-1] if ranked else None
+
+
+def is_called(model: str, row: str) -> bool:
+    """Whether a model's name, as it was given, is one that a row of this name is for."""
+    return _fits(row.lower(), tuple(_names(model)))
 
 
 # Those taken to charge what the maker charges (not checked one by one), by their names in model strings.

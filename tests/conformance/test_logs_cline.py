@@ -1,14 +1,15 @@
-"""Cline's logs: a scripted session with a sub-agent; the wild holds none of this layout."""
+"""Cline's logs: a scripted session with a sub-agent, and tasks of the extension and of its fork in the wild."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dragoman.logs import FORMATS, sessions_of
+from dragoman.logs import FORMATS, read, recognise, sessions_of
 from dragoman.logs.format import sample_of
 from dragoman.model import (
     CallMcpTool,
@@ -90,7 +91,32 @@ def test_tokens_equal_the_sessions_own_totals() -> None:
         assert sum(usage.cached_read_tokens or 0 for usage in used) == total["cacheReadTokens"]
 
 
-def test_no_other_clients_file_is_taken_for_one() -> None:
+def wild() -> list[tuple[str, Path]]:
     rows = [json.loads(line) for line in (SHARED / "traces-wild/index.jsonl").read_text().splitlines()]
-    paths = [SHARED / "traces-wild" / row["path"] for row in rows]
-    assert [path for path in paths if FORMATS[FORMAT].recognise(sample_of(path))] == []
+    return [(row["client"], SHARED / "traces-wild" / row["path"]) for row in rows]
+
+
+def test_tasks_of_the_extension_and_of_its_fork_are_read_whole_and_typed() -> None:
+    calls, orphans, used, unread = 0, Counter[str](), 0, []
+    for client, path in wild():
+        if client != "cline-roo":
+            continue
+        assert recognise(path)[0] is FORMATS[FORMAT], path
+        events = list(read(path, FORMAT))
+        returned = {event.call_id for event in events if isinstance(event, ToolReturned)}
+        unread += [event for event in events if isinstance(event, Unreadable | UnknownRecord)]
+        used += sum(isinstance(event, TokensUsed) for event in events)
+        for event in events:
+            if isinstance(event, ToolCalled):
+                calls += 1
+                assert untyped([event]) == []
+                # One was broken off by the client, which then ran it without its command.
+                assert event.call.operations or event.call.native.name == "execute_command"
+                orphans.update([event.call.native.name] if event.call_id not in returned else [])
+    assert (calls, used, unread) == (73, 93, [])
+    assert orphans == {"attempt_completion": 5}  # nobody answered
+
+
+def test_no_other_clients_file_is_taken_for_one() -> None:
+    others = [path for client, path in wild() if client != "cline-roo"]
+    assert [path for path in others if FORMATS[FORMAT].recognise(sample_of(path))] == []

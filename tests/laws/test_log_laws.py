@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from dragoman.logs import FORMATS, numbered, read, recognise, sessions_of
+from dragoman.logs import FORMATS, check_format, numbered, read, recognise, sessions_of
 from dragoman.model import AnyEvent, Event, ToolCalled
 from tests.logs.samples import SAMPLES
 
@@ -99,3 +99,9 @@ def test_sessions_hold_every_call_once(format: str, tmp_path: Path) -> None:
             waiting += session.children
             held += [use.called.call.id for turn in session.turns for step in turn.steps for use in step.tools]
         assert sorted(held) == sorted(called)
+
+
+@pytest.mark.parametrize("format", ALL)
+def test_what_a_plugin_is_held_to_holds_for_our_own(format: str, tmp_path: Path) -> None:
+    for path, _ in written(format, tmp_path):
+        assert check_format(FORMATS[format], path) == []

@@ -376,6 +376,35 @@ COPILOT = lines(
 )
 
 
+_BASH = '{"command": "false", "description": "Fail"}'
+COPILOT_DOCUMENT = json.dumps(
+    {
+        "sessionId": "p-0",
+        "startTime": "2025-10-01T00:00:00.000Z",
+        "chatMessages": [
+            {"role": "user", "content": "Mend it."},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "tool_calls": [
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {"name": "str_replace_editor", "arguments": '{"command": "view", "path": "/p/a"}'},
+                    },
+                    {"id": "c2", "type": "function", "function": {"name": "bash", "arguments": _BASH}},
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c2", "content": "<exited with exit code 1>"},
+            {"role": "tool", "tool_call_id": "c1", "content": "text"},
+            {"role": "assistant", "content": "Done."},
+        ],
+        "timeline": [{"type": "user", "text": "Mend it.", "timestamp": "2025-10-01T00:00:00.000Z"}],
+    },
+    indent=2,
+).encode()
+
+
 def opencode_tool(id: str, tool: str, given: dict[str, Any], **state: Any) -> dict[str, Any]:
     """A tool's part of opencode's: the call and its result."""
     state = {
@@ -615,6 +644,77 @@ CLINE_SESSION = json.dumps(
 ).encode()
 
 
+CLINE_TASK = json.dumps(
+    [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "<task>\nMend it.\n</task>"},
+                {"type": "text", "text": "<environment_details>\n# Open Tabs\na\n</environment_details>"},
+            ],
+            "ts": 1767225600000,
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "text",
+                    "text": "<thinking>hm</thinking>\nI read it.\n\n<read_file>\n<path>a</path>\n</read_file>",
+                }
+            ],
+            "ts": 1767225601000,
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "[read_file for 'a'] Result:"},
+                {"type": "text", "text": "1 | text"},
+                {"type": "text", "text": "<environment_details>\n</environment_details>"},
+            ],
+            "ts": 1767225602000,
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "Now natively."},
+                {"type": "tool_use", "id": "t2", "name": "execute_command", "input": {"command": "false"}},
+            ],
+            "ts": 1767225603000,
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "The user denied this operation."}],
+            "ts": 1767225604000,
+        },
+        {
+            "role": "assistant",
+            "content": "<attempt_completion>\n<result>\nDone.\n</result>\n</attempt_completion>",
+            "ts": 1767225605000,
+        },
+    ],
+    indent=1,
+).encode()
+CLINE_TASK_SHOWN = json.dumps(
+    [
+        {"ts": 1767225600000, "type": "say", "say": "text", "text": "Mend it."},
+        {
+            "ts": 1767225600001,
+            "type": "say",
+            "say": "api_req_started",
+            "text": '{"request":"x","tokensIn":10,"tokensOut":7,"cacheReads":3,"cost":0.5}',
+        },
+        {"ts": 1767225601000, "type": "ask", "ask": "tool", "text": '{"tool":"readFile","path":"a"}', "partial": False},
+        {"ts": 1767225602000, "type": "say", "say": "error", "text": "It broke."},
+        {
+            "ts": 1767225603000,
+            "type": "say",
+            "say": "api_req_started",
+            "text": '{"request":"x","tokensIn":20,"tokensOut":1,"cancelReason":"user_cancelled"}',
+        },
+    ]
+).encode()
+
+
 def continue_state(id: str, name: str, arguments: str, status: str, *output: str) -> dict[str, Any]:
     """A call and what became of it, as Continue keeps it."""
     call = {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -662,10 +762,12 @@ SAMPLES: dict[str, list[tuple[str, bytes]]] = {
         ("l-1/l-1.messages.json", CLINE),
         ("l-1/agent_1.messages.json", CLINE_AGENTS_OWN),
         ("l-1/l-1.json", CLINE_SESSION),
+        ("tasks/1767225600000/api_conversation_history.json", CLINE_TASK),
+        ("tasks/1767225700000/ui_messages.json", CLINE_TASK_SHOWN),
     ],
     "codex": [("rollout-c-1.jsonl", CODEX)],
     "continue": [("sessions/k-1.json", CONTINUE)],
-    "copilot": [("p-1/events.jsonl", COPILOT)],
+    "copilot": [("p-1/events.jsonl", COPILOT), ("history-session-state/session_p-0_1.json", COPILOT_DOCUMENT)],
     "dragoman": [("d-1.jsonl", DRAGOMAN)],
     "gemini_cli": [
         ("chats/session-g-1.jsonl", GEMINI),

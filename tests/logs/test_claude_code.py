@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from dragoman.logs import read, sessions_of
+from dragoman.logs.normalise import Normaliser, Place
 from dragoman.model import (
     AgentStarted,
     AnyEvent,
@@ -20,7 +22,11 @@ from dragoman.model import (
     ModelFinished,
     ModelSaid,
     ModelThought,
+    NativeCall,
+    NativeResult,
     SessionStarted,
+    Source,
+    TextOutcome,
     TokensUsed,
     ToolCalled,
     ToolReturned,
@@ -151,3 +157,40 @@ def test_the_end_of_a_message_has_its_reason(tmp_path: Path) -> None:
     told = events(tmp_path, lines(_block("u1", "u0", {"type": "text", "text": "a"}, "max_tokens")))
     (finished,) = [event for event in told if isinstance(event, ModelFinished)]
     assert finished.finish is FinishReason.LENGTH
+
+
+def test_a_line_that_is_not_quite_in_its_shape_is_read_as_far_as_it_is(tmp_path: Path) -> None:
+    odd = said("hm") | {"version": 2, "timestamp": "2025-06-01", "isMeta": "no", "data": ["x"]}
+    event = one(tmp_path, odd)
+    assert isinstance(event, UserSaid)
+    assert (event.text, event.by, event.version) == ("hm", "user", None)
+    assert event.time == datetime(2025, 6, 1, tzinfo=UTC)
+
+
+def test_parts_of_kinds_that_are_not_usual_stand_beside_those_that_are(tmp_path: Path) -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}}
+    record = _block("u1", "u0", {"type": "text", "text": "I look."})
+    record["message"]["content"] += [search, "and so on"]
+    told = [event for event in events(tmp_path, lines(record)) if isinstance(event, ToolCalled | ModelSaid)]
+    assert [getattr(event, "text", None) for event in told] == ["I look.", None, "and so on"]
+    assert isinstance(told[1], ToolCalled)
+    assert told[1].call.native.name == "web_search"
+
+
+def test_the_result_of_a_call_that_cannot_be_read_is_its_text(tmp_path: Path) -> None:
+    call = _block(
+        "u1", "u0", {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a", "limit": -1}}
+    )
+    told = events(tmp_path, lines(call, _told("u2", "u1", "t1", "what it gave")))
+    (returned,) = [event for event in told if isinstance(event, ToolReturned)]
+    assert returned.result.outcomes == (TextOutcome("what it gave"),)
+
+
+def test_of_very_many_calls_only_the_last_are_remembered_after_their_results() -> None:
+    normaliser = Normaliser("claude_code", "claude_code", "f", remembers=2)
+    place = Place(Source("f", 0, 1), "k")
+    for number in range(5):
+        normaliser.called(place, NativeCall(f"t{number}", "Bash", {"command": "ls"}))
+        if number:
+            normaliser.returned(place, NativeResult(f"t{number}", "x"))
+    assert sorted(normaliser.calls) == ["t0", "t3", "t4"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from dragoman.logs import FORMATS, Places, read, recognise, sessions_of
 from dragoman.model import (
@@ -11,7 +12,9 @@ from dragoman.model import (
     CallMcpTool,
     ClientNoted,
     CommandOutcome,
+    ErrorOccurred,
     Failure,
+    Interrupted,
     Media,
     ModelSaid,
     ModelThought,
@@ -19,6 +22,7 @@ from dragoman.model import (
     SessionStarted,
     SpawnAgent,
     SystemSaid,
+    TextOutcome,
     TokensUsed,
     ToolCalled,
     ToolReturned,
@@ -27,6 +31,7 @@ from dragoman.model import (
     Unrecognised,
     Usage,
     UserSaid,
+    operations as op,
 )
 from tests.logs.samples import CLINE, CLINE_AGENTS_OWN, CLINE_SESSION, cline_reply, cline_result
 
@@ -144,15 +149,135 @@ def test_a_document_that_breaks_off_tells_what_is_whole(tmp_path: Path) -> None:
 
 def test_homes_and_files_are_where_the_client_keeps_them(tmp_path: Path) -> None:
     format = FORMATS["cline"]
-    assert list(format.homes(Places(Path("/h")))) == [Path("/h/.cline/data/sessions")]
-    assert list(format.homes(Places(Path("/h"), {"CLINE_DIR": "/x"}))) == [Path("/x/data/sessions")]
-    assert list(format.homes(Places(Path("/h"), {"CLINE_DATA_DIR": "/x"}))) == [Path("/x/sessions")]
-    assert list(format.homes(Places(Path("/h"), {"CLINE_SESSION_DATA_DIR": "/x"}))) == [Path("/x")]
+    assert next(iter(format.homes(Places(Path("/h"))))) == Path("/h/.cline/data/sessions")
+    assert next(iter(format.homes(Places(Path("/h"), {"CLINE_DIR": "/x"})))) == Path("/x/data/sessions")
+    assert next(iter(format.homes(Places(Path("/h"), {"CLINE_DATA_DIR": "/x"})))) == Path("/x/sessions")
+    assert next(iter(format.homes(Places(Path("/h"), {"CLINE_SESSION_DATA_DIR": "/x"})))) == Path("/x")
     folder = tmp_path / "l-1"
     folder.mkdir()
     for name in ("l-1.json", "l-1.messages.json", "agent_1.messages.json", "other.json"):
         (folder / name).write_bytes(b"{}")
     assert [path.name for path in format.files(tmp_path)] == ["l-1.json", "agent_1.messages.json", "l-1.messages.json"]
+
+
+def test_tasks_are_where_editors_keep_them(tmp_path: Path) -> None:
+    format, task = FORMATS["cline"], "Code/User/globalStorage/saoudrizwan.claude-dev/tasks"
+    for system, environment, folder in (
+        ("linux", {}, "/h/.config"),
+        ("linux", {"XDG_CONFIG_HOME": "/x"}, "/x"),
+        ("darwin", {}, "/h/Library/Application Support"),
+        ("win32", {"APPDATA": "/a"}, "/a"),
+    ):
+        assert Path(folder) / task in format.homes(Places(Path("/h"), environment, system))
+    for name in ("api_conversation_history.json", "ui_messages.json", "task_metadata.json"):
+        written(tmp_path / "1700" / name, b"[]")
+    assert [path.name for path in format.files(tmp_path)] == ["api_conversation_history.json", "ui_messages.json"]
+
+
+def written(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def task(tmp_path: Path, *messages: dict[str, Any], name: str = "api_conversation_history.json") -> list[AnyEvent]:
+    return list(read(written(tmp_path / "1700" / name, json.dumps(messages).encode()), "cline"))
+
+
+def said(role: str, *texts: str) -> dict[str, Any]:
+    return {"role": role, "content": [{"type": "text", "text": text} for text in texts], "ts": 1767225600000}
+
+
+def test_calls_in_tags_are_calls_and_their_results_are_found_by_name(tmp_path: Path) -> None:
+    content = "a <path>b</path>\n</content> c"
+    call = f"<write_to_file>\n<path>x</path>\n<content>\n{content}\n</content>\n</write_to_file>"
+    events = task(
+        tmp_path,
+        said("user", "<task>\nGo.\n</task>", "<environment_details>\nx\n</environment_details>"),
+        said("assistant", f"First.\n<list_files>\n<path>.</path>\n</list_files>\nThen <b>this</b>.\n{call}"),
+        said("user", "[write_to_file for 'x'] Result:", "Saved.", "[list_files for '.'] Result:", "x\ny"),
+    )
+    calls = [event for event in events if isinstance(event, ToolCalled)]
+    assert [event.call.operations for event in calls] == [(op.ListDirectory("."),), (op.WriteFile("x", content),)]
+    results = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
+    assert results == {calls[0].call_id: (TextOutcome("x\ny"),), calls[1].call_id: (TextOutcome("Saved."),)}
+    assert [event.text for event in events if isinstance(event, ModelSaid)] == ["First.", "Then <b>this</b>."]
+    assert [(event.text, event.by) for event in events if isinstance(event, UserSaid)] == [
+        ("Go.", "user"),
+        ("<environment_details>\nx\n</environment_details>", "client"),
+    ]
+    assert {event.session for event in events} == {"1700"}
+
+
+def test_a_call_that_breaks_off_is_a_call_that_cannot_be_read(tmp_path: Path) -> None:
+    (call,) = [
+        event
+        for event in task(tmp_path, said("assistant", "<execute_command>\n<command>git log"))
+        if isinstance(event, ToolCalled)
+    ]
+    assert (call.call.native.name, call.call.native.arguments, call.call.operations) == ("execute_command", {}, ())
+    assert call.call.failure is not None
+
+
+def test_a_task_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    data = json.dumps([said("user", "<task>\nGo.\n</task>"), said("assistant", "Yes.")]).encode()
+    whole = list(read(written(tmp_path / "1700" / "api_conversation_history.json", data), "cline"))
+    assert [type(event) for event in whole] == [SessionStarted, UserSaid, ModelSaid]
+    for cut in range(1, len(data)):
+        events = list(read(written(tmp_path / "1700" / "api_conversation_history.json", data[:cut]), "cline"))
+        left = bytearray(data[:cut])
+        for event in events:
+            assert event.source is not None
+            assert event.source.offset + event.source.length <= cut
+            left[event.source.offset : event.source.offset + event.source.length] = b" " * event.source.length
+        assert left.strip(b" ,]") == b""
+
+
+def test_refused_and_failed_calls_of_a_task_are_failures_and_commands_have_their_code(tmp_path: Path) -> None:
+    events = task(
+        tmp_path,
+        *(said("assistant", "<execute_command><command>false</command></execute_command>") for _ in range(4)),
+        said("user", "[execute_command for 'false'] Result:", "The user denied this operation."),
+        said("user", "[execute_command for 'false'] Result:", "The tool execution failed with the following error:\nx"),
+        said(
+            "user",
+            "[execute_command for 'false'] Result:",
+            "Command executed in terminal within working directory '/p'. Exit code: 3\nOutput:\nExit code: 0",
+        ),
+        said("user", "[execute_command for 'false'] Result:\nCommand executed.\nOutput:\nx"),
+    )
+    outcomes = [event.result.outcomes[0] for event in events if isinstance(event, ToolReturned)]
+    assert outcomes == [
+        Failure("denied", "The user denied this operation."),
+        Failure("failed", "The tool execution failed with the following error:\nx"),
+        CommandOutcome(exit_code=3, output="Exit code: 0"),
+        CommandOutcome(output="x"),
+    ]
+
+
+def test_what_the_user_saw_tells_tokens_errors_and_interrupts(tmp_path: Path) -> None:
+    usage = {"tokensIn": 10, "tokensOut": 2, "cacheReads": 4, "cost": 0.5}
+
+    def asked(**facts: Any) -> dict[str, Any]:
+        return {"ts": 1, "type": "say", "say": "api_req_started", "text": json.dumps({"request": "x", **facts})}
+
+    events = task(
+        tmp_path,
+        asked(),
+        asked(**usage),
+        asked(**usage, apiProtocol="openai"),
+        asked(**usage, cancelReason="user_cancelled"),
+        asked(cancelReason="streaming_failed", streamingFailedMessage="gone"),
+        {"ts": 2, "type": "ask", "ask": "tool", "text": "{}"},
+        name="ui_messages.json",
+    )
+    used = [
+        (event.usage.input_tokens, event.usage.total, event.cost) for event in events if isinstance(event, TokensUsed)
+    ]
+    assert used == [(10, 16, 0.5), (6, 12, 0.5), (10, 16, 0.5)]
+    assert len([event for event in events if isinstance(event, Interrupted)]) == 1
+    assert [event.message for event in events if isinstance(event, ErrorOccurred)] == ["gone"]
+    assert not any(isinstance(event, ToolCalled) for event in events)
 
 
 def test_a_result_that_is_flagged_is_a_failure(tmp_path: Path) -> None:

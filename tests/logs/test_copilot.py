@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from dragoman.model import (
     AgentStarted,
     AnyEvent,
     CallMcpTool,
+    ClientNoted,
     CommandOutcome,
     ContextCompacted,
     ErrorOccurred,
@@ -28,8 +30,9 @@ from dragoman.model import (
     ToolReturned,
     Usage,
     UserSaid,
+    operations as op,
 )
-from tests.logs.samples import COPILOT, copilot, lines
+from tests.logs.samples import COPILOT, COPILOT_DOCUMENT, copilot, lines
 
 
 def events(tmp_path: Path, *records: dict[str, Any]) -> list[AnyEvent]:
@@ -239,8 +242,46 @@ def test_its_files_are_found_where_they_are_kept(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(COPILOT)
     places = Places(Path("/home/me"), {"COPILOT_HOME": str(tmp_path)})
     homes = list(FORMATS["copilot"].homes(places))
-    assert homes == [tmp_path / "session-state", Path("/home/me/.copilot/session-state")]
+    assert homes == [
+        root / name
+        for root in (tmp_path, Path("/home/me/.copilot"))
+        for name in ("session-state", "history-session-state")
+    ]
     assert [path.relative_to(homes[0]).as_posix() for path in FORMATS["copilot"].files(homes[0])] == [
         "a/events.jsonl",
         "b.jsonl",
     ]
+
+
+def test_a_session_that_is_one_document_tells_what_its_messages_say(tmp_path: Path) -> None:
+    path = tmp_path / "session_p-0_1.json"
+    path.write_bytes(COPILOT_DOCUMENT)
+    events = list(read(path))
+    calls = {event.call_id: event.call.operations for event in events if isinstance(event, ToolCalled)}
+    assert calls == {"c1": (op.ReadFile("/p/a"),), "c2": (op.RunCommand("false", purpose="Fail"),)}
+    assert [event.call_id for event in events if isinstance(event, ToolReturned)] == ["c2", "c1"]
+    assert [event.text for event in events if isinstance(event, UserSaid | ModelSaid)] == [
+        "Mend it.",
+        "I look.",
+        "Done.",
+    ]
+    assert {event.session for event in events} == {"p-0"}
+    assert [event.data for event in events if isinstance(event, ClientNoted) and event.name == "timeline"] == [
+        {"entries": 1}
+    ]
+
+
+def test_results_without_an_id_belong_to_the_call_of_their_tool(tmp_path: Path) -> None:
+    call = {
+        "function": {"name": "str_replace_editor", "arguments": {"command": "create", "path": "a", "file_text": "x"}}
+    }
+    messages = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "name": "str_replace_editor", "content": "made"},
+    ]
+    path = tmp_path / "session_x.json"
+    path.write_text(json.dumps({"sessionId": "x", "chatMessages": messages}))
+    called, returned = [event for event in read(path) if isinstance(event, ToolCalled | ToolReturned)]
+    assert isinstance(called, ToolCalled)
+    assert called.call.operations == (op.WriteFile("a", "x", overwrite=False),)
+    assert called.call_id == returned.call_id

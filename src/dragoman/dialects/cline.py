@@ -14,7 +14,7 @@ from dragoman.model.calls import Call, NativeResult
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
 from .spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, Tells, means, native_only
-from .wording import FailuresInWords, tell, tell_all, text_of, understand, unnumbered
+from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand, unnumbered, up_to_here
 
 # ── failures ─────────────────────────────────────────────────────────────────
 
@@ -222,7 +222,7 @@ class ReadFiles(Entered, Spelling[op.ReadFile]):
             return ("Successfully read image", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
-        lines = outcome.text.split("\n")
+        lines = up_to_here(outcome).text.split("\n")
         width = len(str(outcome.first_line + len(lines) - 1))
         body = "\n".join(f"{number:>{width}} | {line}" for number, line in enumerate(lines, outcome.first_line))
         return body + (self._MORE if outcome.truncated else "")
@@ -299,13 +299,13 @@ class Editor(Entered, Spelling[op.WriteFile | op.EditFile | op.InsertText]):
             return tell(operation, outcome)
         change = outcome.changes[0]
         if change.kind == "created" and isinstance(operation, op.WriteFile):
-            return f"File created successfully at: {change.path}"
+            return f"File created successfully at: {as_called(operation, change.path)}"
         if change.kind != "modified" or isinstance(operation, op.WriteFile):
             return tell(operation, outcome)
         if self.insert_line is not None:
-            return f"Inserted content at line {self.insert_line} in {change.path}."
+            return f"Inserted content at line {self.insert_line} in {as_called(operation, change.path)}."
         counted = change.added is not None and change.removed is not None
-        return f"Edited {change.path}" + (f" (+{change.added} -{change.removed})" if counted else "")
+        return f"Edited {as_called(operation, change.path)}" + (f" (+{change.added} -{change.removed})" if counted else "")
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
@@ -986,6 +986,229 @@ class ClineUnspelled:
         return out.ContentOutcome(content, given.structuredContent)
 
 
+# ── tools of the editor's extension ──────────────────────────────────────────
+
+BEFORE = "a tool of the extension for editors, in words of its own or of a fork's; it is read in its tasks"
+
+_REFUSED = re.compile(r"(?P<denied>The user denied this operation)|The tool execution failed with the following error:")
+_RAN = re.compile(
+    r"Command executed(?: in terminal[^\n]*?Exit code: (?P<code>-?\d+)|[^\n]*)\n(?:Output:\n)?(?P<printed>.*)",
+    re.DOTALL,
+)
+_BLOCK = re.compile(
+    r"^(?:<{7}|-{7}) SEARCH>?\n(?::\w+: ?\d+\n)*(?:-{7}\n)?"
+    r"(?P<old>.*?)^={7}\n(?P<new>.*?)^(?:>{7}|\+{7}) REPLACE",
+    re.DOTALL | re.MULTILINE,
+)
+_ITEM = re.compile(r"(?:-\s*)?\[\s*(?P<mark>[ xX~-])\s*\]\s+(?P<text>.+)")
+_ITEM_STATUS: dict[str, op.PlanStatus] = {" ": "pending", "-": "in_progress", "~": "in_progress"}
+_FILE = re.compile(r"<file>(?P<file>.*?)</file>", re.DOTALL)
+_PATH = re.compile(r"<path>(.*?)</path>", re.DOTALL)
+_RANGE = re.compile(r"<line_range>\s*(\d+)-(\d+)\s*</line_range>")
+
+
+class InWords:
+    """How results are told: in words alone, failures too."""
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        refused = _REFUSED.match(text)
+        if refused is not None:
+            return out.Failure("denied" if refused["denied"] else "failed", text)
+        if isinstance(operation, op.RunCommand):
+            ran = _RAN.fullmatch(text)
+            code = None if ran is None or ran["code"] is None else int(ran["code"])
+            return out.CommandOutcome(exit_code=code, output=text if ran is None else ran["printed"])
+        return out.ContentOutcome(native.content) if isinstance(native.content, tuple) else out.TextOutcome(text)
+
+
+class ReadFileBefore(InWords, Spelling[op.ReadFile]):
+    """Read a file, or several with ranges of their lines."""
+
+    native_name, read_only = "read_file", BEFORE
+
+    path: str | None = None
+    start_line: int | str | None = means("first_line", default=None)
+    end_line: int | str | None = means("last_line", default=None)
+    args: str | None = means(None, default=None)
+    files: list[dict[str, Any]] | None = means(None, default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if self.path is not None:
+            return (op.ReadFile(self.path, _line(self.start_line), _line(self.end_line)),)
+        told = [op.ReadFile(str(one["path"])) for one in self.files or () if isinstance(one.get("path"), str)]
+        for one in _FILE.finditer(self.args or ""):
+            path, ranges = _PATH.search(one["file"]), _RANGE.findall(one["file"])
+            if path is None:
+                raise ValueError("args: a file has no path")
+            read = op.ReadFile(path[1].strip())
+            told += [op.ReadFile(read.path, int(first), int(last)) for first, last in ranges] or [read]
+        if not told:
+            raise ValueError("path: name a file")
+        return tuple(told)
+
+
+class WriteToFile(InWords, Spelling[op.WriteFile]):
+    """Write a whole file."""
+
+    native_name, read_only = "write_to_file", BEFORE
+
+    path: str
+    content: str
+    line_count: int | str | None = native_only("the content says it")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.WriteFile(self.path, self.content),)
+
+
+class ReplaceInFile(InWords, Spelling[op.EditFile]):
+    """Replace whole lines of a file, block by block."""
+
+    native_name, read_only = "replace_in_file", BEFORE
+    formerly = ("apply_diff",)
+
+    path: str
+    diff: str = means("edits")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        edits = tuple(op.Edit(one["old"], one["new"], whole_lines=True) for one in _BLOCK.finditer(self.diff))
+        if not edits or not all(edit.old for edit in edits):
+            raise ValueError("diff: each block needs lines to look for, after `SEARCH`, and `=======` and `REPLACE`")
+        return (op.EditFile(self.path, edits),)
+
+
+class InsertContent(InWords, Spelling[op.InsertText]):
+    """Insert lines before a line of a file."""
+
+    native_name, read_only = "insert_content", BEFORE
+
+    path: str
+    line: int | str
+    content: str = means("text")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        line = _line(self.line)
+        if not line:
+            raise ValueError("line: lines count from 1; 0 stands for the end, wherever that is")
+        return (op.InsertText(self.path, line - 1, self.content),)
+
+
+class ExecuteCommand(InWords, Spelling[op.RunCommand]):
+    """Run a command line."""
+
+    native_name, read_only = "execute_command", BEFORE
+
+    command: str
+    cwd: str | None = None
+    requires_approval: bool | str | None = native_only("it is the client's to ask")
+    timeout: float | str | None = native_only("it is in words where it is there at all")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.RunCommand(self.command, cwd=self.cwd),)
+
+
+class SearchFiles(InWords, Spelling[op.SearchText]):
+    """Search the files below a folder with a regular expression."""
+
+    native_name, read_only = "search_files", BEFORE
+
+    path: str = "."
+    regex: str = means("pattern")
+    file_pattern: str | None = means("include", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SearchText(self.regex, path=self.path, include=self.file_pattern or None),)
+
+
+class ListFiles(InWords, Spelling[op.ListDirectory | op.FindFiles]):
+    """List a folder, or all the files below it."""
+
+    native_name, read_only = "list_files", BEFORE
+
+    path: str = "."
+    recursive: bool | str | None = means("pattern", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        everything = self.recursive is True or str(self.recursive).strip().lower() == "true"
+        return (op.FindFiles("**/*", self.path) if everything else op.ListDirectory(self.path),)
+
+
+class CodebaseSearch(InWords, Spelling[op.SearchDocuments]):
+    """Search the project's index by meaning."""
+
+    native_name, read_only = "codebase_search", BEFORE
+
+    query: str
+    path: str | None = native_only("it narrows the index to a folder")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SearchDocuments(self.query),)
+
+
+class AskFollowupQuestion(InWords, Spelling[op.AskUser]):
+    """Ask the user a question."""
+
+    native_name, read_only = "ask_followup_question", BEFORE
+
+    question: str = means("questions")
+    options: str | list[str] | None = means(None, default=None)
+    follow_up: str | list[Any] | None = means(None, default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        options: Any = self.options
+        if isinstance(options, str) and options.startswith("["):
+            options = _decoded(options)
+        told = [one for one in options if isinstance(one, str)] if isinstance(options, list) else []
+        told += re.findall(r"<suggest[^>]*>(.*?)</suggest>", self.follow_up if isinstance(self.follow_up, str) else "")
+        return (op.AskUser((op.Question(self.question, tuple(op.Option(one) for one in told)),)),)
+
+
+class UseMcpTool(InWords, Spelling[op.CallMcpTool]):
+    """Call a tool of a server."""
+
+    native_name, read_only = "use_mcp_tool", BEFORE
+
+    server_name: str = means("server")
+    tool_name: str = means("tool")
+    arguments: str | dict[str, Any] | None = means("arguments", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        given = _decoded(self.arguments) if isinstance(self.arguments, str) and self.arguments else self.arguments
+        if given is not None and not isinstance(given, dict):
+            raise ValueError("arguments: they are no JSON object")
+        return (op.CallMcpTool(self.server_name, self.tool_name, given or {}),)
+
+
+class AccessMcpResource(InWords, Spelling[op.ReadMcpResource]):
+    """Read a resource of a server."""
+
+    native_name, read_only = "access_mcp_resource", BEFORE
+
+    server_name: str = means("server")
+    uri: str = means("uri")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadMcpResource(self.uri, self.server_name),)
+
+
+class UpdateTodoList(InWords, Spelling[op.UpdatePlan]):
+    """Say what there is to do, as a list with boxes to tick."""
+
+    native_name, read_only = "update_todo_list", BEFORE
+
+    todos: str = means("items")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        found = [one for line in self.todos.split("\n") if (one := _ITEM.fullmatch(line.strip())) is not None]
+        return (
+            op.UpdatePlan(tuple(op.PlanItem(one["text"], _ITEM_STATUS.get(one["mark"], "completed")) for one in found)),
+        )
+
+
+def _line(number: int | str | None) -> int | None:
+    return int(number) if number not in (None, "") else None
+
+
 # ── the vocabulary ───────────────────────────────────────────────────────────
 
 OUTCOMES = "a team's joint report is the client's own"
@@ -1009,8 +1232,32 @@ DIALECT = Dialect(
         TeamRunTask,
         TeamAwaitRuns,
         TeamSendMessage,
+        ReadFileBefore,
+        WriteToFile,
+        ReplaceInFile,
+        InsertContent,
+        ExecuteCommand,
+        SearchFiles,
+        ListFiles,
+        CodebaseSearch,
+        AskFollowupQuestion,
+        UseMcpTool,
+        AccessMcpResource,
+        UpdateTodoList,
     ),
     steering=(
+        Steer("attempt_completion", "it says that the task is done, and waits for the user", ("result", "command")),
+        Steer("browser_action", "the browser is the client's own", ("action", "url", "coordinate", "text")),
+        Steer("list_code_definition_names", "it is an outline the client makes", ("path",)),
+        Steer("new_task", "it goes on in a task of its own", ("context", "mode", "message", "todos")),
+        Steer("switch_mode", "modes are the client's own", ("mode_slug", "reason")),
+        Steer("fetch_instructions", "instructions are the client's own", ("task",)),
+        Steer("plan_mode_respond", "modes are the client's own", ("response", "needs_more_exploration", "options")),
+        Steer("act_mode_respond", "modes are the client's own", ("response",)),
+        Steer("load_mcp_documentation", "instructions are the client's own"),
+        Steer("condense", "it shortens the conversation", ("context",)),
+        Steer("summarize_task", "it shortens the conversation", ("context",)),
+        Steer("search_and_replace", "it may mean an expression in a part of a file", ("path", "search", "replace")),
         Steer("team_spawn_teammate", "it makes a teammate that has nothing to do yet", ("agentId", "rolePrompt")),
         Steer("team_cancel_run", "it ends one run; the teammate stays", ("runId", "reason")),
         Steer("team_list_runs", "runs are the client's own", ("status", "agentId", "includeCompleted")),

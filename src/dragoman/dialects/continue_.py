@@ -14,7 +14,7 @@ from dragoman.model.calls import Call, NativeResult
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
 from .spelling import SECONDS, Content, Spelling, Tells, means
-from .wording import FailuresInWords, tell, tell_all, text_of, understand
+from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand
 
 NOT_OFFERED = "models call it, and no version that was captured offers it"
 
@@ -117,13 +117,13 @@ class ChangingFiles:
         change = outcome.changes[0]
         difference = "" if change.diff is None else f"\nDiff:\n{change.diff}"
         if change.kind == "created" and isinstance(operation, op.WriteFile):
-            return f"Successfully created file: {change.path}"
+            return f"Successfully created file: {as_called(operation, change.path)}"
         if change.kind != "modified":
             return tell(operation, outcome)
         if isinstance(operation, op.EditFile):
             count = len(operation.edits)
-            return f"Successfully edited {change.path} with {count} edit{'s' * (count != 1)}{difference}"
-        return f"Successfully wrote to file: {change.path}{difference}"
+            return f"Successfully edited {as_called(operation, change.path)} with {count} edit{'s' * (count != 1)}{difference}"
+        return f"Successfully wrote to file: {as_called(operation, change.path)}{difference}"
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = self._TOLD.fullmatch(text_of(native.content))

@@ -26,7 +26,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, tell, tell_all, text_of, understand
+from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand, up_to_here
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch` and `rg`, where all others have `create`, `edit` and `grep`."""
@@ -124,7 +124,7 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
             case out.ImageOutcome():
                 return ("Viewed image file successfully.", outcome.image)
             case out.FileOutcome():
-                return outcome.text + (self._CUT if outcome.truncated else "")
+                return up_to_here(outcome).text + (self._CUT if outcome.truncated else "")
             case out.DirectoryOutcome():
                 names = [entry.path + ("/" if entry.kind == "directory" else "") for entry in outcome.entries]
                 return "\n".join([*names, self._MORE] if outcome.truncated else names)
@@ -151,6 +151,34 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
 
 
 # ── changing files ───────────────────────────────────────────────────────────
+
+
+class StrReplaceEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText]):
+    """Look at a file, make one, replace a text in one, or insert lines after a line."""
+
+    native_name = "str_replace_editor"
+    read_only = "the first versions had it for what are tools of their own since"
+
+    command: Literal["view", "create", "str_replace", "insert"] = means(None)
+    path: str = means("path")
+    view_range: tuple[int, ...] | None = means("first_line", default=None)
+    file_text: str | None = means("content", default=None)
+    old_str: str | None = means("edits", default=None)
+    new_str: str | None = means("text", default=None)
+    insert_line: int | None = means("line", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        match self.command:
+            case "view":
+                return View(path=self.path, view_range=self.view_range).to_operations()
+            case "create":
+                return (op.WriteFile(self.path, self.file_text or "", overwrite=False),)
+            case "str_replace":
+                return Edit(path=self.path, old_str=self.old_str, new_str=self.new_str).to_operations()
+            case "insert":
+                if self.insert_line is None:
+                    raise ValueError("insert_line: name the line to insert after")
+                return (op.InsertText(self.path, self.insert_line, self.new_str or ""),)
 
 
 class Create(Spelling[op.WriteFile]):
@@ -1402,6 +1430,7 @@ DIALECT = Dialect(
         StopPowershell,
         ListPowershell,
         View,
+        StrReplaceEditor,
         Create,
         Edit,
         ApplyPatch,

@@ -36,7 +36,9 @@ from .offering import (
     within,
 )
 from .provider_rows import ProviderRow
-from .spelling import Content, Spelling, Told, left_over, structs_in
+from .spelling import Content, Spelling, Told, knows_all, left_over, structs_in
+
+_HERE, _THERE = ExecutedBy.CLIENT, ExecutedBy.PROVIDER  # for what runs for every call: reaching a member is slow
 
 
 class Steer(msgspec.Struct, frozen=True):
@@ -300,7 +302,7 @@ class Dialect:
 
     def read_call(self, native: NativeCall) -> Call:
         """What a native call means."""
-        if native.item is not None or native.executed_by is not ExecutedBy.CLIENT:
+        if native.item is not None or native.executed_by is not _HERE:
             elsewhere = self._read_hosted(native)
             if elsewhere is not None:
                 return elsewhere
@@ -342,15 +344,15 @@ class Dialect:
         """The vocabulary beside this one, when it has the word: on its own calls, and first on what a provider ran."""
         if self._beside is None:
             return None
-        name = qualified(native.namespace, native.name)
+        name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         own = name in self._by_name or name in self._steer_by_name or native.name in self.functions
-        if own and native.item is None and native.executed_by is ExecutedBy.CLIENT:
+        if own and native.item is None and native.executed_by is _HERE:
             return None
         beside = self.beside
         assert beside is not None
         if beside._server_of(native) is not None:
             return beside
-        if own and native.executed_by is ExecutedBy.CLIENT:
+        if own and native.executed_by is _HERE:
             return None
         # What is run here is this client's own, by whatever name; only its item can say that it is the neighbour's.
         theirs = beside.knows(name) if native.item is not None else beside.hosts(native)
@@ -399,12 +401,12 @@ class Dialect:
         spellings = self._spellings(native)
         if spellings is None:
             return qualified(native.namespace, native.name) in self._steer_by_name
-        return any(spelling.executed_by is ExecutedBy.PROVIDER for spelling in spellings)
+        return any(spelling.executed_by is _THERE for spelling in spellings)
 
     def _spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
         """The spellings of a name. What a provider ran needs no namespace: nobody else can have such a tool."""
         spellings = self._by_name.get(qualified(native.namespace, native.name))
-        if spellings is None and native.executed_by is ExecutedBy.PROVIDER:
+        if spellings is None and native.executed_by is _THERE:
             return self._hosted_by_name.get(native.name)
         return spellings
 
@@ -417,22 +419,24 @@ class Dialect:
 
     def spelling_of(self, native: NativeCall) -> Spelling[Any] | None:
         """The native call as an instance of its spelling, or `None` when it has none or does not fit."""
-        beside = self._reader_beside(native)
-        if beside is not None:
-            return beside.spelling_of(native)
-        if self._server_of(native) is not None:
-            return None
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
-        spellings = self._spellings(native) or self._by_name.get(native.name, ())
-        steer = None if spellings else self._steer_by_name.get(name)
-        inner = None if steer is None else steer.opened(native)
-        if inner is not None:
-            return self.spelling_of(inner)
+        spellings = self._by_name.get(name, ())
+        if not spellings or native.item is not None or native.executed_by is not _HERE:
+            beside = self._reader_beside(native)
+            if beside is not None:
+                return beside.spelling_of(native)
+            if self._server_of(native) is not None:
+                return None
+            spellings = self._spellings(native) or self._by_name.get(native.name, ())
+            steer = None if spellings else self._steer_by_name.get(name)
+            inner = None if steer is None else steer.opened(native)
+            if inner is not None:
+                return self.spelling_of(inner)
         for spelling in spellings:
             arguments = _mapping(spelling, native.arguments)
             if arguments is not None:
                 try:
-                    return _converted(spelling, arguments, native.name)[0]
+                    return _converted(spelling, arguments, native.name)
                 except ToolError:
                     continue
         return None
@@ -542,9 +546,13 @@ class Dialect:
         return NativeResult(asked.id, told[0], told[1], asked.name, asked.namespace, asked.executed_by, item)
 
     def _spelling_for(self, call: Call) -> Spelling[Any] | None:
-        """A function of the run is told in no tool's words, whatever it is called."""
-        own = any(isinstance(operation, op.CallFunction) for operation in call.operations)
-        return None if own else self.spelling_of(call.native)
+        """A call that could not be read is told in no tool's words, nor is a function of the run, whatever its name."""
+        if call.failure is not None:
+            return None
+        for operation in call.operations:
+            if isinstance(operation, op.CallFunction):
+                return None
+        return self.spelling_of(call.native)
 
     def reconsidered(self, call: Call, outcomes: Sequence[Outcome]) -> Call | None:
         """What a call means after all, when its only operation failed because the world is not as it had to guess.
@@ -642,40 +650,90 @@ class Dialect:
 
 def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call:
     """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
-    best: Call | None = None
+    read: list[Call] = []
+    fitting: list[Spelling[Any]] = []
     for spelling in spellings:
-        call = _read_as(spelling, native)
-        if call.failure is None and not call.unmapped and not call.coercions:
-            return call
-        if best is None or (_misfit(call) < _misfit(best)):
-            best = call
-    assert best is not None
-    return best
+        said = _strictly(spelling, native.arguments)
+        if said is None:
+            continue
+        if _says_all(spelling, native.arguments):
+            call = _meant(said, native, {})
+            if call.failure is None:
+                return call
+            read.append(call)
+        else:
+            fitting.append(said)
+    read += [_meant(said, native, _unmapped(type(said), native.arguments)) for said in fitting]
+    if all(call.failure is not None for call in read):  # liberties are only taken where nothing fits as it is
+        read = [_read_as(spelling, native) for spelling in _able(spellings, native.arguments)]
+    return min(read, key=_misfit)
 
 
 def _misfit(call: Call) -> tuple[bool, int, int]:
     return (call.failure is not None, len(call.coercions), len(call.unmapped))
 
 
+def _able(spellings: tuple[AnySpelling, ...], arguments: dict[str, Any] | str) -> Sequence[AnySpelling]:
+    """The spellings that have what they must be told; where none has, the one that leaves least unmapped."""
+    if isinstance(arguments, str):
+        return spellings
+    able = [spelling for spelling in spellings if spelling.required <= arguments.keys()]
+    return able or (min(spellings, key=lambda spelling: len(arguments.keys() - spelling.meaningful)),)
+
+
 def _read_as(spelling: AnySpelling, native: NativeCall) -> Call:
+    """Reads with one spelling, if need be with the liberties a tool takes."""
+    said = _strictly(spelling, native.arguments)
+    unmapped = _unmapped(spelling, native.arguments)
+    if said is not None:
+        return _meant(said, native, unmapped)
     arguments = _mapping(spelling, native.arguments)
     if arguments is None:
         return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
+    try:
+        said, coercions = _leniently(spelling, arguments, native.name)
+    except ToolError as error:
+        return Call(native.id, (), native, unmapped, failure=Failure("invalid_arguments", str(error), error.details))
+    return _meant(said, native, unmapped, coercions)
+
+
+def _strictly(spelling: AnySpelling, said: dict[str, Any] | str) -> Spelling[Any] | None:
+    """The arguments as they are, `None` when one is missing or not of its type."""
+    arguments = said if isinstance(said, dict) else _mapping(spelling, said)
+    if arguments is None:
+        return None
+    try:
+        return msgspec.convert(arguments, spelling)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the second: half a surrogate pair where no text belongs
+        return None
+
+
+def _says_all(spelling: AnySpelling, arguments: dict[str, Any] | str) -> bool:
+    """Whether nothing is left unmapped."""
+    if isinstance(arguments, str):
+        return True
+    if not spelling.meaningful.issuperset(arguments):
+        return False
+    structs = structs_in(spelling)
+    return not structs or all(knows_all(struct, arguments[wire]) for wire, struct in structs if wire in arguments)
+
+
+def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any]:
+    if isinstance(arguments, str):
+        return {}
     meaningful = spelling.meaningful
-    unmapped = {key: value for key, value in arguments.items() if key not in meaningful}
+    unmapped: dict[str, Any] = {}
+    if not meaningful.issuperset(arguments):
+        unmapped = {key: value for key, value in arguments.items() if key not in meaningful}
     for wire, struct in structs_in(spelling):
         if wire in arguments and wire not in unmapped:
             unmapped.update(left_over(struct, arguments[wire], wire))
-    coercions: tuple[Coercion, ...] = ()
-    try:
-        said: Spelling[Any] = msgspec.convert(arguments, spelling)
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the second: half a surrogate pair where no text belongs
-        try:
-            said, coercions = _leniently(spelling, arguments, native.name)
-        except ToolError as error:
-            return Call(
-                native.id, (), native, unmapped, failure=Failure("invalid_arguments", str(error), error.details)
-            )
+    return unmapped
+
+
+def _meant(
+    said: Spelling[Any], native: NativeCall, unmapped: dict[str, Any], coercions: tuple[Coercion, ...] = ()
+) -> Call:
     try:
         operations = said.to_operations()
     except ValueError as error:
@@ -692,13 +750,12 @@ def _mapping(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str
     return {spelling.freeform.field: arguments} if spelling.freeform is not None else None
 
 
-def _converted(
-    spelling: AnySpelling, arguments: dict[str, Any], name: str
-) -> tuple[Spelling[Any], tuple[Coercion, ...]]:
+def _converted(spelling: AnySpelling, arguments: dict[str, Any], name: str) -> Spelling[Any]:
     try:
-        return msgspec.convert(arguments, spelling), ()
+        said: Spelling[Any] = msgspec.convert(arguments, spelling)
+        return said
     except msgspec.ValidationError:
-        return _leniently(spelling, arguments, name)
+        return _leniently(spelling, arguments, name)[0]
 
 
 def _leniently(

@@ -25,7 +25,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import tell, tell_all, text_of, understand
+from .wording import as_called, tell, tell_all, text_of, understand, up_to_here
 
 WAIT = "the order in which calls run is the executor's to decide"
 FILTERS = "which ignore files count is the workspace's to decide"
@@ -75,6 +75,7 @@ class ReadingFiles:
             return ("Binary content provided (1 item(s)).", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
+        outcome = up_to_here(outcome)
         last = outcome.first_line + outcome.text.count("\n")
         total = outcome.total_lines
         if not outcome.truncated and outcome.first_line == 1 and (total is None or total <= last):
@@ -238,7 +239,7 @@ class ListingDirectories:
         if not isinstance(outcome, out.DirectoryOutcome):
             return tell(operation, outcome)
         if not outcome.entries:
-            return f"Directory {outcome.path} is empty."
+            return f"Directory {as_called(operation, outcome.path)} is empty."
         folders = [f"[DIR] {entry.path}" for entry in outcome.entries if entry.kind == "directory"]
         files = [
             entry.path + ("" if entry.size is None else f" ({entry.size} bytes)")
@@ -246,7 +247,7 @@ class ListingDirectories:
             if entry.kind != "directory"
         ]
         left_out = f"\n\n({outcome.ignored} ignored)" if outcome.ignored else ""
-        return "\n".join([f"Directory listing for {outcome.path}:", *folders, *files]) + left_out
+        return "\n".join([f"Directory listing for {as_called(operation, outcome.path)}:", *folders, *files]) + left_out
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
@@ -311,12 +312,12 @@ class ChangingFiles:
             return tell(operation, outcome)
         change = outcome.changes[0]
         if change.kind == "created":
-            return f"Successfully created and wrote to new file: {change.path}."
+            return f"Successfully created and wrote to new file: {as_called(operation, change.path)}."
         if change.kind == "modified" and isinstance(operation, op.WriteFile):
-            return f"Successfully overwrote file: {change.path}."
+            return f"Successfully overwrote file: {as_called(operation, change.path)}."
         if change.kind == "modified":
             counted = "" if change.replacements is None else f" ({change.replacements} replacements)"
-            return f"Successfully modified file: {change.path}{counted}."
+            return f"Successfully modified file: {as_called(operation, change.path)}{counted}."
         return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:

@@ -27,7 +27,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, tell, tell_all, text_of, understand, unnumbered
+from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand, unnumbered, up_to_here
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""
@@ -65,13 +65,14 @@ class ReadingFiles:
             case out.ImageOutcome():
                 return ("Image read successfully", outcome.image)
             case out.FileOutcome():
+                outcome = up_to_here(outcome)
                 lines = enumerate(outcome.text.split("\n"), outcome.first_line)
                 body = "\n".join(f"{number}: {line}" for number, line in lines)
-                return _tagged(outcome.path, "file", "content", body + _file_note(outcome))
+                return _tagged(as_called(operation, outcome.path), "file", "content", body + _file_note(outcome))
             case out.DirectoryOutcome():
                 names = [entry.path + ("/" if entry.kind == "directory" else "") for entry in outcome.entries]
                 more = f"Showing {len(names)} of more entries" if outcome.truncated else f"{len(names)} entries"
-                return _tagged(outcome.path, "directory", "entries", "\n".join(names) + f"\n\n({more})")
+                return _tagged(as_called(operation, outcome.path), "directory", "entries", "\n".join(names) + f"\n\n({more})")
         return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:

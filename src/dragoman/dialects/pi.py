@@ -12,7 +12,7 @@ from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect
 from .spelling import SECONDS, WHOLE, Content, Conversion, Spelling, Tells, means, whole_number
-from .wording import FailuresInWords, tell, text_of, understand
+from .wording import FailuresInWords, as_called, tell, text_of, understand, up_to_here
 
 BY_NAME = "the client offers it only when it is started with it"
 
@@ -59,6 +59,7 @@ class Read(Spelling[op.ReadFile]):
             return (f"Read image file [{outcome.image.media_type}]", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
+        outcome = up_to_here(outcome)
         last = outcome.first_line + outcome.text.count("\n")
         total = outcome.total_lines
         more = total is not None and total > last
@@ -127,7 +128,7 @@ class EditingFiles:
         if change.kind != "modified" or not isinstance(operation, op.EditFile):
             return tell(operation, outcome)
         count = len(operation.edits) if change.replacements is None else change.replacements
-        return f"Successfully replaced {count} block(s) in {change.path}."
+        return f"Successfully replaced {count} block(s) in {as_called(operation, change.path)}."
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = re.fullmatch(r"Successfully replaced (\d+) block\(s\) in (.*)\.", text_of(native.content), re.DOTALL)

@@ -6,16 +6,19 @@ tag and takes its own fields.
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_type_hints
+import re
+from typing import Any, ClassVar, Literal, get_type_hints
 
 import msgspec
 
-from dragoman.model import operations as op
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
 
 from .dialect import Dialect
 from .mcp_names import McpNames
 from .offering import AnySpelling
-from .spelling import REQUIRED, Parameter, Spelling, SpellingMeta, means
+from .spelling import REQUIRED, Content, Parameter, Spelling, SpellingMeta, Tells, means
+from .wording import tell, understand
 
 
 class VfsRead(Spelling[op.ReadFile]):
@@ -28,6 +31,26 @@ class VfsRead(Spelling[op.ReadFile]):
     first_line: int | None = means("first_line", "First line to read, from 1.", default=None)
     last_line: int | None = means("last_line", "Last line to read, inclusive.", default=None)
     pages: str | None = means("pages", "Pages of a document, for example `1-5`.", default=None)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        """Numbered lines; a file that was read instead of the one named is said first."""
+        told = tell(operation, outcome)
+        if isinstance(outcome, out.FileOutcome) and outcome.resolved is not None and isinstance(told, str):
+            return f"[there is no such file; this is {outcome.resolved}]\n{told}"
+        return told
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """The same."""
+        found = _INSTEAD.match(native.content) if isinstance(native.content, str) else None
+        if found is None:
+            return understand(operation, native)
+        outcome = understand(operation, msgspec.structs.replace(native, content=native.content[found.end() :]))
+        if not isinstance(outcome, out.FileOutcome):
+            return understand(operation, native)
+        return msgspec.structs.replace(outcome, resolved=found[1])
+
+
+_INSTEAD = re.compile(r"\A\[there is no such file; this is (.+)\]\n")
 
 
 class VfsWrite(Spelling[op.WriteFile]):
@@ -52,6 +75,31 @@ class VfsList(Spelling[op.ListDirectory]):
     depth: int | None = means("depth", "How many levels to go down.", default=None)
     limit: int | None = means("limit", "At most so many entries.", default=None)
     respect_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+
+    tells: ClassVar[Tells] = {out.DirectoryOutcome: ("entries", "truncated")}
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        """A JSON array of what is there; an object around it where that is not all."""
+        if not isinstance(outcome, out.DirectoryOutcome):
+            return tell(operation, outcome)
+        listed: Any = outcome.entries
+        return msgspec.json.encode({"entries": listed, "truncated": True} if outcome.truncated else listed).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """The same."""
+        try:
+            listed = msgspec.json.decode(str(native.content), type=tuple[out.Entry, ...] | _Cut)
+        except msgspec.DecodeError:
+            return understand(operation, native)
+        path = operation.path if isinstance(operation, op.ListDirectory) else "."
+        if isinstance(listed, _Cut):
+            return out.DirectoryOutcome(path, listed.entries, truncated=listed.truncated)
+        return out.DirectoryOutcome(path, listed)
+
+
+class _Cut(msgspec.Struct, forbid_unknown_fields=True):
+    entries: tuple[out.Entry, ...]
+    truncated: bool
 
 
 class VfsDelete(Spelling[op.DeleteFile]):
@@ -87,6 +135,30 @@ class WebSearch(Spelling[op.SearchWeb]):
     maxResults: int | None = means("limit", "At most so many results; 5 if not given.", default=None)  # noqa: N815
     allowed_domains: tuple[str, ...] = means("allowed_domains", "Only results from these domains.", default=())
     blocked_domains: tuple[str, ...] = means("blocked_domains", "No results from these domains.", default=())
+
+    tells: ClassVar[Tells] = {out.PagesOutcome: ()}
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        """A JSON array of titles, addresses and snippets; a snippet is the source's own text, or null."""
+        if not isinstance(outcome, out.PagesOutcome) or outcome.answer is not None:
+            return tell(operation, outcome)
+        hits = [_Hit(page.title, page.url, page.snippet) for page in outcome.pages]
+        return msgspec.json.encode(hits).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """The same."""
+        try:
+            hits = msgspec.json.decode(str(native.content), type=tuple[_Hit, ...])
+        except msgspec.DecodeError:
+            return understand(operation, native)
+        pages = tuple(out.Page(hit.url, hit.title, snippet=hit.snippet) for hit in hits)
+        return out.PagesOutcome(pages, query=operation.query if isinstance(operation, op.SearchWeb) else None)
+
+
+class _Hit(msgspec.Struct, forbid_unknown_fields=True):
+    title: str | None
+    url: str
+    snippet: str | None
 
 
 # ── one tool for the whole web ───────────────────────────────────────────────

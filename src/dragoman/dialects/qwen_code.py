@@ -27,7 +27,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, tell, text_of, understand
+from .wording import FailuresInWords, as_called, tell, text_of, understand, up_to_here
 
 FILTERS = "which ignore files count is the workspace's to decide"
 NO_PAGES = {"pages": "there is no parameter for the pages of a document"}
@@ -61,6 +61,7 @@ class ReadingFiles:
             return ("Binary content provided (1 item(s)).", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
+        outcome = up_to_here(outcome)
         last = outcome.first_line + outcome.text.count("\n")
         total = outcome.total_lines
         if not outcome.truncated and outcome.first_line == 1 and (total is None or total <= last):
@@ -232,11 +233,11 @@ class ListDirectory(Spelling[op.ListDirectory]):
         if not isinstance(outcome, out.DirectoryOutcome):
             return tell(operation, outcome)
         if not outcome.entries:
-            return f"Directory {outcome.path} is empty."
+            return f"Directory {as_called(operation, outcome.path)} is empty."
         names = [f"[DIR] {entry.path}" for entry in outcome.entries if entry.kind == "directory"]
         names += [entry.path for entry in outcome.entries if entry.kind != "directory"]
         left_out = f"\n\n({outcome.ignored} git-ignored)" if outcome.ignored else ""
-        return "\n".join([f"Listed {len(names)} item(s) in {outcome.path}:", "---", *names]) + left_out
+        return "\n".join([f"Listed {len(names)} item(s) in {as_called(operation, outcome.path)}:", "---", *names]) + left_out
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
@@ -301,14 +302,14 @@ class ChangingFiles:
             return tell(operation, outcome)
         change = outcome.changes[0]
         if change.kind == "created":
-            return f"Successfully created and wrote to new file: {change.path}."
+            return f"Successfully created and wrote to new file: {as_called(operation, change.path)}."
         if change.kind != "modified":
             return tell(operation, outcome)
         if isinstance(operation, op.EditNotebook):
-            return f"Notebook {change.path} has been updated. {operation.mode} cell."
+            return f"Notebook {as_called(operation, change.path)} has been updated. {operation.mode} cell."
         if isinstance(operation, op.WriteFile):
-            return f"Successfully overwrote file: {change.path}."
-        return f"The file: {change.path} has been updated."
+            return f"Successfully overwrote file: {as_called(operation, change.path)}."
+        return f"The file: {as_called(operation, change.path)} has been updated."
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = self._TOLD.match(text_of(native.content))

@@ -214,6 +214,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta):
     parameters: ClassVar[dict[str, Parameter]] = {}
     meaningful: ClassVar[frozenset[str]] = frozenset()
     """The native names of the parameters that mean something."""
+    required: ClassVar[frozenset[str]] = frozenset()
+    """The native names of those without which a call cannot be read."""
     reshaped: ClassVar[bool] = False
     _build: ClassVar[Callable[[Any], op.Operation]]
 
@@ -317,17 +319,33 @@ def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
     return next((found for inner in typing.get_args(hint) if (found := _struct_in(inner)) is not None), None)
 
 
+def knows_all(struct: type[msgspec.Struct], value: Any) -> bool:
+    """Whether nothing stands inside an argument that is not known there."""
+    known, nested = _known_in(struct)
+    if isinstance(value, list):
+        return all([knows_all(struct, item) for item in value])  # noqa: C419 - twice as fast
+    if not isinstance(value, dict):
+        return True
+    return known.issuperset(value) and all(knows_all(inner, value[wire]) for wire, inner in nested if wire in value)
+
+
 def left_over(struct: type[msgspec.Struct], value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """What stands inside an argument and is not known there: `todos[0].id`."""
+    known, nested = _known_in(struct)
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from left_over(struct, item, f"{path}[{index}]")
+            if nested or not isinstance(item, dict) or not known.issuperset(item):
+                yield from left_over(struct, item, f"{path}[{index}]")
     elif isinstance(value, dict):
-        known = struct.__struct_encode_fields__
         yield from ((f"{path}.{key}", inner) for key, inner in value.items() if key not in known)
-        for wire, nested in structs_in(struct):
+        for wire, inner_struct in nested:
             if wire in value:
-                yield from left_over(nested, value[wire], f"{path}.{wire}")
+                yield from left_over(inner_struct, value[wire], f"{path}.{wire}")
+
+
+@cache
+def _known_in(struct: type[msgspec.Struct]) -> tuple[frozenset[str], tuple[tuple[str, type[msgspec.Struct]], ...]]:
+    return frozenset(struct.__struct_encode_fields__), structs_in(struct)
 
 
 _ROOTS = (Spelling, *Spelling.__mro__)
@@ -353,6 +371,11 @@ def _declare(cls: Any) -> None:
         wire
         for field, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
         if cls.parameters[field].reason is None
+    )
+    cls.required = frozenset(
+        wire
+        for field, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+        if cls.parameters[field].default is REQUIRED
     )
     if reads and not writes and cls.read_only is None:
         problems.append("`to_operations` is overridden, so `from_operation` must be too (or `read_only` says why not)")

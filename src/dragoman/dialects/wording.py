@@ -118,6 +118,22 @@ def numbered(outcome: out.FileOutcome) -> str:
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, outcome.first_line))
 
 
+def up_to_here(outcome: out.FileOutcome) -> out.FileOutcome:
+    """The same lines without the newline of the last one where the file goes on: no empty line follows there."""
+    after = outcome.first_line + outcome.text.count("\n")
+    if outcome.total_lines is None or after > outcome.total_lines or not outcome.text.endswith("\n"):
+        return outcome
+    return msgspec.structs.replace(outcome, text=outcome.text[:-1])
+
+
+def as_called(operation: op.Operation, path: str) -> str:
+    """The path of what was done in the words of the call, where those name the same: the workspace tells its own."""
+    said = getattr(operation, "path", None)
+    if isinstance(said, str) and said.startswith("/") and (path == "." or said.rstrip("/").endswith(f"/{path}")):
+        return said
+    return path
+
+
 _NO_NEWLINE = "\n[no newline at the end]"
 
 

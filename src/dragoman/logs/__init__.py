@@ -2,10 +2,126 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from dragoman.registry import FORMATS as FORMATS
 
-from .discover import Found as Found, all_logs as all_logs, find_logs as find_logs, homes as homes
-from .dragoman import Recorder as Recorder, read_events as read_events
-from .format import LogFormat as LogFormat, Places as Places, Sample as Sample
-from .reading import read as read, recognise as recognise
-from .sessions import numbered as numbered, sessions_of as sessions_of
+if TYPE_CHECKING:
+    from .analyse import (
+        Analysis as Analysis,
+        Chain as Chain,
+        ContextUse as ContextUse,
+        Finding as Finding,
+        Spot as Spot,
+        analyse_session as analyse_session,
+    )
+    from .discover import Found as Found, all_logs as all_logs, find_logs as find_logs, homes as homes
+    from .dragoman import Recorder as Recorder, read_events as read_events
+    from .drift import (
+        Drift as Drift,
+        Report as Report,
+        Shapes as Shapes,
+        check_drift as check_drift,
+        extract_shapes as extract_shapes,
+    )
+    from .export import (
+        STRATEGIES as STRATEGIES,
+        TARGETS as TARGETS,
+        Chosen as Chosen,
+        Strategy as Strategy,
+        event_line as event_line,
+        write_as as write_as,
+        written as written,
+    )
+    from .format import (
+        LinesReader as LinesReader,
+        LogFormat as LogFormat,
+        LogReader as LogReader,
+        Places as Places,
+        Sample as Sample,
+    )
+    from .index import Counts as Counts, FileRow as FileRow, Index as Index
+    from .laws import check_format as check_format
+    from .normalise import Normaliser as Normaliser, Place as Place, moment as moment
+    from .original import Cell as Cell, Original as Original, Originals as Originals
+    from .pack import TEMPLATES as TEMPLATES, packed as packed
+    from .projects import Project as Project, repository_of as repository_of
+    from .query import Filter as Filter, Query as Query, chosen_events as chosen_events, moment_asked as moment_asked
+    from .reading import confidences as confidences, read as read, recognise as recognise
+    from .redact import Redactor as Redactor
+    from .search import Match as Match, Pattern as Pattern, grep as grep
+    from .sessions import key_of as key_of, numbered as numbered, sessions_of as sessions_of
+    from .sql import Result as Result
+    from .stats import (
+        BY as BY,
+        Calls as Calls,
+        Group as Group,
+        Stats as Stats,
+        Tokens as Tokens,
+        statistics as statistics,
+    )
+    from .tables import (
+        LONGEST as LONGEST,
+        TABLES as TABLES,
+        CallRow as CallRow,
+        OperationRow as OperationRow,
+        OutcomeRow as OutcomeRow,
+        SessionRow as SessionRow,
+        StepRow as StepRow,
+        TurnRow as TurnRow,
+        UsageRow as UsageRow,
+        columns_of as columns_of,
+        failure_of as failure_of,
+        tables_page as tables_page,
+    )
+    from .toolset import history_toolset as history_toolset
+    from .watch import Watch as Watch
+
+_HOME = {
+    "analyse": ("Analysis", "Chain", "ContextUse", "Finding", "Spot", "analyse_session"),
+    "discover": ("Found", "all_logs", "find_logs", "homes"),
+    "dragoman": ("Recorder", "read_events"),
+    "drift": ("Drift", "Report", "Shapes", "check_drift", "extract_shapes"),
+    "export": ("Chosen", "STRATEGIES", "Strategy", "TARGETS", "event_line", "write_as", "written"),
+    "format": ("LinesReader", "LogFormat", "LogReader", "Places", "Sample"),
+    "index": ("Counts", "FileRow", "Index"),
+    "laws": ("check_format",),
+    "normalise": ("Normaliser", "Place", "moment"),
+    "original": ("Cell", "Original", "Originals"),
+    "pack": ("TEMPLATES", "packed"),
+    "projects": ("Project", "repository_of"),
+    "query": ("Filter", "Query", "chosen_events", "moment_asked"),
+    "reading": ("confidences", "read", "recognise"),
+    "redact": ("Redactor",),
+    "search": ("Match", "Pattern", "grep"),
+    "sessions": ("key_of", "numbered", "sessions_of"),
+    "sql": ("Result",),
+    "stats": ("BY", "Calls", "Group", "Stats", "Tokens", "statistics"),
+    "tables": (
+        "CallRow",
+        "LONGEST",
+        "OperationRow",
+        "OutcomeRow",
+        "SessionRow",
+        "StepRow",
+        "TABLES",
+        "TurnRow",
+        "UsageRow",
+        "columns_of",
+        "failure_of",
+        "tables_page",
+    ),
+    "toolset": ("history_toolset",),
+    "watch": ("Watch",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted([*_MODULE_OF, "FORMATS"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)

@@ -6,10 +6,13 @@ message's tokens and end are told once, when the next message begins or the file
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
 
 from dragoman.apis import APIS
 from dragoman.model import (
@@ -33,7 +36,7 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .format import LinesReader, LogFormat, LogReader, Places, Sample, fitted
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "claude_code"
@@ -69,6 +72,9 @@ _KNOWN_NOTES = frozenset(
     }
 )
 """Kinds of records that are the client's own book-keeping."""
+
+_TOLD = frozenset({"user", "assistant", "system", "attachment"})
+"""Kinds of records that belong to a session that has begun."""
 
 _FINISH = {
     "end_turn": FinishReason.STOP,
@@ -117,123 +123,190 @@ class ClaudeCode(LogFormat):
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
 
+    def usage_reader(self, path: Path) -> LogReader:
+        return _UsageReader(path)
+
+
+class _Noted(msgspec.Struct, gc=False):
+    """What the client noted, as far as its name goes."""
+
+    type: Any = None
+
+
+class _Block(msgspec.Struct, gc=False, omit_defaults=True):
+    """A part of a message, of any kind that is usual here; `whole` is one of another kind."""
+
+    tool_use_id: str | None = None
+    type: Literal["text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document"] | None = None
+    content: Any = None
+    is_error: bool | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    text: str | None = None
+    thinking: str | None = None
+    source: Any = None
+    whole: dict[str, Any] | None = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    """A message as the API has it."""
+
+    model: str | None = None
+    id: str | None = None
+    content: str | list[_Block] | None = None
+    stop_reason: str | None = None
+    usage: Any = None
+
+
+class _Record(msgspec.Struct, gc=False, rename="camel"):
+    """What is read of a line; the rest of it is not even decoded. In the order the client writes it."""
+
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    cwd: str | None = None
+    session_id: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    agent_id: str | None = None
+    type: str | None = None
+    message: _Message | None = None
+    request_id: str | None = None
+    uuid: str | None = None
+    timestamp: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
+    tool_use_result: Any = msgspec.UNSET
+    permission_decision: Any = msgspec.UNSET
+    tool_denial_kind: Any = msgspec.UNSET
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    origin: Any = None
+    is_api_error_message: bool | None = None
+    api_error_status: Any = None
+    error: Any = None
+    subtype: Any = None
+    compact_metadata: Any = None
+    attachment: _Noted | None = None
+    data: _Noted | None = None
+
+
+_decode = msgspec.json.Decoder(_Record).decode
+_REMEMBERED = 50
+"""Calls kept after their result: a session that is gone on with tells a call again before its result."""
+
 
 class _Reader(LinesReader):
     def __init__(self, path: Path) -> None:
-        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED))
+        self.decode = _decode
         self._begun: set[str] = set()
-        self._message: tuple[str, Place, dict[str, Any]] | None = None
-        """The model message whose lines are being read: its id, the place of its last line, that line's message."""
+        self._open: str | None = None
+        self._message: tuple[Place, _Message] | None = None
+        """The model message whose lines are being read: its id; the place of its last line, that line's message."""
         self._counted: set[str] = set()
         self._sidechains: dict[str, str] = {}
         """Record → the inline sub-agent it belongs to, by the first record of its chain."""
         self._usage = APIS["anthropic_messages"].read_usage
+        self._model_said = self.normaliser.maker(ModelSaid, "text", "model")
+        self._model_thought = self.normaliser.maker(ModelThought, "text", "model", "hidden")
+        self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model")
+        self._user_said = self.normaliser.maker(UserSaid, "text", "media", "by")
+        self._client_noted = self.normaliser.maker(ClientNoted, "name")
+        self._tokens_used = self.normaliser.maker(TokensUsed, "usage", "model")
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
-        if not isinstance(value, dict):
-            yield self.normaliser.unreadable(source, "a record is a JSON object")
-            return
-        kind = value.get("type")
+    def record(self, value: Any, source: Source) -> list[AnyEvent]:
+        events: list[AnyEvent] = []
+        self.add_record(value, source, events)
+        return events
+
+    def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
+        if not isinstance(value, _Record):
+            if not isinstance(value, dict):
+                events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
+                return
+            value = _unusual(value)
+        kind, message = value.type, value.message
         place = self._place(value, source)
-        message = value.get("message")
         # A result may stand between two lines of one message, so only another message ends it.
-        if kind == "assistant" and isinstance(message, dict) and message.get("id") != self._open:
-            yield from self._message_ended()
-        told = kind in ("user", "assistant", "system", "attachment")
-        if place.session is not None and told and place.session not in self._begun:
+        if kind == "assistant" and message is not None and message.id != self._open:
+            self._end_message(events)
+        if place.session not in self._begun and place.session is not None and kind in _TOLD:
             self._begun.add(place.session)
-            yield self._started(value, place)
-        if kind == "assistant" and isinstance(message, dict):
-            yield from self._assistant(value, message, place)
-        elif kind == "user" and isinstance(message, dict):
-            yield from self._user(value, message, place)
+            events.append(self.normaliser.event(SessionStarted, place, cwd=value.cwd, branch=value.git_branch or None))
+        if kind == "assistant" and message is not None:
+            self._assistant(value, message, place, events)
+        elif kind == "user" and message is not None:
+            self._user(value, message.content, place, events)
         elif kind == "system":
-            yield self._system(value, place)
-        elif isinstance(kind, str) and kind in _KNOWN_NOTES:
-            yield self.normaliser.event(ClientNoted, place, name=_note_name(kind, value))
+            events.append(self._system(value, place))
+        elif kind in _KNOWN_NOTES:
+            events.append(self._client_noted(place, _note_name(value)))
         else:
-            yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
+            events.append(self.normaliser.unknown(place, kind))
 
-    def end(self) -> Iterator[AnyEvent]:
-        yield from self._message_ended()
+    def end(self) -> list[AnyEvent]:
+        events: list[AnyEvent] = []
+        self._end_message(events)
+        return events
 
     # ── where a record stands ──────────────────────────────────────────────
 
-    def _place(self, value: dict[str, Any], source: Source) -> Place:
-        uuid = value.get("uuid")
-        parent = value.get("parentUuid") or value.get("logicalParentUuid")
+    def _place(self, value: _Record, source: Source) -> Place:
+        uuid = value.uuid
         return Place(
-            source=source,
-            key=f"{uuid}@{source.offset}" if isinstance(uuid, str) else f"@{source.offset}",
-            session=_text(value.get("sessionId")),
-            stream=self._stream(value),
-            version=_text(value.get("version")),
-            time=moment(value.get("timestamp")),
-            parent=parent if isinstance(parent, str) else None,
-            provider_id=_text(value.get("requestId")),
+            source,
+            f"@{source.offset}" if uuid is None else f"{uuid}@{source.offset}",
+            value.session_id,
+            "main" if value.agent_id is None and value.is_sidechain is not True else self._stream(value),
+            value.version,
+            value.timestamp,
+            value.parent_uuid or value.logical_parent_uuid,
+            value.request_id,
         )
 
-    def _stream(self, value: dict[str, Any]) -> str:
-        agent = value.get("agentId")
-        if isinstance(agent, str) and agent:
-            return agent
-        if value.get("isSidechain") is not True:
+    def _stream(self, value: _Record) -> str:
+        if value.agent_id:
+            return value.agent_id
+        if value.is_sidechain is not True:
             return "main"
-        uuid, parent = value.get("uuid"), value.get("parentUuid")
-        root = self._sidechains.get(parent, str(uuid)) if isinstance(parent, str) else str(uuid)
-        if isinstance(uuid, str):
+        uuid, parent = value.uuid, value.parent_uuid
+        root = str(uuid) if parent is None else self._sidechains.get(parent, str(uuid))
+        if uuid is not None:
             self._sidechains[uuid] = root
         return f"sidechain-{root}"
 
-    def _started(self, value: dict[str, Any], place: Place) -> AnyEvent:
-        return self.normaliser.event(
-            SessionStarted, place, cwd=_text(value.get("cwd")), branch=_text(value.get("gitBranch")) or None
-        )
-
     # ── the model ──────────────────────────────────────────────────────────
 
-    @property
-    def _open(self) -> str | None:
-        return None if self._message is None else self._message[0]
-
-    def _assistant(self, value: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        model = _text(message.get("model"))
-        if value.get("isApiErrorMessage") is True:
-            text = " ".join(_text(block.get("text")) or "" for block in _blocks(message.get("content")))
-            status = value.get("apiErrorStatus")
-            yield self.normaliser.event(
-                ErrorOccurred,
-                place,
-                message=text or str(value.get("error") or "an error of the API"),
-                status=status if isinstance(status, int) else None,
-                code=_text(value.get("error")),
-            )
+    def _assistant(self, value: _Record, message: _Message, place: Place, events: list[AnyEvent]) -> None:
+        if value.is_api_error_message is True:
+            events.append(self._api_error(value, message, place))
             return
-        id = _text(message.get("id"))
-        if id is not None and model != "<synthetic>":
-            self._message = (id, place, message)
-        for block in _blocks(message.get("content")):
-            yield from self._block(block, place, model)
+        model = message.model
+        if message.id is not None and model != "<synthetic>":
+            self._open, self._message = message.id, (place, message)
+        for block in _parts(message.content):
+            kind = block.type
+            if kind == "tool_use" and block.name is not None:
+                events.append(self.normaliser.called(place, _call(block, block.name, place)))
+            elif kind == "text":
+                events.append(self._model_said(place, block.text or "", model))
+            elif kind == "thinking":
+                events.append(self._model_thought(place, block.thinking or "", model, not block.thinking))
+            elif kind == "redacted_thinking":
+                events.append(self._model_thought(place, "", model, hidden=True))
+            else:
+                events += self._hosted(block.whole or msgspec.to_builtins(block), place)
 
-    def _block(self, block: dict[str, Any], place: Place, model: str | None) -> Iterator[AnyEvent]:
-        kind = block.get("type")
-        if kind == "text":
-            yield self.normaliser.event(ModelSaid, place, text=_text(block.get("text")) or "", model=model)
-        elif kind == "thinking":
-            text = _text(block.get("thinking")) or ""
-            yield self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
-        elif kind == "redacted_thinking":
-            yield self.normaliser.event(ModelThought, place, text="", model=model, hidden=True)
-        elif kind == "tool_use" and isinstance(block.get("name"), str):
-            arguments = block.get("input")
-            native = NativeCall(
-                _text(block.get("id")) or f"{place.key}.{place.number}",
-                block["name"],
-                arguments if isinstance(arguments, dict | str) else {} if arguments is None else str(arguments),
-            )
-            yield self.normaliser.called(place, native)
-        else:
-            yield from self._hosted(block, place)
+    def _api_error(self, value: _Record, message: _Message, place: Place) -> AnyEvent:
+        text = " ".join(block.text or "" for block in _parts(message.content))
+        status = value.api_error_status
+        return self.normaliser.event(
+            ErrorOccurred,
+            place,
+            message=text or str(value.error or "an error of the API"),
+            status=status if isinstance(status, int) else None,
+            code=_text(value.error),
+        )
 
     def _hosted(self, block: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         """Blocks that only the API's own reader knows: calls the provider ran, and what it gave."""
@@ -247,60 +320,48 @@ class _Reader(LinesReader):
             else:
                 yield self.normaliser.event(ClientNoted, place, name=f"block:{block.get('type')}")
 
-    def _message_ended(self) -> Iterator[AnyEvent]:
+    def _end_message(self, events: list[AnyEvent]) -> None:
         """The tokens and the end of a message, once all its lines were read."""
-        if self._message is None:
+        if self._open is None or self._message is None:
             return
-        id, place, message = self._message
-        self._message = None
+        id, (place, message) = self._open, self._message
+        self._open = self._message = None
         if id in self._counted:  # a session that was gone on with may hold what was said before once more
             return
         self._counted.add(id)
         at = Place(
-            source=place.source,
-            key=id,
-            session=place.session,
-            stream=place.stream,
-            version=place.version,
-            time=place.time,
-            parent=place.parent,
-            provider_id=place.provider_id,
+            place.source, id, place.session, place.stream, place.version, place.time, place.parent, place.provider_id
         )
-        model = _text(message.get("model"))
-        usage = message.get("usage")
-        if isinstance(usage, dict):
-            yield self.normaliser.event(TokensUsed, at, usage=self._usage(usage), model=model)
-        reason = message.get("stop_reason")
-        if isinstance(reason, str):
-            finish = _FINISH.get(reason, FinishReason.UNKNOWN)
-            yield self.normaliser.event(ModelFinished, at, finish=finish, model=model)
+        if isinstance(message.usage, dict):
+            events.append(self._tokens_used(at, self._usage(message.usage), message.model))
+        if message.stop_reason is not None:
+            finish = _FINISH.get(message.stop_reason) or FinishReason.UNKNOWN
+            events.append(self._model_finished(at, finish, message.model))
 
     # ── the user, and what tools gave ──────────────────────────────────────
 
-    def _user(self, value: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        content = message.get("content")
+    def _user(self, value: _Record, content: str | list[_Block] | None, place: Place, events: list[AnyEvent]) -> None:
         texts: list[str] = [content] if isinstance(content, str) else []
         media: list[Media] = []
-        for block in _blocks(content):
-            kind = block.get("type")
+        for block in _parts(content):
+            kind = block.type
             if kind == "tool_result":
-                yield from self._result(value, block, place)
-            elif kind == "text":
-                texts.append(_text(block.get("text")) or "")
+                self._result(value, block, place, events)
+            elif kind == "text" and block.text:
+                texts.append(block.text)
             elif kind in ("image", "document"):
-                read = _media(block)
+                read = _media(block.source)
                 if read is not None:
                     media.append(read)
-        if isinstance(content, list):
-            texts += [item for item in content if isinstance(item, str)]
-        text = "\n".join(text for text in texts if text)
-        if text or media:
-            yield self._said(value, text, tuple(media), place)
+        if texts or media:
+            text = "\n".join(texts)
+            if text or media:
+                events.append(self._said(value, text, tuple(media), place))
 
-    def _said(self, value: dict[str, Any], text: str, media: tuple[Media, ...], place: Place) -> AnyEvent:
+    def _said(self, value: _Record, text: str, media: tuple[Media, ...], place: Place) -> AnyEvent:
         if text.startswith(_INTERRUPTED):
             return self.normaliser.event(Interrupted, place, text=text)
-        command = _COMMAND.search(text)
+        command = _COMMAND.search(text) if "<command-name>" in text else None
         if command is not None:
             said = _COMMAND_ARGUMENTS.search(text)
             return self.normaliser.event(
@@ -308,33 +369,27 @@ class _Reader(LinesReader):
             )
         if text.startswith(("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")):
             return self.normaliser.event(ClientNoted, place, name="local-command", data={"text": text})
-        origin = _mapping(value.get("origin")).get("kind")
-        by = "client" if value.get("isMeta") is True or value.get("isCompactSummary") is True or origin else "user"
+        origin = _mapping(value.origin).get("kind")
+        by = "client" if value.is_meta is True or value.is_compact_summary is True or origin else "user"
         if place.stream != "main":
-            by = "agent" if value.get("parentUuid") is None else by
-        return self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+            by = "agent" if value.parent_uuid is None else by
+        return self._user_said(place, text, media, by)
 
-    def _result(self, value: dict[str, Any], block: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        id = _text(block.get("tool_use_id")) or ""
-        beside = {key: value[key] for key in ("toolUseResult", "permissionDecision", "toolDenialKind") if key in value}
-        flag = block.get("is_error")
-        native = NativeResult(
-            id, _content(block.get("content")), is_error=flag if isinstance(flag, bool) else None, item=beside or None
-        )
-        yield self.normaliser.returned(place, native)
-        given = _mapping(value.get("toolUseResult"))
-        agent = given.get("agentId")
-        call = self.normaliser.calls.get(id)
-        if isinstance(agent, str) and call is not None and call.native.name in ("Task", "Agent"):
-            prompt = given.get("prompt")
-            yield self.normaliser.event(
-                AgentStarted, place, agent=agent, call_id=id, prompt=prompt if isinstance(prompt, str) else None
-            )
+    def _result(self, value: _Record, block: _Block, place: Place, events: list[AnyEvent]) -> None:
+        id = block.tool_use_id or ""
+        native = NativeResult(id, _content(block.content), block.is_error, item=_beside(value))
+        events.append(self.normaliser.returned(place, native))
+        given = value.tool_use_result
+        agent = given.get("agentId") if isinstance(given, dict) else None
+        call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
+        if call is not None and call.native.name in ("Task", "Agent"):
+            prompt = _text(given.get("prompt"))
+            events.append(self.normaliser.event(AgentStarted, place, agent=agent, call_id=id, prompt=prompt))
 
-    def _system(self, value: dict[str, Any], place: Place) -> AnyEvent:
-        kind = value.get("subtype")
+    def _system(self, value: _Record, place: Place) -> AnyEvent:
+        kind = value.subtype
         if kind in ("compact_boundary", "microcompact_boundary"):
-            facts = _mapping(value.get("compactMetadata"))
+            facts = _mapping(value.compact_metadata)
             trigger = facts.get("trigger")
             return self.normaliser.event(
                 ContextCompacted,
@@ -344,18 +399,58 @@ class _Reader(LinesReader):
                 tokens_after=_number(facts.get("postTokens")),
             )
         if kind == "api_error":
-            error = _mapping(value.get("error"))
+            error = _mapping(value.error)
             status = _number(error.get("status"))
             message = _text(error.get("message")) or _text(error.get("formatted")) or "an error of the API"
             return self.normaliser.event(ErrorOccurred, place, message=message, status=status, retried=True)
-        return self.normaliser.event(ClientNoted, place, name=_note_name("system", value))
+        return self.normaliser.event(ClientNoted, place, name=_note_name(value))
 
 
-def _note_name(kind: str, value: dict[str, Any]) -> str:
-    subtype = (
-        value.get("subtype") or _mapping(value.get("attachment")).get("type") or _mapping(value.get("data")).get("type")
-    )
-    return f"{kind}/{subtype}" if isinstance(subtype, str) else kind
+def _note_name(value: _Record) -> str:
+    noted = value.attachment or value.data
+    subtype = value.subtype or (noted and noted.type)
+    return f"{value.type}/{subtype}" if isinstance(subtype, str) else str(value.type)
+
+
+def _call(block: _Block, name: str, place: Place) -> NativeCall:
+    arguments = block.input
+    if not isinstance(arguments, dict) and not isinstance(arguments, str):
+        arguments = {} if arguments is None else str(arguments)
+    return NativeCall(block.id or f"{place.key}.{place.number}", name, arguments)
+
+
+def _beside(value: _Record) -> dict[str, Any] | None:
+    """What a line says of a result beside its content, under the names it has there."""
+    given, decision, denial = value.tool_use_result, value.permission_decision, value.tool_denial_kind
+    if decision is msgspec.UNSET and denial is msgspec.UNSET:
+        return None if given is msgspec.UNSET else {"toolUseResult": given}
+    said = {"toolUseResult": given, "permissionDecision": decision, "toolDenialKind": denial}
+    return {name: one for name, one in said.items() if one is not msgspec.UNSET}
+
+
+def _unusual(value: dict[str, Any]) -> _Record:
+    """A record that is not quite in its shape, or has parts of other kinds than usual."""
+    record = fitted(value, _Record)
+    record.timestamp = moment(value.get("timestamp"))
+    if record.message is not None:
+        record.message.content = _unusual_parts(value["message"].get("content"))
+    return record
+
+
+def _unusual_parts(content: Any) -> str | list[_Block] | None:
+    if isinstance(content, str):
+        return content
+    parts: list[_Block] = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            parts.append(_Block(type="text", text=part))
+        elif isinstance(part, dict):
+            parts.append(fitted({**part, "whole": part}, _Block))
+    return parts
+
+
+def _parts(content: str | list[_Block] | None) -> list[_Block]:
+    return content if isinstance(content, list) else []
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -376,8 +471,8 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _media(block: dict[str, Any]) -> Media | None:
-    source = _mapping(block.get("source"))
+def _media(source: Any) -> Media | None:
+    source = _mapping(source)
     media_type = _text(source.get("media_type")) or "application/octet-stream"
     data, url = _text(source.get("data")), _text(source.get("url"))
     return None if data is None and url is None else Media(media_type, data=data, url=url)
@@ -390,7 +485,7 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
     pieces: list[str | Media] = []
     for block in _blocks(content):
         kind = block.get("type")
-        media = _media(block) if kind in ("image", "document") else None
+        media = _media(block.get("source")) if kind in ("image", "document") else None
         if media is not None:
             pieces.append(media)
         elif kind == "tool_reference":
@@ -401,6 +496,63 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
         pieces += [item for item in content if isinstance(item, str)]
     texts = [piece for piece in pieces if isinstance(piece, str)]
     return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
+
+
+# ── tokens alone ─────────────────────────────────────────────────────────────
+
+
+class _UsageMessage(msgspec.Struct, gc=False):
+    """A message without what it says."""
+
+    stop_reason: ClassVar[None] = None
+    model: str | None = None
+    id: str | None = None
+    usage: Any = None
+
+
+class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
+    """What a record says of where it stands, and its message's tokens."""
+
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    session_id: str | None = None
+    version: str | None = None
+    agent_id: str | None = None
+    type: str | None = None
+    message: _UsageMessage | None = None
+    request_id: str | None = None
+    uuid: str | None = None
+    timestamp: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
+    is_api_error_message: bool | None = None
+
+
+_decode_usage = msgspec.json.Decoder(_UsageRecord).decode
+
+
+class _UsageReader(_Reader):
+    """Reads no more than tokens: what anybody says is not even decoded."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.decode = _decode_usage
+
+    def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
+        if not isinstance(value, _UsageRecord):
+            if not isinstance(value, dict):
+                return
+            value = _unusual(value)
+        message = value.message
+        if value.type != "assistant" or message is None:
+            if value.is_sidechain is True:
+                self._stream(value)  # which sub-agent an inline record is of is known from the chain of all of them
+            return
+        place = self._place(value, source)
+        if message.id != self._open:
+            self._end_message(events)
+        is_told = value.is_api_error_message is not True and message.id is not None
+        if is_told and message.model != "<synthetic>":
+            self._open, self._message = message.id, (place, message)
 
 
 FORMAT = ClaudeCode()

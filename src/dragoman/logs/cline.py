@@ -2,6 +2,7 @@
 
 A sub-agent's messages are a document of its own, which names its parent's session but not the call that spawned it;
 its first words are that call's task. A document is rewritten as a whole, so events are told when all of it is there.
+The extension for editors keeps its tasks otherwise: see `cline_task`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from dragoman.model import (
     UserSaid,
 )
 
+from .cline_task import TaskReader, recognise as recognise_task
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
 from .normalise import Normaliser, Place, moment
@@ -38,6 +40,12 @@ CLIENT = "cline"
 _LISTED = "messages"
 _SYSTEM = "system_prompt"
 _MESSAGES_NAME = "*.messages.json"
+_TASK_NAMES = ("api_conversation_history.json", "ui_messages.json")
+_EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline")
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_CUT_TASK = re.compile(
+    rb'\s*\[\s*\{\s*(?:"role"\s*:\s*"user".{0,200}?"<task>|"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:say|ask)")', re.DOTALL
+)
 _CUT_DOCUMENT = re.compile(rb'\s*\{.{0,200}?"agent"\s*:.{0,400}?"sessionId"\s*:.{0,400}?"origin"\s*:\s*\{', re.DOTALL)
 _WRAPPED = re.compile(r'<user_input mode="([^"]*)">(.*)</user_input>', re.DOTALL)
 _SAID_IN_PIECES = frozenset({"text", "image"})
@@ -51,9 +59,11 @@ class Cline(LogFormat):
 
     def recognise(self, sample: Sample) -> float:
         document = sample.document
+        if isinstance(document, list):
+            return recognise_task(document)
         if not isinstance(document, dict):
-            is_cut = document is None and _CUT_DOCUMENT.match(sample.head) is not None
-            return 0.6 if is_cut else 0.0
+            cut = document is None and (_CUT_DOCUMENT.match(sample.head) or _CUT_TASK.match(sample.head))
+            return 0.6 if cut else 0.0
         if isinstance(document.get("sessionId"), str) and isinstance(document.get(_LISTED), list):
             return 0.95 if "agent" in document and isinstance(document.get("origin"), dict) else 0.0
         return 0.9 if {"session_id", "messages_path", "workspace_root", "enable_tools"} <= document.keys() else 0.0
@@ -63,8 +73,13 @@ class Cline(LogFormat):
         root = Path(given("CLINE_DIR") or places.home / ".cline")
         data = Path(given("CLINE_DATA_DIR") or root / "data")
         yield Path(given("CLINE_SESSION_DATA_DIR") or data / "sessions")
+        for editor in _EDITORS:
+            for extension in _EXTENSIONS:
+                yield _settings(places) / editor / "User" / "globalStorage" / extension / "tasks"
 
     def files(self, home: Path) -> Iterator[Path]:
+        for name in _TASK_NAMES:
+            yield from sorted(home.glob(f"*/{name}"))
         for folder in sorted({path.parent for path in home.rglob(_MESSAGES_NAME)}):
             about = folder / f"{folder.name}.json"
             if about.is_file():
@@ -72,7 +87,41 @@ class Cline(LogFormat):
             yield from sorted(folder.glob(_MESSAGES_NAME))
 
     def reader(self, path: Path) -> LogReader:
-        return _Reader(path)
+        return _Chosen(path)
+
+
+def _settings(places: Places) -> Path:
+    """Where editors keep what is theirs."""
+    if places.system == "win32":
+        return Path(places.environment.get("APPDATA") or places.home / "AppData" / "Roaming")
+    if places.system == "darwin":
+        return places.home / "Library" / "Application Support"
+    return Path(places.environment.get("XDG_CONFIG_HOME") or places.home / ".config")
+
+
+class _Chosen(LogReader):
+    """Reads a session or a task: a list is one of a task's."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begin = b""
+        self._reader: LogReader | None = None
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        if self._reader is not None:
+            return self._reader.feed(data)
+        self._begin += data
+        first = self._begin.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not first:
+            return []
+        self._reader = TaskReader(self._path, CLIENT) if first.startswith(b"[") else _Reader(self._path)
+        return self._reader.feed(self._begin)
+
+    def close(self) -> list[AnyEvent]:
+        if self._reader is None and self._begin.strip():
+            self._reader = _Reader(self._path)
+            self._reader.feed(self._begin)
+        return [] if self._reader is None else self._reader.close()
 
 
 class _Reader(DocumentReader):
@@ -320,7 +369,7 @@ def _usage(metrics: dict[str, Any]) -> Usage:
 def _cost(metrics: dict[str, Any]) -> float | None:
     """What the client reckons; 0 is what it writes for a model whose price it does not know."""
     cost = metrics.get("cost")
-    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and cost > 0 else None
+    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < 1e15 else None
 
 
 def _media(block: dict[str, Any]) -> Media | None:

@@ -285,7 +285,9 @@ def _usage(usage: dict[str, Any]) -> Usage:
 def _cost(usage: dict[str, Any]) -> float | None:
     """What the client reckons; it writes 0 for a model whose price it does not know."""
     cents = usage.get("cost_cents")
-    return cents / 100 if isinstance(cents, int | float) and not isinstance(cents, bool) and cents > 0 else None
+    if not isinstance(cents, int | float) or isinstance(cents, bool) or not 0 < cents < 1e15:
+        return None
+    return cents / 100
 
 
 def _folder(given: Any) -> str | None:

@@ -2,10 +2,12 @@
 
 A call stands in the message that made it and again where it starts to run; it is told once. Sub-agents speak in the
 same file, marked by their id. What a request used is written before the message it is for; it is told after it.
+Sessions of 2025 are documents: see `copilot_document`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ from dragoman.model import (
     UserSaid,
 )
 
+from .copilot_document import SessionReader, recognise as recognise_document
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
 from .normalise import Normaliser, Place, moment
 
@@ -124,6 +127,10 @@ _FINISH = {
     "content_filter": FinishReason.FILTERED,
     "refusal": FinishReason.REFUSED,
 }
+_DOCUMENT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:sessionId|startTime|chatMessages|timeline)"')
+_CUT_DOCUMENT = re.compile(rb'\s*\{\s*"sessionId"\s*:.{0,400}?"chatMessages"\s*:\s*\[', re.DOTALL)
+_ENOUGH = 256
+"""Bytes that tell which of the two a file is."""
 _COUNTERS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 
 
@@ -134,6 +141,10 @@ class Copilot(LogFormat):
     dialect = CLIENT
 
     def recognise(self, sample: Sample) -> float:
+        if sample.document is not None and recognise_document(sample.document):
+            return recognise_document(sample.document)
+        if sample.document is None and _CUT_DOCUMENT.match(sample.head):
+            return 0.6
         records = [record for record in sample.records if isinstance(record, dict) and _is_enveloped(record)]
         if any(record["type"] == "session.start" and "copilotVersion" in record["data"] for record in records):
             return 0.95
@@ -141,15 +152,44 @@ class Copilot(LogFormat):
 
     def homes(self, places: Places) -> Iterator[Path]:
         configured = places.environment.get("COPILOT_HOME")
-        if configured:
-            yield Path(configured) / "session-state"
-        yield places.home / ".copilot" / "session-state"
+        for root in ([Path(configured)] if configured else []) + [places.home / ".copilot"]:
+            yield root / "session-state"
+            yield root / "history-session-state"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted([*home.glob("*/events.jsonl"), *home.glob("*.jsonl")])
+        yield from sorted([*home.glob("*/events.jsonl"), *home.glob("*.jsonl"), *home.glob("session_*.json")])
 
     def reader(self, path: Path) -> LogReader:
-        return _Reader(path)
+        return _Chosen(path)
+
+
+class _Chosen(LogReader):
+    """Reads lines, or a document: no line begins as one does."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begin = b""
+        self._reader: LogReader | None = None
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        if self._reader is not None:
+            return self._reader.feed(data)
+        self._begin += data
+        return self._chosen().feed(self._taken()) if len(self._begin) >= _ENOUGH else []
+
+    def close(self) -> list[AnyEvent]:
+        reader = self._chosen()
+        return reader.feed(self._taken()) + reader.close()
+
+    def _taken(self) -> bytes:
+        begin, self._begin = self._begin, b""
+        return begin
+
+    def _chosen(self) -> LogReader:
+        if self._reader is None:
+            is_document = _DOCUMENT.match(self._begin) is not None
+            self._reader = SessionReader(self._path, CLIENT) if is_document else _Reader(self._path)
+        return self._reader
 
 
 def _is_enveloped(record: dict[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -25,40 +25,67 @@ class Found(msgspec.Struct, frozen=True):
 def homes(places: Places | None = None, named: Mapping[str, Path] | None = None) -> Iterator[tuple[str, Path]]:
     """Each format's folders that exist, those the user named first."""
     places = places or Places.here()
-    for name in FORMATS:
-        chosen: LogFormat = FORMATS[name]
+    chosen: LogFormat
+    for name, chosen in FORMATS.working():
         given = (named or {}).get(name)
         seen: set[Path] = set()
         for home in [*([given] if given is not None else []), *chosen.homes(places)]:
-            if home not in seen and home.is_dir():
+            if home not in seen and _is_folder(home):
                 seen.add(home)
                 yield name, home
 
 
-def all_logs(places: Places | None = None, named: Mapping[str, Path] | None = None) -> Iterator[Found]:
-    """Every log file of every client on this machine."""
+def _is_folder(path: Path) -> bool:
+    """Whether it is one we may look at: what is forbidden is not there for us, and costs the others nothing."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def all_logs(
+    places: Places | None = None, named: Mapping[str, Path] | None = None, folders: Iterable[Path] = ()
+) -> Iterator[Found]:
+    """Every log file of every client on this machine: in the usual places, then in further folders, of any client."""
     seen: set[Path] = set()
     for name, home in homes(places, named):
         for path in FORMATS[name].files(home):
             if path not in seen:
                 seen.add(path)
                 yield Found(path, name, home)
+    for folder in folders:
+        for found in _below(folder) if _is_folder(folder) else ():
+            if found.path not in seen:
+                seen.add(found.path)
+                yield msgspec.structs.replace(found, home=folder)
 
 
-def find_logs(wanted: str, places: Places | None = None, named: Mapping[str, Path] | None = None) -> list[Found]:
-    """The files a path, a folder or the beginning of a session's id means; `LogError` when there is none."""
+def find_logs(
+    wanted: str,
+    places: Places | None = None,
+    named: Mapping[str, Path] | None = None,
+    format: str | None = None,
+    folders: Iterable[Path] = (),
+) -> list[Found]:
+    """The files a path, a folder or the beginning of a session's id means; `LogError` when there is none.
+
+    With `format` a path is a file of that format, whatever it holds.
+    """
     path = Path(wanted)
-    if path.is_dir():
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except (OSError, ValueError) as error:
+        raise LogError(f"cannot open {wanted!r}: {getattr(error, 'strerror', None) or error}") from error
+    if is_folder:
         found = list(_below(path))
         if found:
             return found
         raise LogError(f"no file under {path} is in a format that is known here")
-    if path.exists():
-        chosen, _ = recognise(path)
-        return [Found(path, chosen.name)]
+    if is_there:
+        return [Found(path, (FORMATS[format] if format is not None else recognise(path)[0]).name)]
     if not wanted or "/" in wanted:
         raise LogError(f"there is no file {wanted!r}")
-    known = list(all_logs(places, named))
+    known = list(all_logs(places, named, folders))
     found = [one for one in known if _names(one.path, wanted)]
     if not found:
         raise LogError(
@@ -70,10 +97,12 @@ def find_logs(wanted: str, places: Places | None = None, named: Mapping[str, Pat
 def _below(folder: Path) -> Iterator[Found]:
     seen: set[Path] = set()
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in (".jsonl", ".json", ".db"):
+        if path.suffix in (".jsonl", ".json", ".db"):
             try:
-                chosen, _ = recognise(path)
-            except LogError:
+                chosen, _ = recognise(path) if path.is_file() else (None, 0.0)
+            except (LogError, OSError):
+                continue
+            if chosen is None:
                 continue
             whole = chosen.whole(path)
             if whole not in seen:

@@ -40,7 +40,7 @@ class Recorder:
             self._file.write(b"\n")  # a process that was killed may have left half a line: it must not cost the next
 
     def __call__(self, event: AnyEvent) -> None:
-        line = msgspec.json.encode(event) + b"\n"
+        line = _written(event) + b"\n"
         with self._lock:
             self._file.write(line)
 
@@ -56,6 +56,17 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _written(event: AnyEvent) -> bytes:
+    try:
+        return msgspec.json.encode(event)
+    except UnicodeEncodeError:
+        import json
+
+        # A half surrogate, which a model or a program may well print, has no UTF-8; JSON has an escape for it.
+        plain = msgspec.to_builtins(event)
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 _read = msgspec.json.Decoder(AnyEvent).decode
@@ -90,11 +101,23 @@ class _Reader(LinesReader):
         self.decode = _read
 
     def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
-        if isinstance(value, Event):
-            event: AnyEvent = msgspec.structs.replace(value, source=source)  # type: ignore[assignment]
-            yield event
-        elif source.offset or not (isinstance(value, dict) and value.get("format") == "dragoman"):
+        if not isinstance(value, Event):
+            if not source.offset and isinstance(value, dict) and value.get("format") == "dragoman":
+                return
+            value = _converted(value)
+        if value is None:
             yield self.normaliser.unreadable(source, "it is no event that is known here")
+            return
+        event: AnyEvent = msgspec.structs.replace(value, source=source)
+        yield event
+
+
+def _converted(value: Any) -> AnyEvent | None:
+    """An event that had to be read leniently: its words hold half surrogates."""
+    try:
+        return msgspec.convert(value, AnyEvent)  # type: ignore[no-any-return]
+    except msgspec.ValidationError:
+        return None
 
 
 def read_events(path: Path | str) -> Iterator[AnyEvent]:

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 import msgspec
 
@@ -68,9 +68,17 @@ class LogFormat(abc.ABC):
         """The file that is read for this one: itself, unless a client keeps a session in many files."""
         return path
 
+    def beside(self, path: Path) -> Iterable[Path]:
+        """Other files that are read together with this one: when they change, it has changed."""
+        return ()
+
     @abc.abstractmethod
     def reader(self, path: Path) -> LogReader:
         """A reader for one file."""
+
+    def usage_reader(self, path: Path) -> LogReader:
+        """A reader for its tokens: it gives the same `TokensUsed` as `reader`, and need not give any other event."""
+        return self.reader(path)
 
 
 class LogReader(abc.ABC):
@@ -92,6 +100,8 @@ class LogReader(abc.ABC):
 class LinesReader(LogReader):
     """Reads a file of JSON lines. A format writes `record`, which gives the events of one line's value.
 
+    One whose files are very long writes `add_record` as well, which is the same without a generator for each line.
+
     A last line without its end is read at the close: a client may be writing it at this moment.
     """
 
@@ -107,6 +117,10 @@ class LinesReader(LogReader):
     def record(self, value: Any, source: Source) -> Iterable[AnyEvent]:
         """The events of one record."""
 
+    def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
+        """Adds the events of one record; where a part of it cannot be read, those before it stay."""
+        events += self.record(value, source)
+
     def end(self) -> Iterable[AnyEvent]:
         """Events that only the end of the file completes."""
         return ()
@@ -115,10 +129,11 @@ class LinesReader(LogReader):
         if b"\n" not in data:
             self._rest.append(data)
             return []
+        lines = data.split(b"\n")
+        last = lines.pop()
         if self._rest:
-            data = b"".join((*self._rest, data))
+            lines[0] = b"".join((*self._rest, lines[0]))
             self._rest.clear()
-        *lines, last = data.split(b"\n")
         if last:
             self._rest.append(last)
         events: list[AnyEvent] = []
@@ -149,7 +164,7 @@ class LinesReader(LogReader):
                 events.append(self.normaliser.unreadable(source, str(error)))
                 return
         try:
-            events += self.record(value, source)
+            self.add_record(value, source, events)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             # A record of a known kind in a shape nobody has seen: kept, counted, and it costs nothing else.
             events.append(self.normaliser.unreadable(source, f"{type(error).__name__}: {error}"))
@@ -157,6 +172,25 @@ class LinesReader(LogReader):
 
 _decode = msgspec.json.Decoder().decode
 _NOTHING: Any = object()
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+
+
+def fitted(value: dict[str, Any], shape: type[Shape]) -> Shape:
+    """A record in the shape its kind usually has; what is of another type than there counts as not said."""
+    said: dict[str, Any] = {}
+    for field in msgspec.structs.fields(shape):
+        if field.encode_name not in value:
+            continue
+        given = value[field.encode_name]
+        inner = [one for one in get_args(field.type) if isinstance(one, type) and issubclass(one, msgspec.Struct)]
+        if inner and isinstance(given, dict):
+            said[field.name] = fitted(given, inner[0])
+            continue
+        try:
+            said[field.name] = msgspec.convert(given, field.type)
+        except msgspec.ValidationError:
+            continue
+    return shape(**said)
 
 
 def _decoded_leniently(line: bytes) -> Any:
@@ -186,10 +220,18 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
     document = None
     if head.lstrip()[:1] in (b"{", b"["):
         try:
-            document = _decode(head if whole else path.read_bytes())
+            document = _decode(head) if whole else _decoded_in_place(path)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             document = None
     return Sample(path, head, tuple(records), document)
+
+
+def _decoded_in_place(path: Path) -> Any:
+    """A file as one JSON value; of a file of lines, however long, only the first is looked at."""
+    import mmap
+
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return msgspec.json.decode(data)
 
 
 def unreadable_file(path: Path, reason: str, length: int) -> Unreadable:

@@ -173,8 +173,8 @@ class ChatReader(DocumentReader):
             )
         elif gone is not None:
             yield self.normaliser.event(HistoryRewound, place, to=self._last_before(gone))
-        for one in messages:
-            yield from self._message(one, source, listed=True, copied=copied)
+        for index, one in enumerate(messages):
+            yield from self._message(one, source, index=index, copied=copied)
         self._current = dict.fromkeys(ids)
 
     def _rewound(self, id: str, place: Place) -> AnyEvent:
@@ -193,9 +193,11 @@ class ChatReader(DocumentReader):
         return f"{self._session or self._stem}:{id}:{self._told[id].number}"
 
     def _message(
-        self, value: dict[str, Any], source: Source, *, listed: bool = False, copied: bool = False
+        self, value: dict[str, Any], source: Source, *, index: int | None = None, copied: bool = False
     ) -> Iterator[AnyEvent]:
-        id = text_or_none(value.get("id")) or f"{self._stem}@{source.offset}"
+        """A message of its own, or the one at `index` of a list."""
+        listed = index is not None
+        id = text_or_none(value.get("id")) or f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
         known = id in self._told
         told = self._told.setdefault(id, _Told())
         if not listed:

@@ -7,6 +7,9 @@ and a number, so reading twice gives the same ids.
 from __future__ import annotations
 
 import datetime
+from collections import deque
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,7 +17,6 @@ import msgspec
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.model import (
     Call,
-    Decision,
     Event,
     NativeCall,
     NativeResult,
@@ -28,7 +30,7 @@ from dragoman.model import (
 Kind = TypeVar("Kind", bound=Event)
 
 
-class Place(msgspec.Struct):
+class Place(msgspec.Struct, gc=False):
     """Where a record stands: what all its events have in common. `key` names the record within its session."""
 
     source: Source
@@ -46,20 +48,26 @@ class Place(msgspec.Struct):
 class Normaliser:
     """Makes the events of one file; remembers its calls, so that results find them in any order."""
 
-    def __init__(self, dialect: str, client: str, file: str) -> None:
+    def __init__(self, dialect: str, client: str, file: str, *, remembers: int | None = None) -> None:
         self.client = client
         self._file = file
         self._dialect: Dialect = DIALECTS[dialect]
         self._versions: dict[str | None, Dialect] = {None: self._dialect}
+        self._makers: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._make_called = self.maker(ToolCalled, "call", "call_id", "by")
+        self._make_returned = self.maker(ToolReturned, "result", "call_id")
         self.calls: dict[str, Call] = {}
         """Call id → the call, of this file."""
         self.returned_ids: set[str] = set()
+        self._remembers = remembers
+        """How many calls that have their result are kept for another one; `None`: all."""
+        self._answered: deque[str] = deque()
 
     def at(self, version: str | None) -> Dialect:
         """The vocabulary as a version of the client spoke it."""
         known = self._versions.get(version)
         if known is None:
-            known = self._versions[version] = self._dialect.at(version)
+            known = self._versions[version] = _narrowed(self._dialect, version)
         return known
 
     def knowing(self, **what: Any) -> None:
@@ -69,41 +77,44 @@ class Normaliser:
 
     def event(self, kind: type[Kind], place: Place, **facts: Any) -> Kind:
         """An event of a record."""
-        place.number += 1
-        return kind(
-            id=f"{place.session or self._file}:{place.key}:{place.number}",
-            session=place.session,
-            stream=place.stream,
-            time=place.time,
-            client=self.client,
-            version=place.version,
-            source=place.source,
-            parent=place.parent,
-            provider_id=place.provider_id,
-            **facts,
-        )
+        make: Callable[..., Kind] = self._makers.get((kind, *facts)) or self.maker(kind, *facts)
+        return make(place, **facts)
 
-    def called(
-        self, place: Place, native: NativeCall, *, by: str = "model", decision: Decision | None = None, **facts: Any
-    ) -> ToolCalled:
+    def maker(self, kind: type[Kind], *facts: str) -> Callable[..., Kind]:
+        """What makes events of a kind, given their place and these facts: `maker(ModelSaid, "text")(place, text)`.
+
+        It runs for every event of a log, so it is written out once, as by hand.
+        """
+        make: Callable[..., Kind] = _maker(kind, facts)(self.client, self._file)
+        self._makers[kind, *facts] = make
+        return make
+
+    def called(self, place: Place, native: NativeCall, *, by: str = "model") -> ToolCalled:
         """A call, with its meaning."""
-        call = self.at(place.version).read_call(native)
+        call = (self._versions.get(place.version) or self.at(place.version)).read_call(native)
         self.calls[native.id] = call
-        return self.event(ToolCalled, place, call=call, call_id=native.id, by=by, decision=decision, **facts)
+        return self._make_called(place, call, native.id, by)
 
-    def returned(
-        self, place: Place, native: NativeResult, *, duration: float | None = None, **facts: Any
-    ) -> ToolReturned:
+    def returned(self, place: Place, native: NativeResult, *, duration: float | None = None) -> ToolReturned:
         """A result, read with the call it belongs to; one whose call is not in the file is read as it stands."""
-        dialect = self.at(place.version)
-        call = self.calls.get(native.call_id)
+        dialect = self._versions.get(place.version) or self.at(place.version)
+        id = native.call_id
+        call = self.calls.get(id)
         if call is None:
-            call = dialect.read_call(NativeCall(native.call_id, native.name or "", {}))
-        self.returned_ids.add(native.call_id)
+            call = dialect.read_call(NativeCall(id, native.name or "", {}))
+        self.returned_ids.add(id)
+        if self._remembers is not None:
+            self._forget_after(id, self._remembers)
         result = dialect.read_result(call, native)
         if duration is not None:
             result = msgspec.structs.replace(result, duration=duration)
-        return self.event(ToolReturned, place, result=result, call_id=native.call_id, **facts)
+        return self._make_returned(place, result, id)
+
+    def _forget_after(self, id: str, many: int) -> None:
+        """A log may have more calls than memory should hold, and hardly one is answered twice, long after."""
+        self._answered.append(id)
+        if len(self._answered) > many:
+            self.calls.pop(self._answered.popleft(), None)
 
     def unreadable(self, source: Source, reason: str) -> Unreadable:
         """Bytes that are no record."""
@@ -112,6 +123,30 @@ class Normaliser:
     def unknown(self, place: Place, name: str | None) -> UnknownRecord:
         """A record of a kind nobody knows."""
         return self.event(UnknownRecord, place, name=name)
+
+
+@lru_cache(maxsize=64)
+def _narrowed(dialect: Dialect, version: str | None) -> Dialect:
+    """A vocabulary at a version takes longer to make than a short log takes to read."""
+    return dialect.at(version)
+
+
+@cache
+def _maker(kind: type[Event], facts: tuple[str, ...]) -> Callable[[str, str], Callable[..., Any]]:
+    common = ("session", "stream", "time", "version", "source", "parent", "provider_id")
+    told = [f"{name}=place.{name}" for name in common] + [f"{name}={name}" for name in facts]
+    lines = (
+        "def of_file(client, file):",
+        f"    def make({', '.join(('place', *facts))}):",
+        "        place.number = number = place.number + 1",
+        "        id = f'{place.session or file}:{place.key}:{number}'",
+        f"        return kind(id=id, client=client, {', '.join(told)})",
+        "    return make",
+    )
+    known: dict[str, Any] = {"kind": kind}
+    exec("\n".join(lines), known)
+    of_file: Callable[[str, str], Callable[..., Any]] = known["of_file"]
+    return of_file
 
 
 def moment(text: Any) -> datetime.datetime | None:

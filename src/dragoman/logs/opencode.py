@@ -126,6 +126,22 @@ class Opencode(LogFormat):
         found = (session for root in list(path.parents)[:5] for session in sorted(root.glob(f"session/*/{id}.json")))
         return next(found, path)
 
+    def beside(self, path: Path) -> Iterator[Path]:
+        """The log of a database; of a session in the tree its messages and their parts."""
+        if path.suffix == ".db":
+            yield log_beside(path)
+            return
+        if len(path.parents) < 3:
+            return
+        root, id = path.parents[2], path.stem
+        yield from (root / kind / f"{id}.json" for kind in ("todo", "session_diff"))
+        older = root / "session" / "message" / id
+        messages = sorted((older if path.parent.name == "info" else root / "message" / id).glob("*.json"))
+        yield from messages
+        for message in messages:
+            within = root / "session" / "part" / id if path.parent.name == "info" else root / "part"
+            yield from sorted((within / message.stem).glob("*.json"))
+
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
 
@@ -772,14 +788,14 @@ def _encoded(value: Any) -> bytes:
 
 
 def _decoded(data: bytes) -> Any:
-    """A JSON value; also one with half surrogates, which some clients write and most readers refuse."""
+    """A JSON value; also one with half surrogates or a byte order mark, which most readers refuse."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         import json
 
         try:
-            return json.loads(data.decode("utf-8", "surrogateescape"), strict=False)
+            return json.loads(data.decode("utf-8-sig", "surrogateescape"), strict=False)
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
 

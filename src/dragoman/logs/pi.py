@@ -310,7 +310,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
 def _cost(usage: dict[str, Any]) -> float | None:
     """What the client reckons; it writes 0 for a model whose price it does not know."""
     total = _mapping(usage.get("cost")).get("total")
-    return float(total) if isinstance(total, int | float) and not isinstance(total, bool) and total > 0 else None
+    return float(total) if isinstance(total, int | float) and not isinstance(total, bool) and 0 < total < 1e15 else None
 
 
 def _content(content: Any) -> str | tuple[str | Media, ...]:

@@ -189,6 +189,7 @@ class _Reader(LinesReader):
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
         self._stem = path.stem
         self._begun: set[tuple[str | None, str]] = set()
+        self._keys = {self._stem}
         self._several: dict[str, int] = {}
         """Record → how many events it has, where they are more than one."""
         self._request: tuple[Place, Mapping[str, Any]] | None = None
@@ -234,9 +235,13 @@ class _Reader(LinesReader):
     # ── where a record stands ──────────────────────────────────────────────
 
     def _place(self, value: Mapping[str, Any], source: Source) -> Place:
+        key = text_or_none(value.get("uuid")) or self._stem
+        if key in self._keys:
+            key = f"{key}@{source.offset}"
+        self._keys.add(key)
         return Place(
             source=source,
-            key=text_or_none(value.get("uuid")) or f"{self._stem}@{source.offset}",
+            key=key,
             session=text_or_none(value.get("sessionId")),
             stream=text_or_none(value.get("agentId")) or "main",
             version=text_or_none(value.get("version")),

@@ -11,25 +11,31 @@ from dragoman.registry import FORMATS
 
 from .format import LogFormat, Sample, sample_of
 
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 
 
 def recognise(path: Path | str) -> tuple[LogFormat, float]:
     """The format that knows a file best, and how sure it is."""
-    sample = sample_of(Path(path))
-    found = [(_confidence(FORMATS[name], sample), name) for name in FORMATS]
-    confidence, name = max(found, default=(0.0, ""), key=lambda one: one[0])
+    sure = confidences(path)
+    name = max(sure, default="", key=lambda one: sure[one])
+    confidence = sure.get(name, 0.0)
     if confidence <= 0:
         known = ", ".join(FORMATS)
         raise LogError(f"{path} is in no format that is known here ({known}); name one with --format if it is")
     return FORMATS[name], confidence
 
 
+def confidences(path: Path | str) -> dict[str, float]:
+    """How sure each format is, from 0 to 1, that a file is in it."""
+    sample = sample_of(Path(path))
+    return {name: _confidence(format, sample) for name, format in FORMATS.working()}
+
+
 def _confidence(format: LogFormat, sample: Sample) -> float:
     """How sure a format is; one that stumbles over what a file holds does not know it."""
     try:
         return format.recognise(sample)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except Exception:  # noqa: BLE001 - a plugin's format may raise anything, and costs the others nothing
         return 0.0
 
 

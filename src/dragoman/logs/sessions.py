@@ -6,9 +6,9 @@ with the tools it called. What a step cannot hold is kept in `other`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -42,12 +42,14 @@ from dragoman.model import (
     operations as op,
 )
 
+from .state import Storable
+
 
 def sessions_of(events: Iterable[AnyEvent]) -> list[Session]:
     """The sessions that events tell of, each with its sub-agents, in the order they began."""
     builders: dict[tuple[str, str], _Builder] = {}
     for event in events:
-        key = (event.session or _file(event), event.stream)
+        key = key_of(event)
         builder = builders.get(key)
         if builder is None:
             builder = builders[key] = _Builder(*key)
@@ -55,17 +57,24 @@ def sessions_of(events: Iterable[AnyEvent]) -> list[Session]:
     return _tree(list(builders.values()))
 
 
-def numbered(events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
-    """The same events, each with the turn and the step it belongs to, both counted from 0 within its stream."""
-    builders: dict[tuple[str, str], _Builder] = {}
+def numbered(events: Iterable[AnyEvent], counters: dict[tuple[str, str], Counter] | None = None) -> Iterator[AnyEvent]:
+    """The same events, each with the turn and the step it belongs to, both counted from 0 within its stream.
+
+    `counters` are where the counts are kept, for events that come a few at a time.
+    """
+    counters = {} if counters is None else counters
     for event in events:
-        key = (event.session or _file(event), event.stream)
-        builder = builders.get(key)
-        if builder is None:
-            builder = builders[key] = _Builder(*key)
-        builder.take(event)
-        turn, step = builder.position
-        yield event if turn is None else msgspec.structs.replace(event, turn=turn, step=step)
+        key = key_of(event)
+        counter = counters.get(key)
+        if counter is None:
+            counter = counters[key] = Counter(key[1])
+        counter.take(event)
+        yield event if counter.turn is None else msgspec.structs.replace(event, turn=counter.turn, step=counter.step)
+
+
+def key_of(event: Event) -> tuple[str, str]:
+    """The session and the stream an event belongs to; what names no session is of the one its file is named for."""
+    return event.session or _file(event), event.stream
 
 
 def _file(event: Event) -> str:
@@ -74,15 +83,10 @@ def _file(event: Event) -> str:
 
 def _tree(builders: list[_Builder]) -> list[Session]:
     """Sub-agents under the session that spawned them; one whose parent is not here stands by itself."""
-    spawned: dict[str, tuple[_Builder, AgentStarted]] = {}
-    for builder in builders:
-        for started in builder.agents:
-            spawned.setdefault(started.agent_session or started.agent, (builder, started))
     children: dict[int, list[_Builder]] = {}
     roots: list[_Builder] = []
-    for builder in builders:
-        parent, call = _parent(builder, builders, spawned)
-        if parent is None or parent is builder or _within(parent, builder, children):
+    for builder, (parent, call) in zip(builders, parents_of(builders), strict=True):
+        if parent is None:
             roots.append(builder)
         else:
             builder.parent_session, builder.parent_call = parent.id, call
@@ -90,30 +94,75 @@ def _tree(builders: list[_Builder]) -> list[Session]:
     return [_built(builder, children) for builder in roots]
 
 
-def _within(inner: _Builder, outer: _Builder, children: dict[int, list[_Builder]]) -> bool:
-    """Whether one already hangs below the other: then the other cannot hang below it."""
-    below = list(children.get(id(outer), ()))
-    while below:
-        one = below.pop()
-        if one is inner:
+class Kin(Protocol):
+    """What is known of one agent's conversation when its place among the others is looked for."""
+
+    id: str
+    stream: str
+    parent_session: str | None
+    parent_call: str | None
+
+    @property
+    def started_agents(self) -> Iterable[tuple[str, str | None]]:
+        """The agents it started: each by its name, with the call that did it."""
+
+    def call_that_said(self, words: str | None) -> str | None:
+        """The call that spawned an agent with these words, where the log names it in no other way."""
+
+    @property
+    def first_words(self) -> str | None:
+        """What the agent was told first."""
+
+
+Relative = TypeVar("Relative", bound=Kin)
+
+
+def parents_of(kin: Sequence[Relative]) -> list[tuple[Relative | None, str | None]]:
+    """For each the one that spawned it and the call that did, where it is among them; nobody is their own ancestor."""
+    spawned: dict[str | tuple[str, str], tuple[Relative, str | None]] = {}
+    mains: dict[str, Relative] = {}
+    for one in kin:
+        if one.stream == "main":
+            mains.setdefault(one.id, one)
+        for agent, call in one.started_agents:
+            spawned.setdefault((one.id, agent), (one, call))
+            spawned.setdefault(agent, (one, call))
+    above: dict[int, Relative] = {}
+    found: list[tuple[Relative | None, str | None]] = []
+    for one in kin:
+        parent, call = _parent(one, mains, spawned)
+        if parent is None or _is_at_or_below(parent, one, above):
+            found.append((None, None))
+        else:
+            above[id(one)] = parent
+            found.append((parent, call))
+    return found
+
+
+def _is_at_or_below(one: Relative, other: Relative, above: dict[int, Relative]) -> bool:
+    """Whether one is the other or already hangs below it: then the other cannot hang below it."""
+    at: Relative | None = one
+    while at is not None:
+        if at is other:
             return True
-        below += children.get(id(one), ())
+        at = above.get(id(at))
     return False
 
 
 def _parent(
-    builder: _Builder, builders: list[_Builder], spawned: dict[str, tuple[_Builder, AgentStarted]]
-) -> tuple[_Builder | None, str | None]:
-    for name in (builder.stream, builder.id):
+    one: Relative,
+    mains: dict[str, Relative],
+    spawned: dict[str | tuple[str, str], tuple[Relative, str | None]],
+) -> tuple[Relative | None, str | None]:
+    for name in ((one.id, one.stream), one.stream, one.id):
         found = spawned.get(name)
-        if found is not None and found[0] is not builder:
-            return found[0], found[1].call_id
-    if builder.stream != "main":
-        main = next((one for one in builders if one.id == builder.id and one.stream == "main"), None)
-        return main, None if main is None else main.call_that_said(builder.first_words)
-    if builder.parent_session is not None:
-        parent = next((one for one in builders if one.id == builder.parent_session and one.stream == "main"), None)
-        return parent, builder.parent_call
+        if found is not None and found[0] is not one:
+            return found
+    if one.stream != "main":
+        main = mains.get(one.id)
+        return main, None if main is None else main.call_that_said(one.first_words)
+    if one.parent_session is not None:
+        return mains.get(one.parent_session), one.parent_call
     return None, None
 
 
@@ -123,6 +172,77 @@ def _built(builder: _Builder, children: dict[int, list[_Builder]]) -> Session:
     return msgspec.structs.replace(session, children=below) if below else session
 
 
+Where = Literal["nowhere", "before", "opening", "turn", "step"]
+"""Where in its stream an event stands: in no turn, before the first one, opening one, in one, or in a step of it."""
+
+_NOWHERE = frozenset({SessionStarted, Unreadable, UnknownRecord, ClientNoted, ModelAsked, SystemSaid})
+_OPENING = frozenset({UserSaid, CommandInvoked, ContextCompacted})
+_BESIDE = frozenset({HistoryRewound, ModelChanged})
+_REPLYING = frozenset({ModelSaid, ModelThought, ToolCalled})
+_ENDING = frozenset({TokensUsed, ModelFinished})
+
+
+class Counter(Storable):
+    """Counts the turns and steps of one stream. It keeps no event, so it may stand for a stream of any length."""
+
+    def __init__(self, stream: str) -> None:
+        self._main = stream == "main"
+        self.turn: int | None = None
+        self.step: int | None = None
+        self._is_prefaced = False
+        self._waits_for_words = False
+        """Whether the turn is a command's, and nothing followed yet: the next words are what it was expanded to."""
+        self._ended = self._answered = False
+
+    def take(self, event: AnyEvent) -> Where:
+        """Where the next event stands; `turn` and `step` say which."""
+        kind = type(event)
+        if kind in _NOWHERE:
+            return "nowhere"
+        if kind in _OPENING:
+            return self._said(event)
+        if kind in _BESIDE:
+            return self._beside()
+        if self.turn is None:
+            self._open()
+        if kind is Interrupted:
+            return self._beside()
+        self._waits_for_words = False
+        if self.step is None:
+            self.step, self._ended, self._answered = 0, False, False
+        elif kind in _REPLYING and (self._ended or (self._answered and kind is not ToolCalled)):
+            # The model speaks again after it had ended or was answered: the next reply begins.
+            self.step, self._ended, self._answered = self.step + 1, False, False
+        if kind is ToolReturned:
+            self._answered = True
+        elif kind in _ENDING:
+            self._ended = True  # tokens are counted when a reply is complete
+        return "step"
+
+    def _said(self, event: AnyEvent) -> Where:
+        if isinstance(event, UserSaid) and event.by == "client" and self._main:
+            # What the client says in the user's name belongs to what is going on, or to what comes first.
+            return self._beside()
+        if isinstance(event, UserSaid) and self._waits_for_words:
+            return self._beside()
+        self._open()
+        self._waits_for_words = isinstance(event, CommandInvoked) and not self._is_prefaced
+        self._is_prefaced = False
+        return "opening"
+
+    def _open(self) -> None:
+        self.turn = 0 if self.turn is None else self.turn + 1
+        self.step = None
+        self._waits_for_words = False
+
+    def _beside(self) -> Where:
+        self._waits_for_words = False
+        if self.turn is None:
+            self._is_prefaced = True
+            return "before"
+        return "turn"
+
+
 class _Builder:
     """Puts the events of one stream together."""
 
@@ -130,9 +250,10 @@ class _Builder:
         self.id, self.stream = id, stream
         self.parent_session: str | None = None
         self.parent_call: str | None = None
-        self.agents: list[AgentStarted] = []
+        self.started_agents: list[tuple[str, str | None]] = []
         self._facts: dict[str, Any] = {}
         self._models: dict[str, None] = {}
+        self._counter = Counter(stream)
         self._turns: list[_Turn] = []
         self._results: dict[str, ToolReturned] = {}
         self._unreadable = self._unknown = 0
@@ -140,13 +261,6 @@ class _Builder:
         self._spawns: list[tuple[str, str]] = []
         self.first_words: str | None = None
         """What the agent was told first."""
-
-    @property
-    def position(self) -> tuple[int | None, int | None]:
-        """The turn and the step events go to now."""
-        if not self._turns:
-            return None, None
-        return len(self._turns) - 1, self._turns[-1].step
 
     def call_that_said(self, words: str | None) -> str | None:
         """The call that spawned an agent with these words, where the log names it in no other way."""
@@ -164,23 +278,32 @@ class _Builder:
                 self._facts[field] = self._facts.get(field) or getattr(event, field)
             self.parent_session = self.parent_session or event.parent_session
             self.parent_call = self.parent_call or event.parent_call
-        elif isinstance(event, UserSaid | CommandInvoked | ContextCompacted):
-            self._opened(event)
         elif isinstance(event, Unreadable):
             self._unreadable += 1
         elif isinstance(event, UnknownRecord):
             self._unknown += 1
-        elif isinstance(event, ClientNoted | ModelAsked | SystemSaid):
-            pass
         elif isinstance(event, AgentStarted):
-            self.agents.append(event)
-            self._turn().take(event)
-        elif isinstance(event, HistoryRewound | ModelChanged):
-            (self._turns[-1].other if self._turns else self._preface).append(event)
-        else:
-            if isinstance(event, ToolReturned):
-                self._results.setdefault(event.result.call_id, event)
-            self._turn().take(event)
+            self.started_agents.append((event.agent_session or event.agent, event.call_id))
+        elif isinstance(event, ToolReturned):
+            self._results.setdefault(event.result.call_id, event)
+        self._put(event)
+
+    def _put(self, event: AnyEvent) -> None:
+        where = self._counter.take(event)
+        if where == "nowhere":
+            return
+        if where == "before":
+            self._preface.append(event)
+            return
+        if self._counter.turn == len(self._turns):
+            opened = event if isinstance(event, UserSaid | CommandInvoked | ContextCompacted) else None
+            self._turns.append(_Turn(len(self._turns), opened))
+            self._turns[-1].other += self._preface
+            self._preface.clear()
+        if where == "turn":
+            self._turns[-1].other.append(event)
+        elif where == "step":
+            self._turns[-1].take(event, self._counter.step or 0)
 
     def _note(self, event: AnyEvent) -> None:
         if event.time is not None:
@@ -193,25 +316,6 @@ class _Builder:
         model = getattr(event, "model", None)
         if isinstance(model, str) and isinstance(event, ModelSaid | ModelThought | TokensUsed | ModelChanged):
             self._models.setdefault(model)
-
-    def _opened(self, event: UserSaid | CommandInvoked | ContextCompacted) -> None:
-        last = self._turns[-1] if self._turns else None
-        if isinstance(event, UserSaid) and event.by == "client" and self.stream == "main":
-            # What the client says in the user's name belongs to what is going on, or to what comes first.
-            (self._preface if last is None else last.other).append(event)
-        elif isinstance(event, UserSaid) and last is not None and last.waits_for_words:
-            last.other.append(event)  # what a command was expanded to
-        else:
-            self._turns.append(_Turn(len(self._turns), event))
-            self._turns[-1].other += self._preface
-            self._preface.clear()
-
-    def _turn(self) -> _Turn:
-        if not self._turns:
-            self._turns.append(_Turn(0, None))
-            self._turns[-1].other += self._preface
-            self._preface.clear()
-        return self._turns[-1]
 
     def session(self) -> Session:
         turns = tuple(turn.built(self._results) for turn in self._turns)
@@ -226,7 +330,7 @@ class _Builder:
             stream=self.stream,
             cwd=self._facts.get("cwd"),
             project=self._facts.get("project") or self._facts.get("cwd"),
-            title=None if first is None else _title(first.text),
+            title=None if first is None else title_of(first.text),
             models=tuple(self._models),
             started=self._facts.get("started"),
             ended=self._facts.get("ended"),
@@ -245,23 +349,10 @@ class _Turn:
         self.other: list[AnyEvent] = []
         self._steps: list[_Step] = []
 
-    @property
-    def step(self) -> int | None:
-        return len(self._steps) - 1 if self._steps else None
-
-    @property
-    def waits_for_words(self) -> bool:
-        return isinstance(self.opened_by, CommandInvoked) and not self._steps and not self.other
-
-    def take(self, event: AnyEvent) -> None:
-        if isinstance(event, Interrupted):
-            self.other.append(event)
-            return
-        step = self._steps[-1] if self._steps else None
-        if step is None or step.closed_to(event):
-            step = _Step(len(self._steps))
-            self._steps.append(step)
-        step.take(event)
+    def take(self, event: AnyEvent, step: int) -> None:
+        if step == len(self._steps):
+            self._steps.append(_Step(step))
+        self._steps[step].take(event)
 
     def built(self, results: dict[str, ToolReturned]) -> Turn:
         steps = tuple(step.built(results) for step in self._steps)
@@ -281,13 +372,6 @@ class _Step:
         self.called: list[ToolCalled] = []
         self.other: list[AnyEvent] = []
         self.usage = Usage()
-        self.ended = self.answered = False
-
-    def closed_to(self, event: AnyEvent) -> bool:
-        """Whether an event begins the next reply: the model speaks again after it had ended or was answered."""
-        if not isinstance(event, ModelSaid | ModelThought | ToolCalled):
-            return False
-        return self.ended or (self.answered and not isinstance(event, ToolCalled))
 
     def take(self, event: AnyEvent) -> None:
         if isinstance(event, ModelSaid):
@@ -296,14 +380,9 @@ class _Step:
             self.thought.append(event)
         elif isinstance(event, ToolCalled):
             self.called.append(event)
-        elif isinstance(event, ToolReturned):
-            self.answered = True
         elif isinstance(event, TokensUsed):
             self.usage = self.usage + event.usage
-            self.ended = True  # tokens are counted when a reply is complete
-        elif isinstance(event, ModelFinished):
-            self.ended = True
-        else:
+        elif not isinstance(event, ToolReturned | ModelFinished):
             self.other.append(event)
 
     def built(self, results: dict[str, ToolReturned]) -> Step:
@@ -320,6 +399,6 @@ class _Step:
         )
 
 
-def _title(text: str) -> str:
+def title_of(text: str) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= 100 else line[:99] + "…"

@@ -26,7 +26,7 @@ class ExecutedBy(enum.StrEnum):
     PROVIDER = "provider"
 
 
-class NativeCall(Value, frozen=True):
+class NativeCall(Value, frozen=True, gc=False):
     """Exactly what a provider sent or a log holds.
 
     `arguments` is a mapping, or the text itself when the call is freeform or its JSON cannot be
@@ -41,7 +41,7 @@ class NativeCall(Value, frozen=True):
     item: dict[str, Any] | None = None
 
 
-class NativeResult(Value, frozen=True):
+class NativeResult(Value, frozen=True, gc=False):
     """Exactly what is sent back for a call, or what a log holds as its result.
 
     `is_error` is the flag where the wire or the log has one. `item` holds what the log or the
@@ -66,7 +66,7 @@ class Coercion(Value, frozen=True):
     after: Any
 
 
-class Call(Value, frozen=True):
+class Call(Value, frozen=True, gc=False):
     """A native call with its meaning.
 
     One call may mean several operations (a patch, a batch). `unmapped` are native parameters
@@ -83,7 +83,7 @@ class Call(Value, frozen=True):
     """What a command line was seen to do (read, search, list, write), beside the `RunCommand` it is."""
 
 
-class Result(Value, frozen=True):
+class Result(Value, frozen=True, gc=False):
     """What a call gave: one outcome per operation, how long it took in seconds and how often it was tried again."""
 
     call_id: str

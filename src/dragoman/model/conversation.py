@@ -104,7 +104,7 @@ class OpaquePart(Part, frozen=True):
 AnyPart = TextPart | ThinkingPart | MediaPart | CallPart | ResultPart | RefusalPart | OpaquePart
 
 
-class Usage(Value, frozen=True):
+class Usage(Value, frozen=True, gc=False):
     """Tokens of one exchange. `None` is "not said", which is not 0.
 
     `input_tokens` are those neither read from nor written to a cache; `output_tokens` include

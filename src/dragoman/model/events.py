@@ -15,7 +15,7 @@ from .conversation import FinishReason, Reply, Usage
 from .outcomes import Failure, Media
 
 
-class Source(Value, frozen=True):
+class Source(Value, frozen=True, gc=False):
     """The original bytes: `length` of them from `offset` of `file`. For a row of a database, `row` names it."""
 
     file: str
@@ -34,7 +34,7 @@ class Decision(Value, frozen=True):
     arguments_digest: str | None = None
 
 
-class Event(Value, frozen=True, kw_only=True, tag_field="kind", tag=snake):
+class Event(Value, frozen=True, kw_only=True, gc=False, tag_field="kind", tag=snake):
     """The root of all events.
 
     `stream` is "main" or the agent whose words these are; `parent` the event it follows from;

@@ -27,7 +27,7 @@ class Kind(enum.StrEnum):
     OTHER = "other"
 
 
-class Operation(Tagged, frozen=True):
+class Operation(Tagged, frozen=True, gc=False):
     """The root of all operations. `kind` is ours, `acp_kind` the Agent Client Protocol's word for it."""
 
     kind: ClassVar[Kind] = Kind.OTHER

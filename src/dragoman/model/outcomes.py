@@ -13,7 +13,7 @@ from .base import Tagged, Value
 from .operations import PlanItem
 
 
-class Outcome(Tagged, frozen=True):
+class Outcome(Tagged, frozen=True, gc=False):
     """The root of all outcomes."""
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         standard_context as standard_context,
     )
     from .plan import Plan as Plan
+    from .ripgrep import ripgrep_path as ripgrep_path
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
     from .threads import in_thread as in_thread
@@ -52,6 +53,7 @@ _HOME = {
     "in_thread": "threads",
     "standard_context": "performing",
     "NOT_HONOURED": "performing",
+    "ripgrep_path": "ripgrep",
     "tool": "tool",
 }
 

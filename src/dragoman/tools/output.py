@@ -157,7 +157,7 @@ def _matching(text: str, pattern: str) -> str:
     """The lines of a text that match; by ripgrep, since no pattern takes it more than linear time."""
     import subprocess
 
-    from .ripgrep import executable
+    from .ripgrep import ripgrep_path
 
     check_text("pattern", pattern, nul=False)
     options = [
@@ -170,7 +170,7 @@ def _matching(text: str, pattern: str) -> str:
         "--regexp",
         pattern,
     ]
-    done = subprocess.run([executable(), *options, "-"], input=text.encode(), capture_output=True, check=False)
+    done = subprocess.run([ripgrep_path(), *options, "-"], input=text.encode(), capture_output=True, check=False)
     if done.returncode > 1:
         raise ToolError(done.stderr.decode(errors="replace").strip(), kind="invalid_arguments")
     return done.stdout.decode()

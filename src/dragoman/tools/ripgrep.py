@@ -46,7 +46,7 @@ _ALWAYS = (
 
 
 @functools.cache
-def executable() -> str:
+def ripgrep_path() -> str:
     """Where ripgrep is: installed with this package, beside this Python, or on the PATH."""
     import shutil
     import sys
@@ -81,7 +81,7 @@ class Ripgrep:
         try:
             self._process = subprocess.Popen(
                 [
-                    executable(),
+                    ripgrep_path(),
                     *_ALWAYS,
                     *([f"--ignore-file=/dev/fd/{rules.fileno()}"] if rules else []),
                     *self._arguments,

@@ -50,6 +50,8 @@ class Traits(TypedDict, total=False):
     """Calling it twice does no harm, so it may be tried again."""
     kind: Kind | str | None
     """What it does to the world; what policies group by."""
+    mcp: tuple[str, str] | None
+    """The MCP server it is a tool of, and its name there: then a call of it means `CallMcpTool`."""
 
 
 class Tool:
@@ -68,6 +70,7 @@ class Tool:
         "examples",
         "is_async",
         "kind",
+        "mcp",
         "name",
         "operation",
         "parameters",
@@ -95,6 +98,7 @@ class Tool:
     sequential: bool
     repeatable: bool
     kind: Kind | None
+    mcp: tuple[str, str] | None
     operation: type[Operation] | None
     """The operation it does, when it was made from one: then a dialect may have its own words for it."""
     _invoke: Invoke
@@ -293,7 +297,7 @@ class Tool:
         """All there is to know of it as plain JSON, without anything that can run."""
         names = ("name", "description", "parameters", "examples", "tags", "version", "timeout", "approval")
         facts = {name: getattr(self, name) for name in (*names, "sequential", "repeatable", "kind")}
-        plain: dict[str, Any] = to_json(facts)
+        plain: dict[str, Any] = to_json(facts if self.mcp is None else {**facts, "mcp": self.mcp})
         return plain
 
     def _but(self, **changes: Any) -> Tool:
@@ -398,6 +402,9 @@ def _read_traits(traits: Mapping[str, Any], problems: list[str]) -> dict[str, An
     version = traits.get("version")
     if version is not None and not (isinstance(version, str) and version):
         problems.append(f"the version is {version!r}; it must be a text, or None")
+    mcp = traits.get("mcp")
+    if mcp is not None and not (isinstance(mcp, tuple) and [type(part) for part in mcp] == [str, str]):
+        problems.append(f"`mcp` is {mcp!r}; it must be the names of a server and of its tool, or None")
     for name in ("sequential", "repeatable"):
         if not isinstance(traits.get(name, False), bool):
             problems.append(f"`{name}` is {traits[name]!r}; it must be True or False")
@@ -412,6 +419,7 @@ def _read_traits(traits: Mapping[str, Any], problems: list[str]) -> dict[str, An
         "sequential": traits.get("sequential", False),
         "repeatable": traits.get("repeatable", False),
         "kind": _read_kind(traits.get("kind"), problems),
+        "mcp": mcp,
     }
 
 

@@ -125,6 +125,7 @@ DIALECT = Dialect(
         Steer("CronList", SCHEDULE, since="2.1.123"),
         Steer("ScheduleWakeup", SCHEDULE, ("delaySeconds", "reason", "prompt", "stop", "noop"), since="2.1.123"),
         Steer("ReportFindings", "a list in the client's display", ("level", "findings"), since="2.1.197"),
+        Steer("StructuredOutput", "the answer, in whatever shape the one who asked wants it"),
         Steer("DeferredToolPlaceholder", "stands for tools that were held back", since="2.1.325"),
         Steer(
             "LSP",

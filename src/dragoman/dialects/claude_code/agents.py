@@ -23,6 +23,8 @@ def among(*values: str) -> Conversion:
 class SpawningAgents:
     """How an agent is told: that it was started, or what it answered, and its id."""
 
+    __slots__ = ()
+
     _STARTED = re.compile(r"Async agent launched successfully\..*?\nagentId: (?P<id>\S+)", re.DOTALL)
     _ENDED = re.compile(
         r"\n?agentId: (?P<id>\S+)(?: \([^\n]*\))?(?:\nstatus: (?P<status>\w+))?(?:\n(?:worktree|<usage>).*)?\Z",
@@ -201,6 +203,8 @@ ADDED = "the client adds it to the logged call; it repeats the others"
 
 class SendingMessages:
     """How a message is told: as JSON that says whether it was sent."""
+
+    __slots__ = ()
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.DoneOutcome):

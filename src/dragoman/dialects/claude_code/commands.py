@@ -30,13 +30,15 @@ WHOLE = Conversion(
 class RunningCommands:
     """How a command is told: what it printed, before that its exit code where it is not zero, after that its task."""
 
+    __slots__ = ()
+
     tells: ClassVar[Tells] = {out.CommandOutcome: ("running", "timed_out", "job")}
     _SILENT = ("(Bash completed with no output)", "Tool ran without output")
     _BACKGROUND = re.compile(
-        r"(?:\A|\n)(?:Command running in background(?: with ID: (?P<started>[^\s.]+))?"
+        r"(?:Command running in background(?: with ID: (?P<started>[^\s.]+))?"
         r"|Command did not complete within its (?P<limit>\S+) timeout and was moved to the background"
         r"(?: \(ID: (?P<moved>[^)\s]+)\))?)"
-        r"\.?(?: Output is being written to: (?P<path>[^\n]+?)(?:\. You will be notified[^\n]*|\.)?)?\Z"
+        r"\.?(?: Output is being written to: (?P<path>[^\n]+?)(?:\. You will be notified[^\n]*|\.)?)?"
     )
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
@@ -68,9 +70,10 @@ class RunningCommands:
         text = told(native)
         if native.is_error:
             return _unsuccessful(text)
-        background = self._BACKGROUND.search(text)
+        last = text.rfind("\n") + 1
+        background = self._BACKGROUND.fullmatch(text, last)
         if background is not None:
-            return _left_running(text[: background.start()], background, fields(native))
+            return _left_running(text[: max(0, last - 1)], background, fields(native))
         whole_output = kept(text)
         known = fields(native)
         facts = _streams(known, text if whole_output is None else whole_output.text)
@@ -134,10 +137,14 @@ def _unsuccessful(text: str) -> out.Outcome:
 
 def _streams(known: dict[str, Any], text: str) -> dict[str, Any]:
     """Both streams where they were kept apart (up to 2.0); else the one text. A note of the client's is in neither."""
-    stdout, stderr = text_in(known, "stdout"), _NOTE.sub("", text_in(known, "stderr") or "")
+    stdout, stderr = text_in(known, "stdout"), _without_note(text_in(known, "stderr") or "")
     if stderr:
         return {"stdout": stdout or "", "stderr": stderr}
-    return {"output": _NOTE.sub("", text) if stdout is None else stdout}
+    return {"output": _without_note(text) if stdout is None else stdout}
+
+
+def _without_note(text: str) -> str:
+    return _NOTE.sub("", text) if "Shell cwd was reset to " in text else text
 
 
 class Bash(RunningCommands, Spelling[op.RunCommand]):
@@ -191,6 +198,8 @@ def _tagged(text: str, tag: str) -> str | None:
 
 class ReadingOutput:
     """How a background task is told: its state in tags, then its output."""
+
+    __slots__ = ()
 
     tells: ClassVar[Tells] = {out.CommandOutcome: ("running",)}
     _STATES: ClassVar[dict[str, out.AgentStatus]] = {
@@ -296,6 +305,8 @@ class BashOutput(ReadingOutput, Spelling[op.ReadOutput]):
 
 class StoppingTasks:
     """How a stopped task is told: a message, its id and command, as JSON."""
+
+    __slots__ = ()
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.CommandOutcome) or not isinstance(operation, op.StopCommand):

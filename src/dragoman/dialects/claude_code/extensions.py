@@ -112,6 +112,8 @@ def _json(native: NativeResult) -> Any:
 class ListingResources:
     """How resources are told: a JSON list."""
 
+    __slots__ = ()
+
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.ResourcesOutcome):
             return tell(operation, outcome)

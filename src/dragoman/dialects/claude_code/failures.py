@@ -17,23 +17,26 @@ from .results import fields, text_in, told
 _WRAPPED = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 
 
+_UNDERSTOOD: tuple[tuple[str, out.FailureKind], ...] = (
+    (r"(?:Error: )?No such tool available", "unknown_tool"),
+    (r"InputValidationError", "invalid_arguments"),
+    # A rejection with a word about how to go on; one without stops the turn, as an interrupt does.
+    (r"The user doesn't want to proceed[^\n]*To tell you how to proceed, the user said", "denied"),
+    (r"The user doesn't want to proceed|\[Request interrupted by user|Sibling tool call errored", "cancelled"),
+    (r"Permission to use .* has been denied", "denied"),
+    (r"[^\n]*\b(?:requested permissions to|haven't granted|denied by your permission settings)\b", "denied"),
+    (r"PreToolUse:\S+ hook error", "denied"),
+    (r"Domain \S+ is not allowed to be fetched", "denied"),
+    # What the client would have asked the user, had there been one.
+    (r"(?:Answer questions\?|Exit plan mode\?)\Z", "denied"),
+    (r"[^\n]*\b(?:timed out|timeout of \d+ms exceeded)\b", "timed_out"),
+)
+
+
 class ClaudeFailures:
     """A result flagged as an error, mostly in a tag; some refusals of a task or a message without the flag."""
 
-    _KINDS: ClassVar[tuple[tuple[str, out.FailureKind], ...]] = (
-        (r"(?:Error: )?No such tool available", "unknown_tool"),
-        (r"InputValidationError", "invalid_arguments"),
-        # A rejection with a word about how to go on; one without stops the turn, as an interrupt does.
-        (r"The user doesn't want to proceed[^\n]*To tell you how to proceed, the user said", "denied"),
-        (r"The user doesn't want to proceed|\[Request interrupted by user|Sibling tool call errored", "cancelled"),
-        (r"Permission to use .* has been denied", "denied"),
-        (r"[^\n]*\b(?:requested permissions to|haven't granted|denied by your permission settings)\b", "denied"),
-        (r"PreToolUse:\S+ hook error", "denied"),
-        (r"Domain \S+ is not allowed to be fetched", "denied"),
-        # What the client would have asked the user, had there been one.
-        (r"(?:Answer questions\?|Exit plan mode\?)\Z", "denied"),
-        (r"[^\n]*\b(?:timed out|timeout of \d+ms exceeded)\b", "timed_out"),
-    )
+    _KINDS: ClassVar = tuple((re.compile(pattern), kind) for pattern, kind in _UNDERSTOOD)
     _WORDS: ClassVar[dict[out.FailureKind, Callable[[str, str], str]]] = {
         "unknown_tool": lambda name, message: f"Error: No such tool available: {name}. {message}",
         "invalid_arguments": lambda name, message: f"InputValidationError: {message}",
@@ -53,9 +56,9 @@ class ClaudeFailures:
 
     def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
         """A failure by its flag, with its kind by its words or by what the log says of the decision."""
-        text = told(native)
         if not native.is_error:
-            return _unflagged(call, native, text)
+            return _unflagged(call, native)
+        text = told(native)
         if _is_run(call) and (EXIT_CODE.match(text) or TIMED_OUT.match(text)):
             return None  # the command ran: its own words tell how it ended
         wrapped = _WRAPPED.fullmatch(text)
@@ -66,7 +69,7 @@ class ClaudeFailures:
         return out.Failure(kind, message)
 
     def _kind(self, message: str) -> out.FailureKind:
-        return next((kind for pattern, kind in self._KINDS if re.match(pattern, message)), "failed")
+        return next((kind for pattern, kind in self._KINDS if pattern.match(message)), "failed")
 
 
 def _is_run(call: Call) -> bool:
@@ -80,8 +83,15 @@ def _refused(native: NativeResult) -> bool:
     return text_in(decision, "decision") == "reject" or text_in(beside, "toolDenialKind") is not None
 
 
-def _unflagged(call: Call, native: NativeResult, text: str) -> out.Failure | None:
+_UNFLAGGED = frozenset({op.ChangePlanItem, op.ReadPlan, op.MessageAgent, op.ListMcpResources})
+"""Operations whose failures may come without the flag."""
+
+
+def _unflagged(call: Call, native: NativeResult) -> out.Failure | None:
     operation = call.operations[0] if call.operations else None
+    if type(operation) not in _UNFLAGGED:
+        return None
+    text = told(native)
     match operation:
         case op.ChangePlanItem() | op.ReadPlan() if text == "Task not found":
             return out.Failure("failed", text)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from dragoman.dialects.spelling import TUPLE, Content, Spelling, Tells, means, native_only
-from dragoman.dialects.wording import numbered, tell, understand, unnumbered
+from dragoman.dialects.wording import as_called, numbered, tell, understand, unnumbered, up_to_here
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -21,6 +21,8 @@ from .results import fields, list_in, number_in, record, text_in, told, whole
 class ReadingFiles:
     """How a file is told: numbered lines; an image as it is; a notebook cell by cell."""
 
+    __slots__ = ()
+
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
     _CUT = re.compile(
         r"<system-reminder>\nCut here: lines \d+ to \d+ of (\d+|more)\. [^\n]*\n</system-reminder>\s*\Z",
@@ -31,6 +33,7 @@ class ReadingFiles:
             return tell_cells(outcome.cells)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
+        outcome = up_to_here(outcome)
         if not outcome.truncated:
             return numbered(outcome)
         last = outcome.first_line + outcome.text.count("\n")
@@ -70,7 +73,7 @@ def _ended_early(operation: op.Operation, text: str, first: int, total: int | No
     if total is None:
         return False
     asked = operation.last_line if isinstance(operation, op.ReadFile) else None
-    return first + text.count("\n") < min(total, total if asked is None else asked)
+    return first + text.count("\n") < (total if asked is None else min(total, asked))
 
 
 def _seen(operation: op.Operation, native: NativeResult) -> out.Outcome:
@@ -89,6 +92,8 @@ def _seen(operation: op.Operation, native: NativeResult) -> out.Outcome:
 
 
 def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int | None]:
+    if offset is None and limit is None:
+        return None, None
     start, count = whole(offset, "offset"), whole(limit, "limit")
     if (start is not None and start < 0) or (count is not None and count < 1):
         raise ValueError("offset must be 0 or more and limit 1 or more")
@@ -158,6 +163,8 @@ class ReadByNumber(ReadingFiles, Spelling[op.ReadFile]):
 class ListingDirectories:
     """How a folder is told: the whole tree below it, two spaces a level, folders with a slash."""
 
+    __slots__ = ()
+
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.DirectoryOutcome):
             return tell(operation, outcome)
@@ -224,7 +231,7 @@ def tell_cells(cells: Iterable[out.Cell]) -> Content:
     pieces: list[str | out.Media] = []
     for cell in cells:
         kind = "" if cell.cell_type == "code" else f"<cell_type>{cell.cell_type}</cell_type>"
-        language = f"<language>{cell.language}</language>" if cell.language else ""
+        language = f"<language>{cell.language}</language>" if cell.language not in (None, "python") else ""
         id = cell.id or ""
         pieces.append(f'<cell id="{id}">{kind}{language}{cell.source}</cell id="{id}">')
         pieces += [f"\n{output}" if isinstance(output, str) else output for output in cell.outputs]
@@ -297,6 +304,8 @@ class NotebookRead(ReadingFiles, Spelling[op.ReadNotebook]):
 class ChangingFiles:
     """How a change is told: which file was created or updated."""
 
+    __slots__ = ()
+
     _SAID = re.compile(
         r"File created successfully at: (?P<created>[^\n]+?)(?: \(file state is current[^\n]*)?"
         r"|The file (?P<updated>[^\n]+?) has been updated(?: successfully\.|\.).*"
@@ -308,13 +317,14 @@ class ChangingFiles:
         if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1 or outcome.preview:
             return tell(operation, outcome)
         change = outcome.changes[0]
+        path = as_called(operation, change.path)
         if change.kind == "created":
-            return f"File created successfully at: {change.path}"
+            return f"File created successfully at: {path}"
         if change.kind != "modified":
             return tell(operation, outcome)
         if isinstance(operation, op.EditFile) and all(edit.everywhere for edit in operation.edits):
-            return f"The file {change.path} has been updated. All occurrences were successfully replaced."
-        return f"The file {change.path} has been updated successfully."
+            return f"The file {path} has been updated. All occurrences were successfully replaced."
+        return f"The file {path} has been updated successfully."
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = self._SAID.fullmatch(told(native))
@@ -324,6 +334,8 @@ class ChangingFiles:
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         """A file that is created and edited at once is told as one change."""
+        if len(operations) == 1:
+            return (self.to_outcome(operations[0], native),)
         return tuple(self.to_outcome(operation, native) for operation in operations)
 
 
@@ -342,12 +354,13 @@ def _unified(path: str, hunks: Sequence[Any]) -> tuple[str | None, int | None, i
     for hunk in hunks:
         spans = [number_in(hunk, name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
         body = list_in(hunk, "lines")
-        if body is None or None in spans or not all(isinstance(line, str) for line in body):
+        if body is None or None in spans or not all([isinstance(line, str) for line in body]):  # noqa: C419
             return None, None, None
         lines += ["@@ -{},{} +{},{} @@".format(*spans), *body]
     name = path.lstrip("/")
-    diff = "".join(f"{line}\n" for line in (f"--- a/{name}", f"+++ b/{name}", *lines))
-    return diff, sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+    diff = "\n".join((f"--- a/{name}", f"+++ b/{name}", *lines, ""))
+    marks = [line[:1] for line in lines]
+    return diff, marks.count("+"), marks.count("-")
 
 
 class Write(ChangingFiles, Spelling[op.WriteFile]):

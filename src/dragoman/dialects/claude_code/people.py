@@ -101,6 +101,8 @@ def _can_be_asked(operation: op.AskUser) -> bool:
 class Answering:
     """How answers are told: each question with its answer, in quotes."""
 
+    __slots__ = ()
+
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.AnswersOutcome):
             return tell(operation, outcome)

@@ -82,6 +82,8 @@ def _current(items: tuple[op.PlanItem, ...]) -> list[tuple[op.PlanItem, Status]]
 class TellingPlans:
     """How a plan that was written is told: in a sentence, without the plan."""
 
+    __slots__ = ()
+
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.PlanOutcome):
             return tell(operation, outcome)
@@ -299,6 +301,8 @@ class TaskUpdate(Spelling[op.ChangePlanItem]):
 
 class ReadingPlans:
     """How things to do are told: one a line, or one in full."""
+
+    __slots__ = ()
 
     _ONE = re.compile(
         r"Task #(?P<id>\S*): (?P<text>[^\n]*)\nStatus: (?P<status>\w+)(?:\nDescription: (?P<description>.*?))??"

@@ -57,6 +57,8 @@ class Glob(Spelling[op.FindFiles]):
 class SearchingText:
     """How matches are told: as ripgrep prints them, files and counts with their number."""
 
+    __slots__ = ()
+
     tells: ClassVar[Tells] = {out.MatchesOutcome: ("mode",)}
     _PAGED = re.compile(r"\n\n\[Showing results with pagination = limit: (\d+)(?:, offset: \d+)?\]\Z")
 
@@ -84,7 +86,7 @@ class SearchingText:
         assert isinstance(operation, op.SearchText)
         text = told(native)
         known = fields(native)
-        paged = self._PAGED.search(text)
+        paged = self._PAGED.search(text) if text.endswith("]") else None
         body = text if paged is None else text[: paged.start()]
         saved = kept(body)
         if saved is not None:  # cut anywhere, so the last line may be half of one
@@ -95,7 +97,7 @@ class SearchingText:
             return _counts(body, paged)
         if body == "No matches found":
             return out.MatchesOutcome((), "content", 0)
-        matches = read_matches(operation.path, body.split("\n"))
+        matches = read_matches(operation.path, body.split("\n")) if _ANY_LINE.match(body) else None
         if matches is None:
             return out.TextOutcome(text)
         cut = _cut(paged, body.count("\n") + 1) or (saved is not None and "content" not in known)
@@ -151,6 +153,10 @@ def _printed(matches: Sequence[out.Match]) -> list[str]:
 
 def _numbered(path: str, mark: str, first: int, texts: Sequence[str]) -> list[str]:
     return [f"{path}{mark}{number}{mark}{text}" for number, text in enumerate(texts, first)]
+
+
+_ANY_LINE = re.compile(r"\d+[:-]|.+?(?::\d+:|-\d+-)|--$", re.MULTILINE)
+"""What every line has that ripgrep prints: most other texts are told from it by their first line."""
 
 
 def read_matches(path: str, lines: Sequence[str]) -> list[out.Match] | None:

@@ -1,0 +1,98 @@
+"""Which sessions a command is about: the options all commands over the history share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    import datetime
+
+    from dragoman.logs import Query
+
+    from .console import Console
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime.datetime | None:
+    from dragoman.logs import moment_asked
+
+    try:
+        return None if text is None else moment_asked(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _client(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
+    from dragoman.errors import nearest
+    from dragoman.logs import FORMATS
+
+    if name is not None and name not in FORMATS:
+        raise click.BadParameter(
+            f"there is no client {name!r}; there are {', '.join(FORMATS)}.{nearest(name, FORMATS)}"
+        )
+    return name
+
+
+def filter_options(limit: int | None = None) -> Callable[[Function], Function]:
+    """`--client`, `--project`, `--since`, `--until`, `--model`, `--limit`, `--all`: given to the command as `asked`.
+
+    `limit` is how many things are shown when nothing else is said; `None` shows all.
+    """
+
+    def decorated(function: Function) -> Function:
+        @functools.wraps(function)
+        def with_filter(*arguments: Any, **options: Any) -> Any:
+            from dragoman.logs import Filter
+
+            everything = options.pop("everything")
+            given = {name: options.pop(name) for name in ("client", "project", "since", "until", "model", "limit")}
+            if everything:
+                given["limit"] = None
+            return function(*arguments, asked=Filter(**given), **options)
+
+        for option in reversed(_options(limit)):
+            with_filter = option(with_filter)
+        return with_filter  # type: ignore[return-value]
+
+    return decorated
+
+
+client_option = click.option("--client", callback=_client, help="Only sessions of this client, for example codex.")
+
+
+def _options(limit: int | None) -> list[Callable[[Any], Any]]:
+    some = click.IntRange(min=1)
+    return [
+        client_option,
+        click.option("--project", help="Only sessions of this project: a folder or its name, worktrees included."),
+        click.option("--since", callback=_moment, help="Only what is newer: a date, or an age such as 2d, 3h, 1w."),
+        click.option("--until", callback=_moment, help="Only what is older: a date, or an age such as 2d, 3h, 1w."),
+        click.option("--model", help="Only sessions with this model, or with one whose name begins so."),
+        click.option("--limit", type=some, default=limit, show_default=limit is not None, help="At most so many."),
+        click.option("--all", "everything", is_flag=True, help="Without a limit."),
+    ]
+
+
+def query_of(console: Console, wanted: tuple[str, ...] = (), *, update: bool = True) -> Query:
+    """What the command asks: every log of this machine, or the files, folders and sessions that were named.
+
+    Without `update`, what the index knows already.
+    """
+    from dragoman.logs import Query
+
+    places = console.configuration().settings.logs
+    query = Query(homes=places.homes, folders=places.folders, paths=wanted or None)
+    click.get_current_context().call_on_close(query.close)
+    if update or wanted:
+        with console.progress("reading", len(query.files())) as advance:
+            query.refresh(advance)
+    else:
+        query.as_indexed()
+    if query.index.note is not None:
+        console.note(query.index.note)
+    return query

@@ -1,0 +1,369 @@
+"""Tasks of Cline's extension for editors, and of its forks: a folder each, with two lists told of the same work.
+
+`api_conversation_history.json` is what the model and the client said to one another; `ui_messages.json` what the user
+saw, and the only place where tokens are. Calls are told by the first alone. Until they were calls of the API's, they
+stood in the model's text, in tags, and their results came back as words. The folder is named by the session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.model import (
+    AnyEvent,
+    ClientNoted,
+    ContextCompacted,
+    ErrorOccurred,
+    Interrupted,
+    Media,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    SessionStarted,
+    Source,
+    TokensUsed,
+    Usage,
+    UserSaid,
+)
+
+from .document import pieces_of
+from .format import LinesReader
+from .normalise import Normaliser, Place, moment
+
+TOOLS: Final = (
+    "access_mcp_resource",
+    "act_mode_respond",
+    "apply_diff",
+    "ask_followup_question",
+    "attempt_completion",
+    "browser_action",
+    "codebase_search",
+    "condense",
+    "execute_command",
+    "fetch_instructions",
+    "insert_content",
+    "list_code_definition_names",
+    "list_files",
+    "load_mcp_documentation",
+    "new_task",
+    "plan_mode_respond",
+    "read_file",
+    "replace_in_file",
+    "search_and_replace",
+    "search_files",
+    "summarize_task",
+    "switch_mode",
+    "update_todo_list",
+    "use_mcp_tool",
+    "write_to_file",
+)
+"""Names that stand for a call where a model writes them as a tag; any other tag is part of what it says."""
+
+_OPEN = b'{"":'
+_MARK = b"\xef\xbb\xbf"
+_TAG = re.compile(rf"<({'|'.join((*TOOLS, 'thinking'))})>")
+_PARAMETER = re.compile(r"<([a-z_]+)>")
+_TO_THE_LAST: Final = frozenset({"args", "arguments", "content", "context", "diff", "message", "result", "todos"})
+"""Parameters that may hold any tag themselves."""
+_AS_IT_STANDS: Final = frozenset({"content", "diff"})
+_BY_CLIENT: Final = ("<environment_details>", "[ERROR]", "[TASK RESUMPTION]", "[NOTE]")
+_BY_USER: Final = re.compile(
+    r"(?:New instructions for task continuation:\s*)?<(task|feedback|user_message)>(.*)</\1>", re.DOTALL
+)
+
+
+def recognise(document: Any) -> float:
+    """How sure it is that a JSON value is one of the two lists."""
+    if not isinstance(document, list) or not document or not all(isinstance(one, dict) for one in document):
+        return 0.0
+    if all(_is_shown(one) for one in document):
+        return 0.9
+    if not all(one.get("role") in ("user", "assistant") and "content" in one for one in document):
+        return 0.0
+    texts = [text for one in document[:4] for text in _texts(one["content"])]
+    if any(text.startswith("<task>") or "<environment_details>" in text for text in texts):
+        return 0.9
+    return 0.7 if any("modelId" in _mapping(one.get("modelInfo")) for one in document) else 0.0
+
+
+def _is_shown(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    return kind in ("say", "ask") and isinstance(record.get(str(kind)), str) and isinstance(record.get("ts"), int)
+
+
+class TaskReader(LinesReader):
+    """Reads either of the two lists."""
+
+    def __init__(self, path: Path, client: str) -> None:
+        super().__init__(path, Normaliser(client, client, path.stem))
+        self._session = path.parent.name
+        self._pieces: list[bytes] = []
+        self._waiting: list[tuple[str, str]] = []
+        """Calls in tags that have no result yet: (name, id)."""
+
+    # ── a list ─────────────────────────────────────────────────────────────
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._pieces.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = b"".join(self._pieces)
+        self._pieces = []
+        if not data.strip():
+            return []
+        # As the member of an object, so that its elements are found as those of any document are. The object is not
+        # closed: that might close an element which breaks off.
+        wrapped = _OPEN + data.removeprefix(_MARK)
+        moved = len(data) - len(wrapped)
+        pieces = pieces_of(wrapped, "")
+        if pieces is None:
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "it is no list")]
+        first = pieces.elements[0][0] if pieces.elements else pieces.head
+        events: list[AnyEvent] = [self._started(Source(self.path, 0, first + moved))]
+        for start, end in pieces.elements:
+            self._read(wrapped[start:end], Source(self.path, start + moved, end - start), events)
+        left = wrapped[pieces.end :]
+        if left.strip():
+            source = Source(self.path, pieces.end + moved, len(left))
+            events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the list"))
+        return events
+
+    def _started(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(SessionStarted, self._place(source, None))
+
+    def _place(self, source: Source, time: Any) -> Place:
+        return Place(
+            source=source, key=f"{Path(self.path).stem}@{source.offset}", session=self._session, time=moment(time)
+        )
+
+    # ── records ────────────────────────────────────────────────────────────
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if not isinstance(value, dict):
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
+            return
+        place = self._place(source, value.get("ts"))
+        if value.get("role") == "assistant":
+            yield from self._assistant(value, place)
+        elif value.get("role") == "user":
+            yield from self._user(value.get("content"), place)
+        elif value.get("type") in ("say", "ask"):
+            yield from self._shown(value, place)
+        else:
+            yield self.normaliser.unknown(place, _text(value.get("role")) or _text(value.get("type")))
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{value.get('role')}/empty")
+
+    # ── what the model said ────────────────────────────────────────────────
+
+    def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("modelId"))
+        if value.get("isSummary") is True:
+            yield self.normaliser.event(ContextCompacted, place, summary="\n".join(_texts(content)))
+            return
+        if isinstance(content, str):
+            yield from self._said(content, place, model)
+        for block in _blocks(content):
+            kind = block.get("type")
+            if kind == "text":
+                yield from self._said(_text(block.get("text")) or "", place, model)
+            elif kind in ("thinking", "reasoning"):
+                text = _text(block.get("thinking")) or _text(block.get("text")) or ""
+                yield self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+            elif kind == "tool_use" and isinstance(block.get("name"), str):
+                given = block.get("input")
+                native = NativeCall(
+                    _text(block.get("id")) or f"{place.key}.{place.number}",
+                    block["name"],
+                    given if isinstance(given, dict | str) else {},
+                )
+                yield self.normaliser.called(place, native)
+            else:
+                yield self.normaliser.event(ClientNoted, place, name=f"block/{kind}")
+
+    def _said(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
+        """Words, thoughts and calls, as the tags have it."""
+        at = 0
+        for begin, end, name, body in _tagged(text):
+            yield from self._words(text[at:begin], place, model)
+            at = end
+            if name == "thinking":
+                yield self.normaliser.event(ModelThought, place, text=body.strip(), model=model)
+                continue
+            id = f"{place.key}.{place.number}"
+            self._waiting.append((name, id))
+            yield self.normaliser.called(place, NativeCall(id, name, _parameters(body)))
+        yield from self._words(text[at:], place, model)
+
+    def _words(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
+        if text.strip():
+            yield self.normaliser.event(ModelSaid, place, text=text.strip(), model=model)
+
+    # ── what the client and the user said ──────────────────────────────────
+
+    def _user(self, content: Any, place: Place) -> Iterator[AnyEvent]:
+        result: tuple[str, list[str | Media]] | None = None
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
+        for block in blocks:
+            text, picture = _text(block.get("text")), _media(block)
+            name = None if text is None else _answered(text)
+            if text is not None and (name is not None or text.startswith(_BY_CLIENT)) and result is not None:
+                yield self._returned(*result, place)
+                result = None
+            if block.get("type") == "tool_result":
+                yield self.normaliser.returned(place, _result(block))
+            elif text is not None and name is not None:
+                rest = text.partition("] Result:")[2].strip("\n")
+                result = (name, [rest] if rest else [])
+            elif result is not None and (text is not None or picture is not None):
+                result[1].append(picture if text is None else text)  # type: ignore[arg-type]
+            elif text is not None:
+                yield from self._told(text, place)
+            elif picture is not None:
+                yield self.normaliser.event(UserSaid, place, text="", media=(picture,))
+            else:
+                yield self.normaliser.event(ClientNoted, place, name=f"block/{block.get('type')}")
+        if result is not None:
+            yield self._returned(*result, place)
+
+    def _told(self, text: str, place: Place) -> Iterator[AnyEvent]:
+        if not text.strip():
+            return
+        own = _BY_USER.fullmatch(text.strip())
+        by = "client" if own is None and text.startswith(_BY_CLIENT) else "user"
+        yield self.normaliser.event(UserSaid, place, text=text if own is None else own[2].strip(), by=by)
+
+    def _returned(self, name: str, content: list[str | Media], place: Place) -> AnyEvent:
+        """A result in words: of the call of this name that waits longest."""
+        found = next((one for one in self._waiting if one[0] == name), None)
+        if found is not None:
+            self._waiting.remove(found)
+        id = f"{place.key}.{place.number}" if found is None else found[1]
+        texts = [piece for piece in content if isinstance(piece, str)]
+        told = "\n".join(texts) if len(texts) == len(content) else tuple(content)
+        return self.normaliser.returned(place, NativeResult(id, told, name=name))
+
+    # ── what the user saw ──────────────────────────────────────────────────
+
+    def _shown(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind = str(value["type"])
+        what, text = _text(value.get(kind)), _text(value.get("text")) or ""
+        if what == "api_req_started":
+            yield from self._asked(_decoded(text), place)
+        elif what in ("error", "api_req_failed", "diff_error"):
+            yield self.normaliser.event(ErrorOccurred, place, message=text or "an error without words", code=what)
+        elif what is None:
+            yield self.normaliser.unknown(place, kind)
+        else:
+            yield self.normaliser.event(ClientNoted, place, name=f"{kind}/{what}")
+
+    def _asked(self, facts: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        if _number(facts.get("tokensIn")) is None:
+            yield self.normaliser.event(ClientNoted, place, name="say/api_req_started")
+        else:
+            cost = facts.get("cost")
+            known = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < 1e15
+            yield self.normaliser.event(TokensUsed, place, usage=_usage(facts), cost=cost if known else None)
+        failed = _text(facts.get("streamingFailedMessage"))
+        if facts.get("cancelReason") == "user_cancelled":
+            yield self.normaliser.event(Interrupted, place, text=failed)
+        elif facts.get("cancelReason") is not None:
+            message = failed or "the model's reply failed"
+            yield self.normaliser.event(ErrorOccurred, place, message=message, code=_text(facts["cancelReason"]))
+
+
+# ── values ───────────────────────────────────────────────────────────────────
+
+
+def _tagged(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """What stands in tags: where, whose, and what is between them. A call that breaks off goes to the end."""
+    at = 0
+    while (found := _TAG.search(text, at)) is not None:
+        name, close = found[1], f"</{found[1]}>"
+        end = text.find(close, found.end())
+        at = len(text) if end < 0 else end + len(close)
+        yield found.start(), at, name, text[found.end() : end] if end >= 0 else text[found.end() :]
+
+
+def _parameters(body: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    at = 0
+    while (found := _PARAMETER.search(body, at)) is not None:
+        name, close = found[1], f"</{found[1]}>"
+        end = body.rfind(close, found.end()) if name in _TO_THE_LAST else body.find(close, found.end())
+        if end < 0:
+            break
+        value = body[found.end() : end]
+        given[name] = value.removeprefix("\n").removesuffix("\n") if name in _AS_IT_STANDS else value.strip()
+        at = end + len(close)
+    return given
+
+
+def _answered(text: str) -> str | None:
+    """The tool whose result these words begin: `[read_file for 'a.py'] Result:`."""
+    if not text.startswith("[") or "] Result:" not in text:
+        return None
+    name = re.split(r"[ \]]", text[1:], maxsplit=1)[0]
+    return name if name in TOOLS else None
+
+
+def _result(block: dict[str, Any]) -> NativeResult:
+    content, flag = block.get("content"), block.get("is_error")
+    pieces = [_media(one) or _text(one.get("text")) or "" for one in _blocks(content)]
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    told = content if isinstance(content, str) else "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
+    return NativeResult(_text(block.get("tool_use_id")) or "", told, is_error=flag if isinstance(flag, bool) else None)
+
+
+def _usage(facts: dict[str, Any]) -> Usage:
+    """Tokens of a request; with OpenAI's protocol the input counts what the cache gave and took."""
+    prompt, read, wrote = (_number(facts.get(key)) for key in ("tokensIn", "cacheReads", "cacheWrites"))
+    cached = (read or 0) + (wrote or 0) if facts.get("apiProtocol") == "openai" else 0
+    return Usage(
+        input_tokens=prompt - cached if prompt is not None and prompt >= cached else prompt,
+        cached_read_tokens=read,
+        cached_write_tokens=wrote,
+        output_tokens=_number(facts.get("tokensOut")),
+    )
+
+
+def _decoded(text: str) -> dict[str, Any]:
+    try:
+        return _mapping(msgspec.json.decode(text))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return {}
+
+
+def _media(block: dict[str, Any]) -> Media | None:
+    source = _mapping(block.get("source"))
+    data, kind = _text(source.get("data")), _text(source.get("media_type"))
+    return None if data is None or kind is None else Media(kind, data=data)
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [block["text"] for block in _blocks(content) if isinstance(block.get("text"), str)]
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,265 @@
+"""Searching logs: in what was said and done, or in the bytes of the records.
+
+Files that cannot hold a match are passed over by ripgrep. Rule: that never loses one. It looks for a piece of what is
+wanted that every writer of JSON leaves as it is, and takes a file also when it could be spelled with escapes; a
+database, where a text may lie in pieces, is always read.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from dragoman.model import (
+    AgentEnded,
+    AgentStarted,
+    AnyEvent,
+    ClientNoted,
+    CommandInvoked,
+    ContextCompacted,
+    ErrorOccurred,
+    Interrupted,
+    ModelSaid,
+    ModelThought,
+    NativeResult,
+    SessionEnded,
+    SystemSaid,
+    ToolCalled,
+    ToolProgressed,
+    ToolReturned,
+    UnknownRecord,
+    Unreadable,
+    UserSaid,
+)
+from dragoman.registry import FORMATS
+
+from .discover import Found
+from .original import Original, Originals
+from .reading import read
+from .sessions import numbered
+
+
+class Match(msgspec.Struct, frozen=True):
+    """An event that holds what was wanted. `text` is what was searched; `spans` are the places of the matches in it."""
+
+    event: AnyEvent
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    original: Original | None = None
+
+
+class Pattern:
+    """What is wanted: a text as it stands, or a regular expression of Python's."""
+
+    def __init__(self, text: str, *, regex: bool = False, ignore_case: bool = False) -> None:
+        self.text, self.ignore_case = text, ignore_case
+        try:
+            self._search = re.compile(text if regex else re.escape(text), re.IGNORECASE if ignore_case else 0)
+        except re.error as error:
+            raise ValueError(
+                f"{text!r} is no regular expression: {error}; without --regex it is taken as text"
+            ) from error
+        self.sure = _sure(text) if not regex else _surest(text)
+        """A text that every match holds, of characters that no writer escapes; empty when there is none."""
+
+    def spans(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Where the matches are."""
+        return tuple(found.span() for found in self._search.finditer(text) if found.end() > found.start())
+
+
+# Letters, digits and a little more: quotes, slashes, `<>&'` and what is not ASCII are escaped by one writer or other.
+# No space and no mark of JSON: where an event's text is put together of several, it is with these.
+_PLAIN = re.compile(r"[A-Za-z0-9_.=+()@#%^~!?$|-]+")
+_FOLDED = re.compile(r"[A-HJL-RT-Za-hjl-rt-z0-9_.=+-]+")
+"""The same without the letters that in another case are none of ASCII: İ and ı, ſ, and the Kelvin sign."""
+
+
+def _sure(text: str) -> str:
+    return max(_PLAIN.findall(text), key=len, default="")
+
+
+def _surest(pattern: str) -> str:
+    """The longest plain text that a regular expression cannot do without."""
+    from re import _constants, _parser  # type: ignore[attr-defined]
+
+    parsed = _parser.parse(pattern)
+    if parsed.state.flags & re.IGNORECASE or parsed.state.flags & re.VERBOSE:
+        return ""
+    runs, run = [""], ""
+    for code, value in parsed:
+        if code is _constants.LITERAL and _PLAIN.fullmatch(chr(value)):
+            run += chr(value)
+            runs.append(run)
+        else:
+            run = ""
+    return max(runs, key=len)
+
+
+_ARGUMENTS = 500_000
+"""Bytes of file names given to one ripgrep."""
+
+
+def candidates(files: Iterable[Found], pattern: Pattern) -> Iterator[Found]:
+    """The files that may hold a match, in their order."""
+    sure = pattern.sure
+    if pattern.ignore_case:
+        sure = max(_FOLDED.findall(sure), key=len, default="")
+    waiting: list[Found] = []
+    size = 0
+    for found in files:
+        waiting.append(found)
+        size += len(str(found.path)) + 9
+        if size > _ARGUMENTS:
+            yield from _held(waiting, sure, pattern)
+            waiting, size = [], 0
+    yield from _held(waiting, sure, pattern)
+
+
+def _held(files: list[Found], sure: str, pattern: Pattern) -> Iterator[Found]:
+    if len(sure) < 2 or not files:
+        yield from files
+        return
+    texts = [found for found in files if _is_one_text(found)]
+    from dragoman.tools import ripgrep_path
+
+    case = "--ignore-case" if pattern.ignore_case else "--case-sensitive"
+    command = [ripgrep_path(), "--no-config", "--files-with-matches", "--null", "--text", "--no-messages", case]
+    # Files that are named are searched whatever rules say; no encoding is guessed.
+    command += ["--encoding=none", "-e", re.escape(sure), "-e", spelled_out(sure), "--"]
+    ran = subprocess.run([*command, *(str(found.path) for found in texts)], capture_output=True, check=False)
+    if ran.returncode not in (0, 1) and not ran.stdout:
+        yield from files  # it could not look: then nothing is known of any
+        return
+    held = {name for name in ran.stdout.split(b"\0") if name}
+    known = {id(found) for found in texts}
+    for found in files:
+        if id(found) not in known or str(found.path).encode("utf-8", "surrogateescape") in held:
+            yield found
+
+
+def spelled_out(sure: str) -> str:
+    """An expression that matches where a character of the text is spelled as `\\u0041`.
+
+    Any writer of JSON may do that; hardly one does, but then the text itself does not stand in the file.
+    """
+    codes = sorted({f"{ord(letter):02x}" for letter in sure.lower() + sure.upper()})
+    return rf"\\u00(?i:{'|'.join(codes)})"
+
+
+def _is_one_text(found: Found) -> bool:
+    """Whether all that is read for a log stands in this file, and as text."""
+    return found.path.suffix != ".db" and not any(FORMATS[found.format].beside(found.path)) and found.path.is_file()
+
+
+Chosen = Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]
+
+
+def grep(
+    files: Iterable[Found],
+    pattern: Pattern,
+    *,
+    raw: bool = False,
+    chosen: Chosen | None = None,
+) -> Iterator[Match]:
+    """The events that hold what is wanted, file by file.
+
+    `raw` looks at the bytes of the records instead, and gives each record once. `chosen` picks from a file's events.
+    """
+    for found in candidates(files, pattern):
+        events: Iterable[AnyEvent] = numbered(read(found.path, found.format))
+        events = events if chosen is None else chosen(events)
+        yield from _raw_matches(events, pattern) if raw else _matches(events, pattern)
+
+
+def _matches(events: Iterable[AnyEvent], pattern: Pattern) -> Iterator[Match]:
+    with Originals() as originals:
+        for event in events:
+            text = words_of(event, originals)
+            spans = pattern.spans(text)
+            if spans:
+                yield Match(event, text, spans)
+
+
+def _raw_matches(events: Iterable[AnyEvent], pattern: Pattern) -> Iterator[Match]:
+    """One match per record: as the event that says it, or the first."""
+    seen: set[tuple[int, str | None]] = set()
+    with Originals() as originals:
+        for source, same in groupby(events, key=lambda event: event.source):
+            if source is None or (source.offset, source.row) in seen:
+                continue  # what a later record completes is told after it, and belongs to the one before
+            seen.add((source.offset, source.row))
+            original = originals.of(source)
+            if original is None:
+                continue
+            text = shown(original)
+            spans = pattern.spans(text)
+            if spans:
+                here = list(same)
+                saying = next((one for one in here if isinstance(one, ToolCalled | ToolReturned)), here[0])
+                yield Match(saying, text, spans, original)
+
+
+def shown(original: Original) -> str:
+    """An original as text; bytes that are none are written out."""
+    if isinstance(original, dict):
+        return "\n".join(
+            cell.decode("utf-8", "backslashreplace") for cell in original.values() if isinstance(cell, bytes)
+        )
+    return original.decode("utf-8", "backslashreplace")
+
+
+def words_of(event: AnyEvent, originals: Originals) -> str:
+    """What an event says in its log's own words: what was said, called with and given back; no word of ours."""
+    match event:
+        case UserSaid() | ModelSaid() | ModelThought() | SystemSaid():
+            return event.text
+        case ToolCalled():
+            native = event.call.native
+            arguments = native.arguments
+            said = [arguments] if isinstance(arguments, str) else [*_texts(arguments)]
+            return "\n".join([native.name, *said])
+        case ToolReturned(result=result):
+            return "" if result.native is None else _content(result.native)
+        case ToolProgressed() | ErrorOccurred():
+            return event.message
+        case ContextCompacted():
+            return event.summary or ""
+        case CommandInvoked():
+            return f"{event.name}\n{event.arguments or ''}"
+        case AgentStarted():
+            return "\n".join(filter(None, (event.name, event.prompt)))
+        case AgentEnded() | Interrupted():
+            return event.text or ""
+        case SessionEnded():
+            return event.message or ""
+        case ClientNoted(data=data) if data:
+            return "\n".join(_texts(data, names=False))  # the names may be ours
+        case ClientNoted() | UnknownRecord() | Unreadable():
+            original = None if event.source is None else originals.of(event.source)
+            return "" if original is None else shown(original)
+        case _:
+            return ""
+
+
+def _content(native: NativeResult) -> str:
+    content = native.content
+    return content if isinstance(content, str) else "\n".join(one for one in content if isinstance(one, str))
+
+
+def _texts(value: Any, *, names: bool = True) -> Iterator[str]:
+    """Every text in a value, in order, the names of its fields among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if names:
+                yield str(name)
+            yield from _texts(inner, names=names)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner, names=names)

@@ -1,0 +1,67 @@
+"""`dragoman lab grep`, as somebody types it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import User
+from tests.logs.samples import CLAUDE, CODEX
+
+
+@pytest.fixture
+def reader(user: User) -> User:
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    user.write(user.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
+    return user
+
+
+def test_it_exits_like_grep(reader: User) -> None:
+    assert reader.types("lab", "grep", "false").code == 0
+    assert reader.types("lab", "grep", "nobody said this").code == 1
+    wrong = reader.types("lab", "grep", "--regex", "(")
+    assert wrong.code == 2
+    assert "without --regex it is taken as text" in wrong.err
+    assert reader.types("lab", "grep", "").code == 2
+
+
+def test_filters_choose_what_is_searched(reader: User) -> None:
+    def kinds(*words: str) -> list[tuple[str, str]]:
+        done = reader.types("lab", "grep", *words, "--json")
+        return [(one["client"], one["kind"]) for one in map(json.loads, done.out.splitlines())]
+
+    everywhere = kinds("-i", "FALSE")
+    assert ("claude_code", "tool_called") in everywhere
+    assert kinds("false", "--tool", "Bash", "--kind", "tool_called") == [("claude_code", "tool_called")]
+    assert kinds("false", "--op", "run_command", "--kind", "tool_called", "--limit", "1") == [
+        ("claude_code", "tool_called")
+    ]
+    assert all(client == "codex" for client, _ in kinds(".", "--regex", "--client", "codex"))
+    assert kinds("false", "--model", "claude-x", "--tool", "Bash", "--kind", "tool_called") == [
+        ("claude_code", "tool_called")
+    ]
+    assert kinds("false", "--model", "another") == []
+
+
+def test_raw_with_json_is_the_event_and_its_bytes(reader: User) -> None:
+    done = reader.types("lab", "grep", '"name": "Bash"', "--raw", "--json", "--limit", "1")
+    line = json.loads(done.out)
+    assert (line["kind"], line["call"]["name"]) == ("tool_called", "Bash")
+    assert '"name": "Bash"' in line["raw"]
+    assert reader.types("lab", "grep", '"name": "Bash"', "--raw", "--limit", "1").out == line["raw"]
+
+
+def test_lines_around_a_match_are_shown_and_gaps_marked(user: User) -> None:
+    said = {**json.loads(CLAUDE.splitlines()[0]), "type": "user", "uuid": "u1"}
+    said["message"] = {"role": "user", "content": "one\ntwo\nthree\nfour\nfive\nsix\nthree again"}
+    path = user.write(user.here / "s.jsonl", json.dumps(said) + "\n")
+    shown = user.types("lab", "grep", "three", "-C", "1", str(path)).out.splitlines()[1:]
+    assert [line.strip() for line in shown] == ["two", "three", "four", "⋮", "six", "three again"]
+
+
+def test_the_help_shows_how_and_an_unknown_command_is_told(user: User) -> None:
+    assert "lab grep" in user.types("lab", "grep", "--help").out
+    wrong = user.types("lab", "gerp")
+    assert wrong.code == 2
+    assert 'Did you mean "grep"?' in wrong.err

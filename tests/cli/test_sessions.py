@@ -1,0 +1,123 @@
+"""`dragoman sessions`: filters, order, and that a second call on an unchanged home opens no log."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import User
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES
+
+
+@pytest.fixture
+def reader(user: User) -> User:
+    """Somebody with two sessions of Claude Code, one of Codex and one of Gemini CLI that has a sub-agent."""
+    later = CLAUDE.replace(b'"s-1"', b'"s-2"').replace(b"2026-01-01", b"2026-01-02").replace(b'"/p"', b'"/work/lamp"')
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    user.write(user.home / ".claude/projects/-p/s-2.jsonl", later.decode())
+    user.write(user.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
+    for name, data in SAMPLES["gemini_cli"][:2]:
+        user.write(user.home / ".gemini/tmp" / name, data.decode())
+    return user
+
+
+def ids(reader: User, *options: str) -> list[str]:
+    return [one["id"] for one in reader.types("sessions", "--json", *options).json]
+
+
+def test_sessions_are_listed_newest_first_and_chosen_by_filters(reader: User) -> None:
+    assert ids(reader) == ["s-2", "c-1", "s-1", "g-1"]
+    assert ids(reader, "--client", "codex") == ["c-1"]
+    assert ids(reader, "--since", "2026-01-02T00:00Z") == ["s-2"]
+    assert ids(reader, "--until", "2026-01-02T00:00Z") == ["c-1", "s-1", "g-1"]
+    assert ids(reader, "--project", "lamp") == ["s-2"]
+    assert ids(reader, "--model", "claude-x") == ["s-2", "s-1"]
+    assert ids(reader, "--limit", "1") == ["s-2"]
+    assert ids(reader, "--limit", "1", "--all") == ["s-2", "c-1", "s-1", "g-1"]
+    assert ids(reader, "--since", "2d") == []
+    assert ids(reader, "--agents") == ["s-2", "c-1", "s-1", "g-1", "g-1"]
+    assert ids(reader, str(reader.home / ".codex")) == ["c-1"]
+
+
+def test_without_an_update_the_index_alone_is_asked(reader: User) -> None:
+    assert ids(reader, "--no-update") == []
+    reader.types("index", "update", "--client", "codex")
+    assert ids(reader, "--no-update") == ["c-1"]
+
+
+def test_a_table_for_people_and_json_for_machines(reader: User) -> None:
+    shown = reader.types("sessions", "--client", "claude_code").out.splitlines()
+    assert shown[0].split() == ["session", "client", "began", "turns", "calls", "tokens", "title"]
+    assert shown[1].split() == ["s-2", "claude_code", "2026-01-02", "00:00", "1", "2", "40", "Mend", "it."]
+    (facts,) = reader.types("sessions", "--json", "--project", "lamp").json
+    assert facts == {
+        "id": "s-2",
+        "stream": "main",
+        "client": "claude_code",
+        "version": "2.1.300",
+        "project": "/work/lamp",
+        "repository": "/work/lamp",
+        "branch": "main",
+        "models": ["claude-x"],
+        "turns": 1,
+        "steps": 2,
+        "calls": 2,
+        "failures": 1,
+        "started": "2026-01-02T00:00:00+00:00",
+        "ended": "2026-01-02T00:00:07+00:00",
+        "tokens": 40,
+        "title": "Mend it.",
+        "agents": 0,
+        "parent_session": None,
+        "parent_call": None,
+        "unreadable": 0,
+        "unknown": 1,
+        "file": str(reader.home / ".claude/projects/-p/s-2.jsonl"),
+    }
+
+
+def test_what_cannot_be_asked_is_said_with_what_can(reader: User) -> None:
+    wrong = reader.types("sessions", "--since", "yesterday")
+    assert (wrong.code, "neither a date" in wrong.err) == (2, True)
+    wrong = reader.types("sessions", "--client", "codexx")
+    assert (wrong.code, "codex" in wrong.err) == (2, True)
+    nothing = reader.types("sessions", "--project", "nowhere")
+    assert (nothing.code, "dragoman sources" in nothing.err) == (1, True)
+
+
+OPENED = """
+import sys
+opened = []
+def hook(event, arguments):
+    if event in ("open", "sqlite3.connect"):
+        opened.append(str(arguments[0]))
+sys.addaudithook(hook)
+from dragoman.cli import main
+code = main(["sessions", "--json"])
+print("\\n".join([str(code), *opened]), file=sys.stderr)
+"""
+
+
+def opened(reader: User) -> list[str]:
+    """The files below the home that a new process opened to list the sessions."""
+    environment = {**reader.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", OPENED], env=environment, cwd=reader.here, capture_output=True, text=True, check=True
+    )
+    code, *files = done.stderr.splitlines()
+    assert code == "0"
+    assert len(done.stdout.split('"id"')) == 5
+    return [file for file in files if Path(file).is_relative_to(reader.home)]
+
+
+def test_a_second_call_on_an_unchanged_home_opens_no_log(reader: User) -> None:
+    assert len(set(opened(reader))) == 5
+    assert opened(reader) == []
+    grown = reader.home / ".claude/projects/-p/s-1.jsonl"
+    with grown.open("ab") as file:
+        file.write(b"\\n")
+    assert set(opened(reader)) == {str(grown)}

@@ -1,0 +1,268 @@
+"""Files that are damaged, or are something else: each format gives events and `Unreadable`, or one clear error."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dragoman.errors import LogError
+from dragoman.logs import FORMATS, Places, Recorder, all_logs, find_logs, numbered, read, recognise, sessions_of
+from dragoman.model import AnyEvent, ModelSaid, ToolCalled, Unreadable
+from tests.logs.samples import SAMPLES
+
+ALL = sorted(FORMATS.built_in)
+NOT_UTF_8 = b"\xff\xfe\x00\x80"
+
+
+def texts(format: str) -> list[tuple[str, bytes]]:
+    """The samples that are text."""
+    return [(name, data) for name, data in SAMPLES[format] if not name.endswith(".db")]
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def events_of(path: Path, format: str) -> list[AnyEvent]:
+    """The events, each of which points into the file; putting them together raises nothing either."""
+    events = list(numbered(read(path, format)))
+    size = path.stat().st_size
+    for event in events:
+        assert event.source is not None
+        assert 0 <= event.source.offset <= event.source.offset + event.source.length <= size
+    ids = [event.id for event in events]
+    assert len(set(ids)) == len(ids)
+    sessions_of(events)
+    return events
+
+
+def calls_in(events: list[AnyEvent]) -> list[str]:
+    return [event.call.native.name for event in events if isinstance(event, ToolCalled)]
+
+
+# ── other encodings, other things ────────────────────────────────────────────
+
+OTHERS: dict[str, Callable[[bytes], bytes]] = {
+    "UTF-16": lambda data: data.decode("utf-8", "replace").encode("utf-16"),
+    "UTF-32": lambda data: data.decode("utf-8", "replace").encode("utf-32"),
+    "gzip": lambda data: gzip.compress(data, mtime=0),
+    "binary": lambda data: bytes(range(256)) * 20,
+    "NUL bytes alone": lambda data: b"\x00" * 5000,
+    "nothing": lambda data: b"",
+    "blank lines": lambda data: b"\n \r\n\n",
+    "no object": lambda data: b"[1, 2, 3]\n",
+    "a deep nest": lambda data: b"[" * 100_000,
+    "a deep nest of objects": lambda data: b'{"type":' * 100_000,
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("format", ALL)
+def test_what_is_no_log_is_recognised_by_nobody_and_read_as_unreadable(format: str, other: str, tmp_path: Path) -> None:
+    for name, data in SAMPLES[format][:1]:
+        path = written(tmp_path, name, OTHERS[other](data))
+        with pytest.raises(LogError, match="in no format"):
+            recognise(path)
+        events = events_of(path, format)
+        assert calls_in(events) == []
+        assert bool(events) == bool(path.read_bytes().strip())
+
+
+def strange(data: bytes, *said: bytes) -> bytes:
+    """With these bytes at the beginning of what was said."""
+    for key in (b'"text":', b'"content":'):
+        for word in said:
+            data = data.replace(key + b' "', key + b' "' + word).replace(key + b'"', key + b'"' + word)
+    return data
+
+
+def unreadable_in(events: list[AnyEvent]) -> list[str]:
+    return [event.reason for event in events if isinstance(event, Unreadable)]
+
+
+@pytest.mark.parametrize("said", [b"\xe4\xf6", b"\\ud800\\u0000", b"\\udfff", b"\xed\xa0\x80"], ids=repr)
+@pytest.mark.parametrize("format", ALL)
+def test_words_that_are_no_utf_8_and_half_surrogates_and_nul_cost_nothing(
+    format: str, said: bytes, tmp_path: Path
+) -> None:
+    for name, data in texts(format):
+        whole = events_of(written(tmp_path, name, data), format)
+        events = events_of(written(tmp_path, name, strange(data, said)), format)
+        assert calls_in(events) == calls_in(whole)
+        assert unreadable_in(events) == unreadable_in(whole)
+    assert any(strange(data, said) != data for _, data in texts(format))
+
+
+def test_a_recording_of_ours_holds_what_has_no_utf_8(tmp_path: Path) -> None:
+    said = ModelSaid(id="1", session="s", text="half \ud800 and \x00")
+    with Recorder(tmp_path / "r.jsonl") as record:
+        record(said)
+    (read_back,) = read(tmp_path / "r.jsonl")
+    assert msgspec.structs.replace(read_back, source=None) == said
+
+
+@pytest.mark.parametrize("format", ALL)
+def test_a_byte_order_mark_costs_one_record_at_most(format: str, tmp_path: Path) -> None:
+    for name, data in texts(format):
+        whole = events_of(written(tmp_path, name, data), format)
+        marked = events_of(written(tmp_path, name, b"\xef\xbb\xbf" + data), format)
+        assert calls_in(marked) == calls_in(whole)
+        assert len(unreadable_in(marked)) <= len(unreadable_in(whole)) + 1
+
+
+# ── lines ────────────────────────────────────────────────────────────────────
+
+LINES = [(format, name, data) for format in ALL for name, data in texts(format) if name.endswith(".jsonl")]
+
+
+@pytest.mark.parametrize("format, name, data", LINES, ids=[f"{one[0]}-{one[1]}" for one in LINES])
+def test_bad_lines_cost_nothing_else(format: str, name: str, data: bytes, tmp_path: Path) -> None:
+    clean = events_of(written(tmp_path, name, data), format)
+    bad = [NOT_UTF_8 + b"\n", b"\x00" * 40 + b"\n", b'{"type":\n', b"words\n"]
+    lines = data.splitlines(keepends=True)
+    mixed = b"".join(line + bad[index % len(bad)] for index, line in enumerate(lines))
+    events = events_of(written(tmp_path, name, mixed), format)
+    known = [event.reason for event in clean if isinstance(event, Unreadable)]
+    assert len([event for event in events if isinstance(event, Unreadable)]) == len(known) + len(lines)
+    assert calls_in(events) == calls_in(clean)
+    assert len([event for event in events if not isinstance(event, Unreadable)]) == len(clean) - len(known)
+
+
+@pytest.mark.parametrize("format, name, data", LINES, ids=[f"{one[0]}-{one[1]}" for one in LINES])
+def test_a_half_written_last_line_is_kept_as_unreadable(format: str, name: str, data: bytes, tmp_path: Path) -> None:
+    lines = data.splitlines(keepends=True)
+    half = b"".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2]
+    events = events_of(written(tmp_path, name, half), format)
+    last = [event for event in events if isinstance(event, Unreadable)][-1]
+    assert last.source is not None
+    assert half[last.source.offset :] == lines[-1][: len(lines[-1]) // 2]
+
+
+@pytest.mark.parametrize("format", ALL)
+def test_a_very_long_line_is_read_in_time_that_grows_with_it_alone(format: str, tmp_path: Path) -> None:
+    """Many small pieces of one line: whoever joins them again and again would not come to an end."""
+    for name, data in texts(format)[:1]:
+        reader, piece = FORMATS[format].reader(tmp_path / name), b"x" * 1024
+        events = [*reader.feed(data.rstrip(b"\n") + b"\n"), *reader.feed(b'{"text":"')]
+        for _ in range(20_000):
+            events += reader.feed(piece)
+        events += [*reader.feed(b'"}\n'), *reader.close()]
+        assert events
+
+
+# ── what cannot be opened ────────────────────────────────────────────────────
+
+
+@contextmanager
+def as_a_stranger() -> Iterator[None]:
+    """Without the rights of the administrator, whom nothing is forbidden."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("format", ALL)
+def test_what_cannot_be_opened_is_one_clear_error(format: str, tmp_path: Path) -> None:
+    name, data = SAMPLES[format][0]
+    path = written(tmp_path, name, data)
+    path.chmod(0)
+    for wrong, reason in (
+        (tmp_path, "Is a directory"),
+        (tmp_path / "none.jsonl", "No such file"),
+        (path, "Permission"),
+    ):
+        with as_a_stranger() if wrong == path else closing(_Nothing()):
+            with pytest.raises(LogError, match=reason):
+                recognise(wrong)
+            with pytest.raises(LogError, match=reason):
+                list(read(wrong, format))
+
+
+class _Nothing:
+    def close(self) -> None:
+        pass
+
+
+def test_a_folder_that_may_not_be_looked_into_costs_the_others_nothing(tmp_path: Path) -> None:
+    for name, data in SAMPLES["codex"]:
+        written(tmp_path, f".codex/sessions/2026/01/01/{name}", data)
+    hidden = tmp_path / ".claude"
+    written(hidden, "projects/-p/s-1.jsonl", SAMPLES["claude_code"][0][1])
+    hidden.chmod(0)
+    tmp_path.chmod(0o755)
+    tmp_path.parent.chmod(0o755)
+    tmp_path.parent.parent.chmod(0o755)
+    try:
+        with as_a_stranger():
+            assert [found.format for found in all_logs(Places(tmp_path))] == ["codex"]
+            with pytest.raises(LogError, match="Permission"):
+                find_logs(str(hidden / "projects/-p/s-1.jsonl"))
+    finally:
+        hidden.chmod(0o755)
+
+
+@pytest.mark.parametrize("wanted", ["a\x00b", "x" * 5000, "a/" * 3000], ids=["NUL", "long", "deep"])
+def test_a_name_no_file_can_have_is_one_clear_error(wanted: str, tmp_path: Path) -> None:
+    with pytest.raises(LogError):
+        find_logs(wanted, Places(tmp_path))
+
+
+# ── databases ────────────────────────────────────────────────────────────────
+
+
+def database(folder: Path) -> Path:
+    name, data = next((name, data) for name, data in SAMPLES["opencode"] if name.endswith(".db"))
+    return written(folder, name, data)
+
+
+def test_a_database_that_is_being_written_is_read_with_what_was_committed(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    whole = calls_in(events_of(path, "opencode"))
+    assert whole
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("UPDATE session SET title = 'half written'")
+        assert calls_in(events_of(path, "opencode")) == whole
+        writer.execute("COMMIT")
+        assert calls_in(events_of(path, "opencode")) == whole
+        assert "half written" in str(next(iter(read(path, "opencode"))))
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = DELETE")
+        writer.execute("BEGIN EXCLUSIVE")
+        assert calls_in(events_of(path, "opencode")) == whole
+        writer.execute("ROLLBACK")
+
+
+def test_a_corrupt_database_is_told_as_far_as_it_can_be_read(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    data = path.read_bytes()
+    for damaged in (
+        data[: len(data) // 2],
+        data[:100],
+        data[:16],
+        data[:4096] + b"\x00" * (len(data) - 4096),
+        data[:4096] + bytes(index * 7 % 256 for index in range(len(data) - 4096)),
+        b"SQLite format 3\x00" + b"nonsense" * 600,
+    ):
+        path.write_bytes(damaged)
+        events = events_of(path, "opencode")
+        assert any(isinstance(event, Unreadable) for event in events)
+    path.write_bytes(data)
+    path.with_name(path.name + "-wal").write_bytes(b"no log of anybody's" * 100)
+    assert calls_in(events_of(path, "opencode"))

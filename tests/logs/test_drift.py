@@ -1,0 +1,332 @@
+"""Drift: the shapes of logs, and what in them the catalogue does not know."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.logs import FORMATS, Found, check_drift, extract_shapes, read
+from dragoman.logs.drift import Shape, kind_of
+from dragoman.model import CallFunction, CallMcpTool, Failure, SteerClient, ToolCalled, ToolReturned, Unrecognised
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _block, _claude, _told, lines
+
+Change = Callable[[Any], Any]
+
+
+def found(path: Path, format: str) -> list[Found]:
+    return [Found(path, format)]
+
+
+def put(folder: Path, format: str, change: tuple[str, Change] | None = None) -> list[Found]:
+    """The samples of a format in a folder, one of them changed."""
+    files = []
+    for name, data in SAMPLES[format]:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(mutated(data, change[1]) if change is not None and change[0] == name else data)
+        files.append(Found(path, format))
+    return files
+
+
+def told(files: list[Found]) -> list[tuple[str, str, str | None]]:
+    return sorted(
+        ((one.kind, one.name, one.parameter) for one in check_drift(files).drifts),
+        key=lambda one: [x or "" for x in one],
+    )
+
+
+# ── samples changed as clients change ────────────────────────────────────────
+
+
+def mutated(data: bytes, change: Change) -> bytes:
+    """A log with every JSON value in it changed, whatever it is kept in."""
+    if data.startswith(b"SQLite format 3"):
+        return _mutated_database(data, change)
+    try:
+        return json.dumps(deep(json.loads(data), change)).encode()
+    except ValueError:
+        return b"".join(json.dumps(deep(json.loads(line), change)).encode() + b"\n" for line in data.splitlines())
+
+
+def _mutated_database(data: bytes, change: Change) -> bytes:
+    database = sqlite3.connect(":memory:")
+    database.deserialize(data)
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    for table in tables:
+        cursor = database.execute(f'SELECT rowid, * FROM "{table}"')
+        columns = [column[0] for column in cursor.description][1:]
+        for row, *cells in cursor.fetchall():
+            for column, cell in zip(columns, cells, strict=True):
+                if isinstance(cell, str) and cell.startswith("{"):
+                    changed = json.dumps(deep(json.loads(cell), change))
+                    database.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', (changed, row))
+    database.commit()
+    return database.serialize()
+
+
+def deep(value: Any, change: Change) -> Any:
+    """Changes every object and text, also those in JSON that is kept as a text."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            inner = json.loads(value)
+        except ValueError:
+            return change(value)
+        after = deep(inner, change)
+        return value if after == inner else json.dumps(after)
+    if isinstance(value, dict):
+        return change({name: deep(one, change) for name, one in value.items()})
+    if isinstance(value, list):
+        return [deep(one, change) for one in value]
+    return change(value)
+
+
+def known_call(format: str, folder: Path) -> tuple[str, str, dict[str, Any]]:
+    """A sample's file with a call the catalogue knows, which its client answered: the file, the tool, the arguments."""
+    for file, (name, _) in zip(put(folder, format), SAMPLES[format], strict=True):
+        events = list(read(file.path, format))
+        refused = {
+            one.result.call_id
+            for one in events
+            if isinstance(one, ToolReturned)
+            for outcome in one.result.outcomes
+            if isinstance(outcome, Failure) and outcome.kind in ("unknown_tool", "invalid_arguments")
+        }
+        answered = {one.result.call_id for one in events if isinstance(one, ToolReturned)} - refused
+        for event in events:
+            if not isinstance(event, ToolCalled) or event.call.id not in answered:
+                continue
+            call, arguments = event.call, event.call.native.arguments
+            strange = (Unrecognised, CallFunction, CallMcpTool, SteerClient)
+            is_known = call.operations and not any(isinstance(one, strange) for one in call.operations)
+            if is_known and isinstance(arguments, dict) and any(isinstance(one, str) for one in arguments.values()):
+                return name, call.native.name, arguments
+    raise AssertionError(f"no sample of {format} has a call to change")
+
+
+WITH_CALLS = [format for format in SAMPLES if format != "dragoman"]
+
+
+@pytest.mark.parametrize("format", WITH_CALLS)
+def test_a_renamed_tool_a_new_parameter_and_a_changed_type_are_found_and_nothing_else(
+    tmp_path: Path, format: str
+) -> None:
+    before = told(put(tmp_path / "before", format))
+    file, tool, arguments = known_call(format, tmp_path / "known")
+    parameter = next(name for name, value in arguments.items() if isinstance(value, str))
+
+    def renamed(value: Any) -> Any:
+        return "brandnewtool" if value == tool else value
+
+    def widened(value: Any) -> Any:
+        return {**value, "brand_new": "x"} if value == arguments else value
+
+    def retyped(value: Any) -> Any:
+        return {**value, parameter: {"no": "text"}} if value == arguments else value
+
+    files = [
+        *put(tmp_path / "one", format, (file, renamed)),
+        *put(tmp_path / "two", format, (file, widened)),
+        *put(tmp_path / "three", format, (file, retyped)),
+    ]
+    assert [one for one in told(files) if one not in before] == [
+        ("changed_type", tool, parameter),
+        ("new_parameter", tool, "brand_new"),
+        ("new_tool", "brandnewtool", None),
+    ]
+
+
+def test_all_three_in_one_session_are_found_where_they_first_stand(tmp_path: Path) -> None:
+    def call(number: int, name: str, given: dict[str, Any]) -> list[dict[str, Any]]:
+        id = f"t{number}"
+        return [
+            _block(f"u{number}", f"u{number - 1}", {"type": "tool_use", "id": id, "name": name, "input": given}),
+            _told(f"u{number + 1}", f"u{number}", id, "ok", result="ok"),
+        ]
+
+    records = [
+        _claude("user", "u1", None, message={"role": "user", "content": "Go."}),
+        *call(2, "Bash", {"command": "ls"}),
+        *call(4, "Shell", {"command": "ls", "count": 3}),
+        *call(6, "Read", {"file_path": "/p/a", "encoding": "utf-8"}),
+        *call(8, "Grep", {"pattern": ["a", "b"]}),
+        *call(10, "Shell", {"command": "pwd"}),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(lines(*records))
+    report = check_drift(found(path, "claude_code"))
+    offsets = [sum(len(lines(one)) for one in records[:index]) for index in range(len(records))]
+    assert [(one.kind, one.what, one.count, one.versions) for one in report.drifts] == [
+        ("new_tool", "Shell", 2, ["2.1.300"]),
+        ("new_parameter", "Read.encoding: string", 1, ["2.1.300"]),
+        ("changed_type", "Grep.pattern: expected string, seen array", 1, ["2.1.300"]),
+    ]
+    assert [one.source.offset for one in report.drifts if one.source] == [offsets[3], offsets[5], offsets[7]]
+    assert (report.files, report.calls, report.refused) == (1, 5, 0)
+    (captured,) = report.tools["claude_code"]
+    assert captured.parameters == {
+        "type": "object",
+        "properties": {"command": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["command"],
+    }
+
+
+@pytest.mark.parametrize("language", ["python", "toml"])
+def test_the_missing_spelling_is_drafted_as_a_dialect_that_can_be_read(tmp_path: Path, language: Any) -> None:
+    from dragoman.dialects import dialects_in
+
+    (tmp_path / "s.jsonl").write_bytes(CLAUDE.replace(b'"Bash"', b'"Shell"'))
+    text = check_drift(found(tmp_path / "s.jsonl", "claude_code")).skeleton(language)
+    path = tmp_path / ("draft.py" if language == "python" else "draft.toml")
+    path.write_text(text)
+    if language == "python":
+        (dialect,) = dialects_in(path).values()
+        assert "Shell" in {*(one.native_name for one in dialect.spellings), *(one.name for one in dialect.steering)}
+    assert "Shell" in text
+    assert "guess" in text or "to do" in text.lower()
+
+
+def test_a_call_the_client_refused_is_no_drift(tmp_path: Path) -> None:
+    bad = "<tool_use_error>InputValidationError: Read failed due to the following issue:\nunexpected</tool_use_error>"
+    none = "<tool_use_error>Error: No such tool available: made_up</tool_use_error>"
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(
+        lines(
+            _claude("user", "u1", None, message={"role": "user", "content": "Go."}),
+            _block("u2", "u1", {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": 3}}),
+            _told("u3", "u2", "t1", bad, is_error=True, result=bad),
+            _block("u4", "u3", {"type": "tool_use", "id": "t2", "name": "made_up", "input": {"x": 3}}),
+            _told("u5", "u4", "t2", none, is_error=True, result=none),
+        )
+    )
+    report = check_drift(found(path, "claude_code"))
+    assert (report.drifts, report.calls, report.refused) == ([], 2, 2)
+
+
+def test_records_of_new_kinds_and_bytes_that_are_none_are_drift(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(CLAUDE + b"{no json\n")
+    drifts = check_drift(found(tmp_path / "s.jsonl", "claude_code")).drifts
+    assert [(one.kind, one.name, one.count) for one in drifts] == [
+        ("new_record", "a-new-kind", 1),
+        ("unreadable", "record", 1),
+    ]
+    assert [one.source.offset for one in drifts if one.source] == [
+        CLAUDE.index(b'{"type": "a-new-kind"'),
+        len(CLAUDE),
+    ]
+
+
+def test_an_old_name_and_a_number_that_is_whole_are_known(tmp_path: Path) -> None:
+    asked = {"description": "Look", "prompt": "Look.", "subagent_type": "Explore"}
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(
+        lines(
+            _claude("user", "u1", None, message={"role": "user", "content": "Go."}),
+            _block("u2", "u1", {"type": "tool_use", "id": "t1", "name": "Task", "input": asked}),
+            _told("u3", "u2", "t1", "ok", result="ok"),
+            _block(
+                "u4", "u3", {"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "a", "limit": 2.0}}
+            ),
+            _told("u5", "u4", "t2", "ok", result="ok"),
+        )
+    )
+    assert check_drift(found(path, "claude_code")).drifts == []
+
+
+def test_what_was_never_answered_tells_of_new_tools_only(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(
+        lines(
+            _block("u2", "u1", {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": 3}}),
+            _block("u3", "u2", {"type": "tool_use", "id": "t2", "name": "made_up", "input": {"x": 3}}),
+        )
+    )
+    assert told(found(path, "claude_code")) == [("new_tool", "made_up", None)]
+
+
+def test_our_own_recordings_are_held_against_nothing(tmp_path: Path) -> None:
+    assert told(put(tmp_path, "dragoman")) == []
+
+
+# ── shapes ───────────────────────────────────────────────────────────────────
+
+
+def shape_of(*values: Any) -> dict[str, Any]:
+    shape = Shape()
+    for value in values:
+        shape.learn(value, None)
+    return shape.schema()
+
+
+def test_what_is_always_there_is_required_and_types_are_counted() -> None:
+    assert shape_of({"a": 1, "b": "x y"}, {"a": 2.5, "c": [True, None]}) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": ["integer", "number"], "x-count": 2},
+            "b": {"type": "string", "x-count": 1},
+            "c": {"type": "array", "items": {"type": ["boolean", "null"], "x-count": 2}, "x-count": 1},
+        },
+        "required": ["a"],
+        "x-count": 2,
+    }
+
+
+def test_few_words_that_come_again_are_an_enum_and_many_are_not() -> None:
+    assert shape_of("on", "off", "on", "off")["enum"] == ["off", "on"]
+    assert "enum" not in shape_of("on", "off")
+    assert "enum" not in shape_of(*(str(number) for number in range(20) for _ in range(3)))
+    assert "enum" not in shape_of(*["a whole sentence, said twice"] * 4)
+
+
+def test_an_object_of_very_many_names_is_a_table() -> None:
+    assert shape_of({f"file{number}": number for number in range(100)}) == {
+        "type": "object",
+        "additionalProperties": {"type": ["integer"], "x-count": 100},
+        "x-count": 1,
+    }
+
+
+def test_records_are_called_what_they_call_themselves() -> None:
+    assert kind_of({"type": "response_item", "payload": {"type": "function_call"}}) == "response_item/function_call"
+    assert kind_of({"type": "user", "message": {"role": "user"}}) == "user"
+    assert kind_of({"x": 1}) == "record"
+    assert kind_of([1]) == "array"
+
+
+def test_shapes_are_learnt_per_client_and_version(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(CLAUDE)
+    (tmp_path / "c.jsonl").write_bytes(CODEX)
+    learnt = extract_shapes([Found(tmp_path / "s.jsonl", "claude_code"), Found(tmp_path / "c.jsonl", "codex")])
+    assert {client: list(versions) for client, versions in learnt.items()} == {
+        "claude_code": ["unknown", "2.1.300"],
+        "codex": ["0.150.0"],
+    }
+    document = learnt["claude_code"]["2.1.300"].document()
+    bash = document["tools"]["Bash"]
+    assert (bash["properties"]["command"]["type"], bash["required"], bash["x-count"]) == ("string", ["command"], 1)
+    place = bash["x-seen"]
+    assert place["file"] == str(tmp_path / "s.jsonl")
+    assert json.loads(CLAUDE[place["offset"] :].splitlines()[0])["uuid"] == "u3"
+    assert list(document["records"]) == ["a-new-kind", "assistant", "user"]
+    assert "response_item/function_call" in learnt["codex"]["0.150.0"].document()["records"]
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_what_was_learnt_is_a_json_schema_that_its_own_values_obey(tmp_path: Path, format: str) -> None:
+    import jsonschema
+
+    files = put(tmp_path, format)
+    learnt = extract_shapes(files)
+    for one in files:
+        for event in read(one.path, one.format):
+            if isinstance(event, ToolCalled):
+                native = event.call.native
+                name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
+                schemas = [its.document()["tools"].get(name) for its in learnt[format].values()]
+                judged = [jsonschema.Draft202012Validator(one) for one in schemas if one is not None]
+                assert any(one.is_valid(native.arguments) for one in judged), name
+    assert format in FORMATS

@@ -1,0 +1,210 @@
+"""Asking recorded sessions: what filters choose, whole sessions by their ids, and SQL that can reach nothing else."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import LogError
+from dragoman.logs import TABLES, Filter, Index, Query, columns_of, moment_asked, numbered, read, sessions_of
+from dragoman.model import ToolCalled, ToolReturned
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Two sessions of Claude Code, one of Codex, one of Gemini CLI with a sub-agent in a file of its own."""
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE)
+    later = CLAUDE.replace(b'"s-1"', b'"s-2"').replace(b"2026-01-01", b"2026-01-02").replace(b"claude-x", b"claude-y")
+    (tmp_path / "s-2.jsonl").write_bytes(later.replace(b"req_", b"other_").replace(b"msg_", b"m_"))
+    (tmp_path / "rollout-c-1.jsonl").write_bytes(CODEX)
+    for name, data in SAMPLES["gemini_cli"][:2]:
+        path = tmp_path / "gemini" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return tmp_path
+
+
+@pytest.fixture
+def query(home: Path) -> Query:
+    return Query(paths=[home])
+
+
+def utc(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
+
+
+# ── sessions ─────────────────────────────────────────────────────────────────
+
+
+def test_sessions_come_newest_first_and_sub_agents_only_when_asked_for(query: Query) -> None:
+    assert [row.session for row in query.sessions()] == ["s-2", "c-1", "s-1", "g-1"]
+    with_agents = query.sessions(with_agents=True)
+    assert {(row.session, row.stream, row.parent_call) for row in with_agents if row.stream != "main"} == {
+        ("g-1", "a-1", "agent_1")
+    }
+
+
+@pytest.mark.parametrize(
+    "asked, expected",
+    [
+        (Filter(client="codex"), ["c-1"]),
+        (Filter(since=utc("2026-01-02")), ["s-2"]),
+        (Filter(until=utc("2026-01-02")), ["c-1", "s-1", "g-1"]),
+        (Filter(model="claude"), ["s-2", "s-1"]),
+        (Filter(model="claude-y"), ["s-2"]),
+        (Filter(session="s-"), ["s-2", "s-1"]),
+        (Filter(tool="Read"), ["s-2", "s-1"]),
+        (Filter(operation="read_file", client="claude_code", limit=1), ["s-2"]),
+        (Filter(tool="nothing"), []),
+        (Filter(limit=2), ["s-2", "c-1"]),
+    ],
+    ids=repr,
+)
+def test_a_filter_chooses_sessions(query: Query, asked: Filter, expected: list[str]) -> None:
+    assert [row.session for row in query.sessions(asked)] == expected
+
+
+def test_a_session_is_given_whole_by_its_id_or_by_how_it_begins(query: Query, home: Path) -> None:
+    (expected,) = sessions_of(read(home / "s-1.jsonl"))
+    assert query.session("s-1") == expected
+    assert query.session("c").id == "c-1"
+    whole = query.session("g-1")
+    assert [(child.stream, child.parent_call) for child in whole.children] == [("a-1", "agent_1")]
+    assert query.session("a-1") == whole.children[0]
+
+
+def test_an_id_that_means_several_sessions_or_none_is_an_error_that_says_so(query: Query) -> None:
+    with pytest.raises(LogError, match=r"'s-' begins 2 sessions \(s-1, s-2\); give more of the id"):
+        query.session("s-")
+    with pytest.raises(LogError, match=r"no session begins with 'zz' among 4; `dragoman sessions` lists them"):
+        query.session("zz")
+
+
+def test_files_that_the_index_knows_beside_those_asked_for_stay_out_of_all_answers(home: Path, tmp_path: Path) -> None:
+    with Index(tmp_path / "cache" / "history.sqlite") as index:
+        Query(index, paths=[home]).refresh()
+        one = Query(index, paths=[home / "s-1.jsonl"])
+        assert [row.session for row in one.sessions()] == ["s-1"]
+        assert {event.session for event in one.events()} == {"s-1"}
+        for name in TABLES:
+            assert {row["session"] for row in one.table(name).dicts()} == {"s-1"}
+        assert one.sql("SELECT DISTINCT session FROM calls").rows == [("s-1",)]
+
+
+# ── events ───────────────────────────────────────────────────────────────────
+
+
+def test_events_are_those_of_the_log_with_their_turns_and_steps(query: Query, home: Path) -> None:
+    assert list(query.events(Filter(session="s-1"))) == list(numbered(read(home / "s-1.jsonl")))
+
+
+def test_events_come_with_the_newest_session_first_and_a_limit_counts_them(query: Query) -> None:
+    everything = list(query.events())
+    sessions = list(dict.fromkeys(event.session for event in everything if event.session is not None))
+    assert sessions == ["s-2", "c-1", "s-1", "g-1"]
+    assert list(query.events(Filter(limit=5))) == everything[:5]
+
+
+def test_events_are_chosen_by_kind_tool_operation_and_time(query: Query) -> None:
+    called = list(query.events(Filter(kind="tool_called", client="claude_code")))
+    assert [event.call.native.name for event in called if isinstance(event, ToolCalled)] == ["Bash", "Read"] * 2
+    of_read = list(query.events(Filter(tool="Read", session="s-1")))
+    assert [type(event) for event in of_read] == [ToolCalled, ToolReturned]
+    assert of_read == list(query.events(Filter(operation="read_file", session="s-1")))
+    late = list(query.events(Filter(since=utc("2026-01-02T00:00:06"))))
+    assert late
+    assert {event.session for event in late} == {"s-2"}
+    assert all(event.time is not None and event.time >= utc("2026-01-02T00:00:06") for event in late)
+
+
+# ── tables and SQL ───────────────────────────────────────────────────────────
+
+
+def test_a_table_is_given_for_the_sessions_asked_for(query: Query) -> None:
+    table = query.table("calls", Filter(session="s-1"))
+    assert table.columns == tuple(columns_of(TABLES["calls"]))
+    assert [(row["session"], row["name"]) for row in table.dicts()] == [("s-1", "Bash"), ("s-1", "Read")]
+    with pytest.raises(LogError, match=r"there is no table 'call'.*[Dd]id you mean"):
+        query.table("call")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_sql_sees_the_very_rows_of_every_table(query: Query, name: str) -> None:
+    table, found = query.table(name), query.sql(f"SELECT * FROM {name}")
+    assert found.columns == table.columns
+    plain = [
+        tuple(cell.replace(tzinfo=None) if isinstance(cell, datetime.datetime) else cell for cell in row)
+        for row in table.rows
+    ]
+    assert sorted(found.rows, key=repr) == sorted(plain, key=repr)
+    assert found.rows
+
+
+def test_sql_joins_groups_and_lists_what_there_is(query: Query) -> None:
+    asked = """
+        SELECT s.client, c.name, count(*) FROM calls c JOIN sessions s USING (session, stream)
+        WHERE s.client = 'claude_code' GROUP BY ALL ORDER BY ALL
+    """
+    assert query.sql(asked).rows == [("claude_code", "Bash", 2), ("claude_code", "Read", 2)]
+    assert {name for (name,) in query.sql("SHOW TABLES").rows} == set(TABLES)
+    (command,) = query.sql("SELECT DISTINCT arguments->>'$.command' FROM calls WHERE name = 'Bash'").rows
+    assert command == ("false",)
+
+
+def test_sql_that_is_wrong_is_told_in_the_words_of_the_database(query: Query) -> None:
+    with pytest.raises(LogError, match="calls"):
+        query.sql("SELECT nothing FROM calls")
+
+
+def test_sql_reaches_neither_files_nor_the_network_nor_our_own_variables(query: Query, tmp_path: Path) -> None:
+    secret, target = tmp_path / "secret.csv", tmp_path / "out"
+    secret.write_text("a\n1\n")
+    closed = [
+        f"SELECT * FROM read_csv('{secret}')",
+        f"SELECT * FROM read_text('{secret}')",
+        f"SELECT * FROM read_json('{secret}')",
+        f"SELECT * FROM '{secret}'",
+        f"SELECT * FROM glob('{tmp_path}/*')",
+        f"COPY calls TO '{target}'",
+        f"COPY (SELECT 1) TO '{target}' (FORMAT parquet)",
+        f"EXPORT DATABASE '{target}'",
+        f"IMPORT DATABASE '{tmp_path}'",
+        f"ATTACH '{target}'",
+        f"ATTACH '{secret}' AS other (TYPE sqlite)",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        f"LOAD '{secret}'",
+        "SELECT * FROM read_csv('http://127.0.0.1:9/x')",
+        "SELECT * FROM read_parquet('s3://bucket/x')",
+        f"CREATE PERSISTENT SECRET one (TYPE s3, KEY_ID 'a', SECRET 'b', STORAGE '{target}')",
+        "SET enable_external_access = true",
+        "SET lock_configuration = false",
+        f"SET temp_directory = '{target}'",
+        f"SET home_directory = '{target}'",
+        f"PRAGMA profiling_output = '{target}'",
+        f"SET log_query_path = '{target}'",
+        "SELECT * FROM closed",  # a variable of this very function
+        "SELECT * FROM rows_of",
+    ]
+    for statement in closed:
+        with pytest.raises(LogError):
+            query.sql(statement)
+    assert not target.exists()
+    assert {path.name for path in Path.cwd().iterdir() if path.name.endswith((".tmp", ".db"))} == set()
+
+
+# ── times ────────────────────────────────────────────────────────────────────
+
+
+def test_times_are_dates_or_ages() -> None:
+    now = utc("2026-01-10T12:00:00")
+    assert moment_asked("2d", now=now) == utc("2026-01-08T12:00:00")
+    assert moment_asked("3h", now=now) == utc("2026-01-10T09:00:00")
+    assert moment_asked("1w", now=now) == utc("2026-01-03T12:00:00")
+    assert moment_asked("2026-01-02T03:04:05+01:00") == utc("2026-01-02T02:04:05")
+    assert moment_asked("2026-01-02") == datetime.datetime(2026, 1, 2).astimezone(datetime.UTC)
+    with pytest.raises(ValueError, match=r"neither a date .* nor an age"):
+        moment_asked("yesterday")

@@ -1,0 +1,132 @@
+"""Following logs: a growing file, a replaced one, one that appears later; new bytes only, and nothing twice."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dragoman.logs import Found, Watch, find_logs, numbered, read
+from dragoman.logs.format import LinesReader
+from dragoman.registry import FORMATS
+from tests.logs.samples import CLAUDE, SAMPLES
+
+
+def _ids(watch: Watch) -> list[tuple[str, int | None, int | None]]:
+    return [(event.id, event.turn, event.step) for event in watch.look()]
+
+
+def _whole(path: Path, format: str) -> list[tuple[str, int | None, int | None]]:
+    """What is known of a log while it may still grow: without what only its end tells."""
+    reader = FORMATS[format].reader(path)
+    events = reader.feed(path.read_bytes()) if isinstance(reader, LinesReader) else read(path, format)
+    return [(event.id, event.turn, event.step) for event in numbered(events)]
+
+
+@pytest.mark.parametrize("piece", [1, 7, 100, 5_000])
+def test_a_growing_file_gives_the_events_of_the_whole_whatever_the_pieces(tmp_path: Path, piece: int) -> None:
+    path = tmp_path / "s.jsonl"
+    path.touch()
+    watch = Watch(lambda: [Found(path, "claude_code")])
+    told = []
+    sizes = range(0, len(CLAUDE), piece) if piece > 1 else range(3_000)
+    for start in sizes:
+        with path.open("ab") as file:
+            file.write(CLAUDE[start : start + piece])
+        told += _ids(watch)
+    if piece > 1:
+        assert told == _whole(path, "claude_code")
+        assert _ids(watch) == []
+    else:
+        assert told == _whole(path, "claude_code")[: len(told)]
+
+
+@pytest.mark.parametrize("format", [name for name in SAMPLES if name in FORMATS])
+def test_what_stands_there_already_is_not_told_and_a_log_that_appears_is(tmp_path: Path, format: str) -> None:
+    name, data = SAMPLES[format][0]
+    there, later = tmp_path / "there" / name, tmp_path / "later" / name
+    there.parent.mkdir(parents=True, exist_ok=True)
+    there.write_bytes(data)
+
+    def find() -> list[Found]:
+        return [Found(path, format) for path in (there, later) if path.exists()]
+
+    watch = Watch(find)
+    assert _ids(watch) == []
+    later.parent.mkdir(parents=True, exist_ok=True)
+    later.write_bytes(data)
+    assert _ids(watch) == _whole(later, format)
+
+
+def test_new_lines_of_an_old_log_are_told_with_the_calls_they_answer(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = CLAUDE.splitlines(keepends=True)
+    for cut in range(len(lines)):
+        path.write_bytes(b"".join(lines[:cut]))
+        before = len(_whole(path, "claude_code"))
+        watch = Watch(lambda: [Found(path, "claude_code")])
+        with path.open("ab") as file:
+            file.writelines(lines[cut:])
+        told = _ids(watch)
+        assert told == _whole(path, "claude_code")[-len(told) :]
+        assert len(told) <= len(_whole(path, "claude_code")) - before + 1
+
+
+def test_a_file_that_was_replaced_or_shortened_begins_anew(tmp_path: Path) -> None:
+    path, other = tmp_path / "s.jsonl", tmp_path / "new"
+    path.write_bytes(CLAUDE)
+    watch = Watch(lambda: [Found(path, "claude_code")], from_start=True)
+    assert _ids(watch) == _whole(path, "claude_code")
+    other.write_bytes(CLAUDE.replace(b"s-1", b"s-2"))
+    os.replace(other, path)
+    rotated = _ids(watch)
+    assert rotated == _whole(path, "claude_code")
+    path.write_bytes(CLAUDE.splitlines(keepends=True)[0])
+    assert _ids(watch) == _whole(path, "claude_code")
+
+
+def test_a_sub_agents_file_created_later_is_followed(tmp_path: Path) -> None:
+    home = tmp_path / "projects" / "-p"
+    home.mkdir(parents=True)
+    (home / "s-1.jsonl").write_bytes(CLAUDE)
+    watch = Watch(lambda: find_logs(str(tmp_path)))
+    agent = home / "s-1" / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(CLAUDE.replace(b'"isSidechain": false', b'"isSidechain": true, "agentId": "a1"'))
+    told = list(watch.look())
+    assert "a1" in {event.stream for event in told}
+    assert {event.source.file for event in told if event.source} == {str(agent)}
+
+
+def test_a_log_that_goes_away_does_not_end_the_following(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    one.write_bytes(CLAUDE)
+    other.touch()
+    watch = Watch(lambda: [Found(one, "claude_code"), Found(other, "claude_code")])
+    one.unlink()
+    other.write_bytes(CLAUDE)
+    assert _ids(watch) == _whole(other, "claude_code")
+
+
+def test_nothing_is_opened_when_nothing_changed(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(CLAUDE)
+    program = """
+import sys
+from pathlib import Path
+from dragoman.logs import Found, Watch
+path = Path(sys.argv[1])
+watch = Watch(lambda: [Found(path, "claude_code")], from_start=True)
+list(watch.look())
+opened = []
+sys.addaudithook(lambda name, facts: name == "open" and opened.append(str(facts[0])))
+for _ in range(50):
+    assert not list(watch.look())
+print(len([name for name in opened if name == str(path)]))
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
