@@ -1,0 +1,216 @@
+"""Where agent files are, of ours and of other clients, and which of them the user vouches for.
+
+Rule: only what the user wrote into the own settings folder, or trusts with just these contents, may loosen a policy.
+Everything else that lies about in a project or was written for another client can only make it stricter.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from dragoman.config import digest
+from dragoman.errors import ConfigError, DefinitionError, nearest
+
+from .agent import Agent
+from .frontmatter import format_of, parse_agent, text_of
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
+
+Origin = Literal["project", "user", "named"]
+
+
+class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent file: what it says, or what is wrong with it.
+
+    `trusted`: it may loosen a policy, and the commands it names may be run. `hidden_by`: another file, found earlier,
+    has an agent of this name.
+    """
+
+    path: Path
+    format: str
+    origin: Origin
+    trusted: bool
+    agent: Agent | None = None
+    problems: tuple[str, ...] = ()
+    hidden_by: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path.stem if self.agent is None else self.agent.name
+
+
+class Folder(msgspec.Struct, frozen=True):
+    """A place to look for agent files."""
+
+    path: Path
+    format: str
+    origin: Origin
+    deep: bool = False
+    """Whether folders within it are looked into."""
+    root: Path | None = None
+    """What its files must lie in: in a project a link could lead anywhere, and what it leads to be sent to a model."""
+
+    def leads_out(self, path: Path) -> bool:
+        return self.root is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.root))
+
+
+MOST_FILES: Final = 2000
+"""Files that are read in one folder: a folder with more is no folder of agents."""
+
+_IN_PROJECT: Final = (
+    (".dragoman/agents", "dragoman", False),
+    ("agents", "dragoman", False),
+    (".claude/agents", "claude_code", True),
+    (".opencode/agent", "opencode", True),
+    (".opencode/agents", "opencode", True),
+    (".gemini/agents", "gemini_cli", False),
+    (".codex/agents", "codex", True),
+)
+
+
+def agent_folders(configuration: Configuration, workspace: Path) -> tuple[Folder, ...]:
+    """Every folder agents are looked for in, those of the workspace first."""
+    roots = dict.fromkeys((workspace, *([configuration.project.root] if configuration.project else [])))
+    found = [Folder(root / name, format, "project", deep, root) for root in roots for name, format, deep in _IN_PROJECT]
+    home = Path.home()
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    found += [
+        Folder(configuration.config_dir / "agents", "dragoman", "user"),
+        Folder(home / ".claude" / "agents", "claude_code", "user", deep=True),
+        Folder(settings / "opencode" / "agent", "opencode", "user", deep=True),
+        Folder(settings / "opencode" / "agents", "opencode", "user", deep=True),
+        Folder(home / ".gemini" / "agents", "gemini_cli", "user"),
+        Folder(codex / "agents", "codex", "user", deep=True),
+    ]
+    # For who works at home the folders of the workspace are the user's own.
+    return tuple({folder.path: folder for folder in found}.values())
+
+
+def find_agents(configuration: Configuration, workspace: Path) -> tuple[FoundAgent, ...]:
+    """Every agent file there is. Of several agents of one name the first is meant, and the others say so."""
+    found: list[FoundAgent] = []
+    first: dict[str, Path] = {}
+    for one in _all(configuration, workspace):
+        if one.agent is not None and one.name in first:
+            one = msgspec.structs.replace(one, hidden_by=first[one.name])
+        elif one.agent is not None:
+            first[one.name] = one.path
+        found.append(one)
+    return tuple(found)
+
+
+def agent_named(given: str, configuration: Configuration, workspace: Path) -> FoundAgent:
+    """The agent of a path, or of a name. One that is not well defined is raised as a `DefinitionError`."""
+    path = Path(given)
+    if path.suffix in (".md", ".toml") or os.sep in given or path.is_file():
+        found = load_agent(path, configuration, "named")
+    else:
+        everything = find_agents(configuration, workspace)
+        named = [one for one in everything if one.name == given and one.hidden_by is None]
+        if not named:
+            known = [one.name for one in everything]
+            hint = nearest(given, known) or " `dragoman agents list` shows them."
+            raise ConfigError(f'there is no agent "{given}".{hint}')
+        found = named[0]
+    if found.agent is None:
+        raise DefinitionError(f"agent file {found.path.name!r}", found.problems, str(found.path))
+    return found
+
+
+def load_agent(path: Path, configuration: Configuration, origin: Origin, format: str | None = None) -> FoundAgent:
+    """Reads one file; what is wrong with it is said, not raised."""
+    format = format_of(str(path)) if format is None else format
+    agent: Agent | None = None
+    problems: tuple[str, ...] = ()
+    trusted = False
+    try:
+        text = text_of(path)
+        # Of the text that was read, not of the file: it may be another one by now.
+        trusted = vouched_for(path, text, configuration)
+        agent = parse_agent(text, path=str(path), format=format)
+    except DefinitionError as error:
+        problems = error.problems
+    return FoundAgent(path=path, format=format, origin=origin, trusted=trusted, agent=agent, problems=problems)
+
+
+def vouched_for(path: Path, text: str, configuration: Configuration) -> bool:
+    """Whether the user wrote this file, or trusts it as it is."""
+    real = Path(os.path.realpath(path))
+    if real.parent == Path(os.path.realpath(configuration.config_dir / "agents")):
+        return True
+    project = configuration.project
+    if project is None or project.trust.state != "trusted" or not real.is_relative_to(project.root):
+        return False
+    trusted_as = project.trust.digests.get(real.relative_to(project.root).as_posix())
+    return trusted_as is not None and trusted_as == digest(text.encode())
+
+
+# ── looking ──────────────────────────────────────────────────────────────────
+
+
+def _all(configuration: Configuration, workspace: Path) -> Iterator[FoundAgent]:
+    for folder in agent_folders(configuration, workspace):
+        declared: set[Path] = set()
+        if folder.format == "codex":
+            for one in _declared(folder, configuration):
+                declared.add(one.path)
+                yield one
+        for path in _files(folder):
+            if path not in declared:
+                yield _link(folder, path) or load_agent(path, configuration, folder.origin, folder.format)
+
+
+def _link(folder: Folder, path: Path) -> FoundAgent | None:
+    """What is said of a file that is not where it seems to be."""
+    if not folder.leads_out(path):
+        return None
+    problems = (f"it leads out of {folder.root}, so it is not read",)
+    return FoundAgent(path=path, format=folder.format, origin=folder.origin, trusted=False, problems=problems)
+
+
+def _files(folder: Folder) -> list[Path]:
+    suffix = ".toml" if folder.format == "codex" else ".md"
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder.path):
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if folder.deep else []
+        found += [Path(parent) / name for name in sorted(names) if _is_agent(name, suffix)]
+        if len(found) >= MOST_FILES:
+            break
+    return found[:MOST_FILES]
+
+
+def _is_agent(name: str, suffix: str) -> bool:
+    return name.endswith(suffix) and name[0] not in "_." and name.lower() != "readme.md"
+
+
+def _declared(folder: Folder, configuration: Configuration) -> Iterator[FoundAgent]:
+    """Roles that Codex's settings name, each with the file that says the rest."""
+    from .foreign_codex import declared_role, declared_roles
+
+    settings = folder.path.parent / "config.toml"
+    if not settings.is_file():
+        return
+    try:
+        rows = declared_roles(text_of(settings), str(settings))
+    except DefinitionError as error:
+        yield FoundAgent(path=settings, format="codex", origin=folder.origin, trusted=False, problems=error.problems)
+        return
+    for name, row in rows.items():
+        path = Path(os.path.normpath(settings.parent / os.path.expanduser(row["config_file"])))
+        if (refused := _link(folder, path)) is not None:
+            yield refused
+            continue
+        agent: Agent | None = None
+        problems: tuple[str, ...] = ()
+        try:
+            agent = declared_role(text_of(path), str(path), name, row)
+        except DefinitionError as error:
+            problems = error.problems
+        yield FoundAgent(path=path, format="codex", origin=folder.origin, trusted=False, agent=agent, problems=problems)

@@ -1,0 +1,549 @@
+"""One MCP server: opened when it is needed, its tools as ours, and opened again when it has died.
+
+Rules: a server that is dead, slow or talks nonsense is a failure the model reads, never an exception of the run; it is
+started again by the next call, later and later while it keeps dying. No process of a server outlives ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dragoman.engine import Retry
+from dragoman.errors import ConfigError, DefinitionError, DragomanError, MissingExtra, ToolError
+from dragoman.model import Kind, outcomes as out
+from dragoman.tools import Context, Tool
+
+from .mcp_content import resource_of, to_outcome
+from .mcp_names import mcp_tool_name
+from .mcp_settings import McpServer, filled
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.types import Tool as McpTool
+
+SUBSCRIBE_SECONDS: Final = 5.0
+"""How long a server has to agree to tell of its changes."""
+ERRORS_KEPT: Final = 8 * 1024
+"""Bytes kept of what a server wrote to standard error: the last ones."""
+MOST_PAGES: Final = 100
+"""Pages of a list that are asked for: one that never ends must not hang a run."""
+
+
+class Connection:
+    """One server: opened when it is needed, and again when it has died."""
+
+    def __init__(self, server: McpServer, back_off: Retry, startup: float, changed: Callable[[], None]) -> None:
+        self.server = server
+        self.tools: tuple[Tool, ...] = ()
+        self.has_resources = False
+        self.instructions: str | None = None
+        self.starts = 0
+        """How often it was opened."""
+        self._back_off, self._startup, self._changed = back_off, startup, changed
+        self._unusable: tuple[str, ...] = ()
+        self._broken: str | None = None
+        """Why it is not open, when it should be."""
+        self._failures = 0
+        self._not_before = 0.0
+        self._opening = asyncio.Lock()
+        self._client: Client | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+        self._relist = asyncio.Event()
+        self._settled = asyncio.Event()
+        """Nothing it said of its tools is still to be followed up."""
+        self._settled.set()
+        self._errors = _Errors()
+        self._nonsense: str | None = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return (*((self._broken,) if self._broken is not None and self._client is None else ()), *self._unusable)
+
+    @property
+    def client(self) -> Client | None:
+        """The open session of the MCP package, for what is not wrapped here."""
+        return self._client
+
+    # ── opening and closing ────────────────────────────────────────────────
+
+    async def tried(self) -> None:
+        """Opens it if that can be done; if not, `problems` says why."""
+        with suppress(ToolError):
+            await self.opened()
+
+    async def opened(self) -> Client:
+        """The open session. A server that cannot be opened, or not yet again, fails the call with the reason."""
+        async with self._opening:
+            if self._client is not None:
+                return self._client
+            if self._stop.is_set():
+                raise ToolError(f"the MCP server {self.server.name} was closed")
+            wait = self._not_before - asyncio.get_running_loop().time()
+            if wait > 0:
+                again = f"It will be started again in {wait:.0f} seconds at the earliest; try other tools meanwhile."
+                raise ToolError(f"{self._broken} {again}", details=self._details())
+            await self._ended()
+            return await self._open()
+
+    async def _open(self) -> Client:
+        ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self.starts += 1
+        self._errors.clear()
+        self._nonsense = None
+        # A task of its own: what the session holds must be closed by the task that opened it.
+        self._task = asyncio.create_task(self._run(ready), name=f"MCP server {self.server.name}")
+        try:
+            await asyncio.wait((ready,), timeout=self._startup)
+        finally:
+            if not ready.done():
+                ready.cancel()
+                self._task.cancel()
+                await self._ended()
+        if self._stop.is_set():
+            raise ToolError(f"the MCP server {self.server.name} was closed")
+        if ready.cancelled():
+            self._fail(f"it did not answer within {self._startup:g} seconds")
+        elif (error := ready.exception()) is not None:
+            await self._ended()
+            self._fail(_told(error))
+        else:
+            self._broken = None
+            return ready.result()
+        raise ToolError(str(self._broken), details=self._details())
+
+    async def _run(self, ready: asyncio.Future[Client]) -> None:
+        """Opens the session, follows what it says of itself, and closes it: all in one task."""
+        gone = asyncio.Event()
+        try:
+            async with AsyncExitStack() as stack:
+                client = await self._session(stack, gone)
+                changes = await self._subscribed(stack, client)
+                await self._list(client)
+                self.instructions = client.instructions
+                self._client = client
+                if not ready.done():
+                    ready.set_result(client)
+                await self._follow(client, gone, changes)
+                self._client = None
+                if not self._stop.is_set():
+                    self._fail("it ended")
+        except Exception as error:  # noqa: BLE001 - a transport may raise anything, in groups; the calls are told
+            if not ready.done():
+                ready.set_exception(error)
+            elif not self._stop.is_set():
+                self._fail(_told(error))
+        finally:
+            ready.cancel()
+            self._client = None
+            self._relist.clear()
+            self._settled.set()
+
+    async def _session(self, stack: AsyncExitStack, gone: asyncio.Event) -> Client:
+        from importlib.metadata import version
+
+        from mcp import Client
+        from mcp.types import Implementation
+
+        transport = await self._transport(stack)
+        client = Client(
+            _watched(transport, gone.set),
+            message_handler=self._heard,
+            client_info=Implementation(name="dragoman", version=version("dragoman")),
+            cache=None,
+        )
+        return await stack.enter_async_context(client)
+
+    async def _transport(self, stack: AsyncExitStack) -> Any:
+        server = self.server
+        if server.refused is not None:
+            raise ConfigError(server.refused)
+        if server.transport == "stdio":
+            from mcp.client.stdio import StdioServerParameters, stdio_client
+
+            program, arguments = _command(server)
+            env = {name: filled(value.reveal()) for name, value in server.env.items()}
+            order = StdioServerParameters(command=program, args=arguments, env=env, cwd=server.cwd)
+            return stdio_client(order, errlog=stack.enter_context(self._errors.open()))
+        url = filled(server.url or "")
+        headers = {name: filled(value.reveal()) for name, value in server.headers.items()}
+        if server.transport == "sse":
+            from mcp.client.sse import sse_client
+
+            return sse_client(url, headers=headers)
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        http = await stack.enter_async_context(create_mcp_http_client(headers=headers))
+        return streamable_http_client(url, http_client=http)
+
+    async def close(self) -> None:
+        self._stop.set()
+        if self._task is not None and self._client is None:
+            self._task.cancel()  # it is still opening, and looks at nothing else
+        await self._ended()
+
+    async def _ended(self) -> None:
+        """Waits until nothing is left of the last session."""
+        task, self._task = self._task, None
+        if task is None:
+            return
+        while not task.done():
+            try:
+                await asyncio.wait((task,))
+            except asyncio.CancelledError:
+                task.cancel()  # whoever waits is in a hurry: it is told to end, and given the time to
+                await asyncio.wait((task,))
+                raise
+        if not task.cancelled():
+            task.result()
+
+    def _fail(self, why: str) -> None:
+        """Notes that it is not running: the first time it is started again at once, then later and later."""
+        self._failures += 1
+        pause = self._back_off.wait(self._failures - 1) if self._failures > 1 else 0.0
+        self._not_before = asyncio.get_running_loop().time() + pause
+        self._broken = f"The MCP server {self.server.name} is not running: {why}.{self._aside()}"
+
+    # ── what it offers ─────────────────────────────────────────────────────
+
+    async def _list(self, client: Client) -> None:
+        offered = client.server_capabilities
+        found: list[McpTool] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES if offered.tools is not None else 0):
+            page = await client.list_tools(cursor=cursor)
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        tools: dict[str, Tool] = {}
+        unusable: list[str] = []
+        for one in found:
+            try:
+                tool = self._tool(one)
+            except DefinitionError as error:
+                unusable.append(f"its tool {one.name!r} cannot be offered: {'; '.join(error.problems)}")
+                continue
+            if tool.name in tools:
+                unusable.append(f"it has two tools called {one.name!r}; the first is offered")
+            tools.setdefault(tool.name, tool)
+        if cursor is not None:
+            unusable.append(f"its list of tools has more than {MOST_PAGES} pages; the rest is left out")
+        known = {tool.name: tool for tool in self.tools}
+        # What is the same stays the same object: to a run nothing has changed then.
+        now = tuple(known[name] if name in known and _same(known[name], tool) else tool for name, tool in tools.items())
+        before = (self.tools, self.has_resources)
+        self.tools, self.has_resources = now, offered.resources is not None
+        self._unusable = tuple(unusable)
+        if (self.tools, self.has_resources) != before:
+            self._changed()
+
+    def _tool(self, one: McpTool) -> Tool:
+        hints = one.annotations
+        reads = hints is not None and hints.read_only_hint is True
+        again = hints is not None and hints.idempotent_hint is True
+        title = one.title or (hints.title if hints is not None else None)
+        return Tool(
+            mcp_tool_name(self.server.name, one.name),
+            one.description or title or f"The tool {one.name} of the MCP server {self.server.name}.",
+            # The protocol says that arguments are an object; some servers leave that unsaid.
+            {"type": "object", **one.input_schema},
+            partial(self._call, one.name),
+            tags=("mcp", f"mcp:{self.server.name}"),
+            timeout=self.server.timeout,
+            repeatable=reads or again,
+            kind=Kind.READ if reads else None,
+            mcp=(self.server.name, one.name),
+        )
+
+    async def _heard(self, message: Any) -> None:
+        from mcp.types import ToolListChangedNotification
+
+        if isinstance(message, ToolListChangedNotification):
+            self._note_change()
+        elif isinstance(message, Exception):
+            self._nonsense = _told(message)
+
+    async def _follow(self, client: Client, gone: asyncio.Event, changes: Any) -> None:
+        """Lists the tools again whenever the server says so, until it is gone or to be closed."""
+        listening = asyncio.create_task(self._listen(changes))
+        try:
+            while not gone.is_set() and not self._stop.is_set():
+                await _first_of(gone, self._stop, self._relist)
+                if self._relist.is_set() and not gone.is_set():
+                    self._relist.clear()
+                    await self._list_again(client)
+                    if not self._relist.is_set():
+                        self._settled.set()
+        finally:
+            listening.cancel()
+            await asyncio.wait((listening,))
+
+    async def _list_again(self, client: Client) -> None:
+        from mcp import MCPError
+
+        try:
+            async with asyncio.timeout(self._startup):
+                await self._list(client)
+        except (MCPError, TimeoutError, ValueError) as error:
+            self._unusable = (*self._unusable, f"its tools changed, and cannot be listed again: {_told(error)}")
+
+    async def _subscribed(self, stack: AsyncExitStack, client: Client) -> Any:
+        """What the server will say of its changes: of late it does so only to those who ask. `None`: unasked, or never.
+
+        It is asked before its tools are listed, so that no change falls between the two.
+        """
+        from mcp import MCPError
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+        tools = client.server_capabilities.tools
+        if tools is None or not tools.list_changed:
+            return None
+        try:
+            async with asyncio.timeout(SUBSCRIBE_SECONDS):
+                return await stack.enter_async_context(client.listen(tools_list_changed=True))
+        except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+            return None
+
+    async def _listen(self, changes: Any) -> None:
+        from mcp.client.subscriptions import SubscriptionLost
+
+        if changes is not None:
+            with suppress(SubscriptionLost):
+                async for _ in changes:
+                    self._note_change()
+
+    def _note_change(self) -> None:
+        self._settled.clear()
+        self._relist.set()
+
+    # ── calling ────────────────────────────────────────────────────────────
+
+    async def _call(self, tool: str, arguments: dict[str, Any], context: Context) -> out.Outcome:
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            fraction = min(max(progress / total, 0.0), 1.0) if total else None
+            context.progress(message or ("" if fraction is not None else f"{progress:g}"), fraction=fraction)
+
+        async with self._asking() as client:
+            result = await client.call_tool(tool, arguments, progress_callback=told)
+            await self._settled.wait()  # what the call changed of the tools is offered with its result
+            return to_outcome(result, server=self.server.name)
+
+    async def resources(
+        self, cursor: str | None, *, templates: bool, all: bool
+    ) -> tuple[list[out.Resource], str | None]:
+        """A page of its resources, or every one, and where the next page begins."""
+        found: list[out.Resource] = []
+        async with self._asking() as client:
+            for _ in range(MOST_PAGES):
+                if templates:
+                    page: Any = await client.list_resource_templates(cursor=cursor)
+                    rows = [(one.uri_template, one) for one in page.resource_templates]
+                else:
+                    page = await client.list_resources(cursor=cursor)
+                    rows = [(one.uri, one) for one in page.resources]
+                name = self.server.name
+                found += [out.Resource(uri, one.name, one.description, one.mime_type, name) for uri, one in rows]
+                cursor = page.next_cursor
+                if cursor is None or not all:
+                    break
+        return found, cursor
+
+    async def read_resource(self, uri: str) -> out.ResourcesOutcome:
+        async with self._asking() as client:
+            read = await client.read_resource(uri)
+            return out.ResourcesOutcome(tuple(resource_of(one, self.server.name) for one in read.contents))
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[Client]:
+        """The open session for one request; whatever goes wrong with it is a `ToolError` that says what and whose."""
+        from mcp import MCPError
+
+        client = await self.opened()
+        try:
+            yield client
+        except MCPError as error:
+            raise await self._refused(client, error) from error
+        except (RuntimeError, ValueError) as error:  # how the package says that a result is not what it should be
+            message = f"the MCP server {self.server.name} gave a result that cannot be read: {_told(error)}"
+            raise ToolError(message, details=self._details()) from error
+        self._failures = 0
+
+    async def _refused(self, client: Client, error: Any) -> ToolError:
+        from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS, REQUEST_TIMEOUT
+
+        if error.code == CONNECTION_CLOSED or error.message in _SESSION_LOST:
+            if self._client is client:
+                self._client = None
+            if self._task is not None:
+                if error.code != CONNECTION_CLOSED:
+                    self._task.cancel()
+                await asyncio.wait((self._task,))
+            if self._broken is None or "is not running" not in self._broken:
+                self._fail("its session ended")
+            done = "Whether the call took effect is not known: look first. The next call starts the server again."
+            return ToolError(f"{self._broken} {done}", details=self._details())
+        kind = {INVALID_PARAMS: "invalid_arguments", REQUEST_TIMEOUT: "timed_out"}.get(error.code, "failed")
+        details = {**self._details(), "code": error.code}
+        if error.data is not None:
+            details["data"] = error.data
+        return ToolError(f"the MCP server {self.server.name} answered: {error.message}", kind=kind, details=details)
+
+    def _details(self) -> dict[str, Any]:
+        said = self._errors.text
+        return {"server": self.server.name, **({"stderr": said} if said else {})}
+
+    def _aside(self) -> str:
+        """What may explain why a server is gone."""
+        said = self._errors.text.strip()
+        told = f" It wrote to standard error: {said[-1000:]}" if said else ""
+        return f" It wrote something that is no message: {self._nonsense}{told}" if self._nonsense else told
+
+
+# ── parts ────────────────────────────────────────────────────────────────────
+
+
+def installed() -> None:
+    """Makes sure that the MCP package is there, and that it does not write on anybody's terminal."""
+    try:
+        import mcp  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("mcp", "talking with MCP servers", error.name or "mcp") from error
+    import logging
+
+    logger = logging.getLogger("mcp")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+
+
+def _command(server: McpServer) -> tuple[str, list[str]]:
+    """The program and arguments that start a server, below a process that ends it when we end."""
+    import shutil
+
+    program, *arguments = (filled(word) for word in server.command)
+    path = server.env["PATH"].reveal() if "PATH" in server.env else None
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise ConfigError(f"there is no program {program!r} to start it with; install it, or give its whole path")
+    if os.name != "posix":
+        return found, arguments
+    watch = str(Path(__file__).with_name("mcp_watch.py"))
+    return sys.executable, ["-I", "-S", watch, found, *arguments]
+
+
+class _Errors:
+    """The last of what a server writes to standard error."""
+
+    def __init__(self) -> None:
+        self._kept = b""
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace")
+
+    def clear(self) -> None:
+        self._kept = b""
+
+    def open(self) -> Any:
+        """The file to give to a server, as a context: what is written to it is kept."""
+        from contextlib import contextmanager
+
+        @contextmanager
+        def opened() -> Any:
+            loop = asyncio.get_running_loop()
+            reading, writing = os.pipe()
+            os.set_blocking(reading, False)
+            loop.add_reader(reading, self._read, reading)
+            try:
+                with open(writing, "wb", buffering=0) as file:
+                    yield file
+            finally:
+                self._read(reading)
+                loop.remove_reader(reading)
+                os.close(reading)
+
+        return opened()
+
+    def _read(self, descriptor: int) -> None:
+        with suppress(BlockingIOError):
+            while said := os.read(descriptor, 64 * 1024):
+                self._kept = (self._kept + said)[-ERRORS_KEPT:]
+
+
+@asynccontextmanager
+async def _watched(transport: Any, gone: Callable[[], Any]) -> AsyncIterator[Any]:
+    """A transport that says when nothing more will come from the server."""
+    async with transport as (read, write):
+        yield _Watched(read, gone), write
+
+
+class _Watched:
+    """A stream of messages that tells of its end."""
+
+    def __init__(self, stream: Any, gone: Callable[[], Any]) -> None:
+        self._stream, self._gone = stream, gone
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __aiter__(self) -> _Watched:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._gone()
+            raise
+
+    async def receive(self) -> Any:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _Watched:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stream.__aexit__(*error)
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in waiting:
+            one.cancel()
+
+
+_SESSION_LOST: Final = ("Session terminated", "Server returned an error response")
+"""How the package tells of an HTTP status that is an error. So answers a server that was started anew and does not know
+our session, with 404 or with whatever else: a new session costs little, an old one may be of no use for ever."""
+
+
+def _same(one: Tool, other: Tool) -> bool:
+    return one.snapshot() == other.snapshot()
+
+
+def _told(error: BaseException) -> str:
+    """An error in one line; of a group, the first that says something."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    text = " ".join(re.sub(r"For further information visit \S+", "", str(error)).split())[:500]
+    if isinstance(error, DragomanError):
+        return text.rstrip(".")
+    if isinstance(error, OSError) and error.strerror:
+        text = error.strerror
+    return (text or type(error).__name__).rstrip(".")

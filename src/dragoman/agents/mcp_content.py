@@ -1,0 +1,134 @@
+"""Results of MCP tools as outcomes, and outcomes as results: one table read in both directions.
+
+Rule: nothing a result holds is lost to the outcome but `_meta` and the annotations of its blocks, which are advice for
+a screen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dragoman.model import Failure, outcomes as out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp.types import CallToolResult, ContentBlock
+
+    from dragoman.model import NativeResult, Outcome
+
+
+# ── what a server said ───────────────────────────────────────────────────────
+
+
+def to_outcome(result: CallToolResult, *, server: str) -> Outcome:
+    """What a server's result says; one that is flagged as an error is a `Failure` with all it holds in its details."""
+    blocks, structured = result.content, result.structured_content
+    if result.is_error:
+        return _failure(blocks, structured, server)
+    resources = [_resource(block, server) for block in blocks]
+    if blocks and structured is None and all(one is not None and one.data is None for one in resources):
+        return out.ResourcesOutcome(tuple(one for one in resources if one is not None))
+    content = tuple(_piece(block) for block in blocks)
+    if not content:
+        return out.DoneOutcome() if structured is None else out.JsonOutcome(structured)
+    if len(content) == 1 and structured is None:
+        only = content[0]
+        if isinstance(only, str):
+            return out.TextOutcome(only)
+        if only.media_type.startswith("image/"):
+            return out.ImageOutcome(only)
+    return out.ContentOutcome(content, structured)
+
+
+def _failure(blocks: Sequence[ContentBlock], structured: Any, server: str) -> Failure:
+    pieces = [_piece(block) for block in blocks]
+    told = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
+    details: dict[str, Any] = {"server": server}
+    media = [msgspec.to_builtins(piece) for piece in pieces if not isinstance(piece, str)]
+    if media:
+        details["content"] = media
+    if structured is not None:
+        details["structured"] = structured
+    return Failure("failed", told or "The tool failed, and its server did not say why.", details)
+
+
+def _piece(block: ContentBlock) -> str | out.Media:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return out.Media(block.mime_type, data=block.data, size=_size(block.data))
+    resource = _resource(block, None)
+    assert resource is not None  # the two kinds left are
+    if resource.data is not None:
+        kind = resource.media_type or "application/octet-stream"
+        return out.Media(kind, data=resource.data, url=resource.uri, size=_size(resource.data))
+    kind = f" ({resource.media_type})" if resource.media_type else ""
+    if resource.text is not None:
+        return f"[{resource.uri}{kind}]\n{resource.text}"
+    about = ": ".join(one for one in (resource.name, resource.description) if one)
+    return f"[{resource.uri}{kind}] {about}".rstrip()
+
+
+def _resource(block: ContentBlock, server: str | None) -> out.Resource | None:
+    if block.type == "resource_link":
+        return out.Resource(block.uri, block.name, block.description, block.mime_type, server)
+    if block.type == "resource":
+        return resource_of(block.resource, server)
+    return None
+
+
+def resource_of(contents: Any, server: str | None) -> out.Resource:
+    """A resource with its contents, text or base64."""
+    text, data = getattr(contents, "text", None), getattr(contents, "blob", None)
+    return out.Resource(contents.uri, media_type=contents.mime_type, server=server, text=text, data=data)
+
+
+def _size(data: str) -> int:
+    """Bytes of a base64 text."""
+    return len(data) * 3 // 4 - data[-2:].count("=")
+
+
+# ── what we say ──────────────────────────────────────────────────────────────
+
+
+def from_result(told: NativeResult, outcomes: Sequence[Outcome], *, structured: bool) -> CallToolResult:
+    """A result in the words of a dialect, and the same typed: one outcome as it is, several below `outcomes`."""
+    from mcp.types import CallToolResult
+
+    pieces = (told.content,) if isinstance(told.content, str) else told.content
+    plain = [_clean(msgspec.to_builtins(outcome)) for outcome in outcomes]
+    return CallToolResult(
+        content=[_block(piece) for piece in pieces],
+        structured_content=(plain[0] if len(plain) == 1 else {"outcomes": plain}) if structured else None,
+        is_error=any(isinstance(outcome, Failure) for outcome in outcomes),
+    )
+
+
+def _block(piece: str | out.Media) -> ContentBlock:
+    from mcp.types import AudioContent, BlobResourceContents, EmbeddedResource, ImageContent, ResourceLink, TextContent
+
+    if isinstance(piece, str):
+        return TextContent(text=_clean(piece))
+    kind = piece.media_type
+    if piece.data is None:
+        uri = piece.url or f"file://{piece.path}"
+        return ResourceLink(uri=uri, name=piece.name or uri, mime_type=kind, size=piece.size)
+    if kind.startswith("image/"):
+        return ImageContent(data=piece.data, mime_type=kind)
+    if kind.startswith("audio/"):
+        return AudioContent(data=piece.data, mime_type=kind)
+    uri = piece.url or f"data:{piece.name or 'result'}"
+    return EmbeddedResource(resource=BlobResourceContents(uri=uri, mime_type=kind, blob=piece.data))
+
+
+def _clean(value: Any) -> Any:
+    """A value that can be written as JSON: half a surrogate pair, as in odd file names, is written out."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_clean(key): _clean(inner) for key, inner in value.items()}
+    return [_clean(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,297 @@
+"""Any toolset as an MCP server, over standard input and output or over HTTP.
+
+Rules: a call goes through the same facade, policy and executor as a model's does, so what is denied there is denied
+here. Nobody sits at this end: a call that would have to be asked about is refused with the reason, unless an approver
+was given. Standard output carries messages of the protocol alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.engine import Executor, Facade, ToolPolicy
+from dragoman.errors import ConfigError, DefinitionError
+from dragoman.model import (
+    Call,
+    FreeformDefinition,
+    FunctionDefinition,
+    Kind,
+    NativeCall,
+    Result,
+    ToolChoice,
+)
+from dragoman.tools import Context, Tool, Toolset, standard_context
+
+from .mcp_connection import installed
+from .mcp_content import from_result
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+    from mcp.types import CallToolResult, Tool as McpTool
+
+    from dragoman.engine import Approver
+    from dragoman.model import Definition
+    from dragoman.tools import Workspace
+
+PATH: Final = "/mcp"
+"""Where an HTTP server answers."""
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_HARMLESS: Final = (Kind.READ, Kind.SEARCH)
+
+
+class ToolServer:
+    """A toolset in the words of a dialect, ready to be served to any number of clients.
+
+    `structured=False` leaves the typed outcomes out: some clients show their model these instead of the words.
+    """
+
+    def __init__(
+        self,
+        toolset: Toolset,
+        *,
+        dialect: str | Dialect = "plain",
+        policy: ToolPolicy = ToolPolicy(),  # noqa: B008 - frozen
+        workspace: Workspace | None = None,
+        context: Context | None = None,
+        approver: Approver | None = None,
+        name: str = "dragoman",
+        instructions: str | None = None,
+        structured: bool = True,
+    ) -> None:
+        installed()
+        allowed = Toolset([tool for tool in toolset if policy.allows(tool.name)])
+        chosen = DIALECTS[dialect] if isinstance(dialect, str) else dialect
+        self.facade = Facade(chosen, allowed)
+        self.policy, self.approver = policy, approver
+        self.name, self.instructions, self.structured = name, instructions, structured
+        self._workspace, self._context = workspace, context
+        self._ids = count(1)
+        self._reports: dict[str, asyncio.Queue[tuple[str, float | None] | None]] = {}
+        self._taking_text: set[str] = set()
+        self.tools: tuple[McpTool, ...] = self._offered()
+
+    # ── what is offered ────────────────────────────────────────────────────
+
+    def _offered(self) -> tuple[McpTool, ...]:
+        problems: list[str] = []
+        offered: list[McpTool] = []
+        behind = self._behind()
+        for definition in self.facade.definitions:
+            made = self._tool(definition, behind.get(definition.name or "", []))
+            if made is None:
+                problems.append(f"{definition.name!r} is a provider's own tool: MCP has no words for it")
+            else:
+                offered.append(made)
+        if problems:
+            raise DefinitionError("what is served", problems)
+        return tuple(offered)
+
+    def _behind(self) -> dict[str, list[Tool]]:
+        """The tools of ours that each name offered leads to."""
+        found: dict[str, list[Tool]] = {}
+        for tool in self.facade.toolset:
+            if isinstance(tool, Tool):
+                for name in self.facade.choice(ToolChoice("subset", (tool.name,))).names:
+                    found.setdefault(name, []).append(tool)
+        return found
+
+    def _tool(self, definition: Definition, behind: list[Tool]) -> McpTool | None:
+        from mcp.types import Tool as McpTool, ToolAnnotations
+
+        hints = ToolAnnotations(
+            read_only_hint=bool(behind) and all(tool.kind in _HARMLESS for tool in behind),
+            idempotent_hint=bool(behind) and all(tool.repeatable for tool in behind),
+        )
+        if isinstance(definition, FunctionDefinition):
+            schema = definition.parameters
+        elif isinstance(definition, FreeformDefinition):
+            self._taking_text.add(definition.name)
+            text = {"type": "string", "description": "The whole input, as it is."}
+            schema = {"type": "object", "properties": {"input": text}, "required": ["input"]}
+        else:
+            return None
+        about = definition.description
+        return McpTool(name=definition.name, description=about, input_schema=schema, annotations=hints)
+
+    # ── what is done ───────────────────────────────────────────────────────
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Server[Any]]:
+        """The server of the MCP package, with everything its tools need for as long as it is open."""
+        async with AsyncExitStack() as stack:
+            context = self._context
+            if context is None and self._workspace is not None:
+                context = await stack.enter_async_context(standard_context(self._workspace))
+            yield self._server(self._executor(context or Context()))
+
+    def _executor(self, context: Context) -> Executor:
+        return Executor(
+            self.facade.toolset,
+            self.policy,
+            context,
+            approver=self.approver,
+            emit=self._heard,
+            write=self._written,
+            reconsider=self.facade.reconsidered,
+        )
+
+    def _written(self, call: Call, result: Result) -> Result:
+        import msgspec
+
+        return msgspec.structs.replace(result, native=self.facade.write_result(call, result.outcomes))
+
+    def _heard(self, what: str, **facts: Any) -> None:
+        if what == "progressed" and facts["call_id"] in self._reports:
+            self._reports[facts["call_id"]].put_nowait((facts["message"], facts["fraction"]))
+
+    def _server(self, executor: Executor) -> Server[Any]:
+        from importlib.metadata import version
+
+        from mcp.server import Server
+        from mcp.types import CallToolRequestParams, ListToolsResult, PaginatedRequestParams
+
+        async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
+            return ListToolsResult(tools=list(self.tools))
+
+        async def call_tool(request: Any, params: CallToolRequestParams) -> CallToolResult:
+            return await self._called(executor, request.session, params.name, params.arguments or {})
+
+        return Server(
+            self.name,
+            version=version("dragoman"),
+            instructions=self.instructions,
+            on_list_tools=list_tools,
+            on_call_tool=call_tool,
+        )
+
+    async def _called(self, executor: Executor, session: Any, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        given: Any = arguments
+        if name in self._taking_text and isinstance(arguments.get("input"), str):
+            given = arguments["input"]
+        call = self.facade.read_call(NativeCall(f"mcp-{next(self._ids)}", name, given))
+        reports = self._reports[call.id] = asyncio.Queue()
+        telling = asyncio.create_task(_tell(session, reports))
+        try:
+            (result,) = await executor.run([call])
+        finally:
+            del self._reports[call.id]
+            executor.started.discard(call.id)
+            reports.put_nowait(None)
+            await asyncio.wait((telling,))
+        assert result.native is not None  # `write` gave it
+        return from_result(result.native, result.outcomes, structured=self.structured)
+
+    # ── serving ────────────────────────────────────────────────────────────
+
+    async def serve_stdio(self) -> None:
+        """Serves whoever started this process, until that one closes standard input."""
+        from mcp.server.stdio import stdio_server
+
+        async with self.opened() as server, _standard_input() as lines, stdio_server(stdin=lines) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    async def serve_http(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        token: str | None = None,
+        ready: Callable[[str], None] | None = None,
+    ) -> None:
+        """Serves streamable HTTP until it is cancelled or the process is told to end; `ready` is told the URL.
+
+        Only clients with the token are served, where one is given; beyond this machine there must be one.
+        """
+        import socket
+
+        import uvicorn
+
+        if host not in _LOOPBACK and not token:
+            raise ConfigError(f"{host} can be reached from other machines: give a token that its clients must know")
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        async with self.opened() as server:
+            app: Any = server.streamable_http_app(streamable_http_path=PATH, host=host)
+            if token:
+                app = _guarded(app, token)
+            with socket.create_server((host, port), family=family) as listening:
+                settings = uvicorn.Config(app, log_level="critical", access_log=False, ws="none")
+                if ready is not None:
+                    shown = f"[{host}]" if ":" in host else host
+                    ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
+                await uvicorn.Server(settings).serve(sockets=[listening])
+
+
+@asynccontextmanager
+async def _standard_input() -> AsyncIterator[Any]:
+    """The lines of standard input, while whatever a tool starts reads nothing there.
+
+    The event loop reads them: the package would have a thread wait for them, which no Ctrl-C could end. Where that
+    cannot be, as with an ordinary file, there is nothing to wait for either, and it is left to the package.
+    """
+    import os
+    import stat
+
+    mode = os.fstat(0).st_mode
+    if os.name != "posix" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(0)):
+        yield None
+        return
+    # A terminal is opened anew: not to wait on it must not hold for its other end, which is standard output.
+    wire = os.open(os.ttyname(0), os.O_RDONLY | os.O_NOCTTY) if os.isatty(0) else os.dup(0)
+    kept, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(wire, "rb", 0))
+    try:
+        yield _lines(reader)
+    finally:
+        transport.close()
+        os.set_blocking(kept, True)
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
+    """Lines of any length."""
+    pieces: list[bytes] = []
+    while data := await reader.read(64 * 1024):
+        *ended, rest = data.split(b"\n")
+        for line in ended:
+            yield b"".join((*pieces, line)).decode("utf-8", "replace")
+            pieces = []
+        pieces.append(rest)
+    if any(pieces):
+        yield b"".join(pieces).decode("utf-8", "replace")
+
+
+async def _tell(session: Any, reports: asyncio.Queue[tuple[str, float | None] | None]) -> None:
+    """Passes on how far a call is. The protocol wants every number to be larger than the one before."""
+    last = 0.0
+    while (report := await reports.get()) is not None:
+        message, fraction = report
+        last = last + 1 if fraction is None else max(fraction, last + 1e-6)
+        await session.report_progress(last, None if fraction is None else max(1.0, last), message or None)
+
+
+def _guarded(app: Any, token: str) -> Any:
+    """An application that only those may use who know the token."""
+    from hmac import compare_digest
+
+    wanted = f"Bearer {token}".encode()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers") or ()).get(b"authorization", b"")
+        if scope["type"] != "http" or compare_digest(given, wanted):
+            await app(scope, receive, send)
+            return
+        headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"a token is needed: Authorization: Bearer ..."})
+
+    return guarded

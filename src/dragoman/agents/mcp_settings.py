@@ -1,0 +1,289 @@
+"""Which MCP servers there are: those of the settings and those that a project's files name for other clients.
+
+Rule: a command or a URL that a project's file names is used only when the user trusts that folder with just these
+contents. Until then the server is listed with the reason, and refuses to be opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from dragoman.config import SERVER_FILES, McpServer as Row, Secret, digest, read_settings_file
+from dragoman.errors import ConfigError, DefinitionError, nearest
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
+
+Transport = Literal["stdio", "http", "sse"]
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """How one MCP server is reached. `refused` says why it must not be; `unmapped` are keys that mean nothing here."""
+
+    name: str
+    transport: Transport
+    command: tuple[str, ...] = ()
+    env: Mapping[str, Secret] = {}
+    cwd: Path | None = None
+    url: str | None = None
+    headers: Mapping[str, Secret] = {}
+    timeout: float | None = None
+    origin: str | None = None
+    refused: str | None = None
+    unmapped: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Where it is, in one line and without secrets: variables stay unfilled."""
+        from shlex import join
+
+        from dragoman.config import shown
+
+        return join(self.command) if self.transport == "stdio" else str(shown("url", self.url))
+
+
+def mcp_server_at(target: str, *arguments: str, name: str = "server") -> McpServer:
+    """The server at a URL, or the one a command starts."""
+    if re.match(r"https?://", target):
+        return McpServer(name=name, transport="http", url=target)
+    return McpServer(name=name, transport="stdio", command=(target, *arguments))
+
+
+# ── from the settings ────────────────────────────────────────────────────────
+
+
+def configured_mcp_servers(configuration: Configuration) -> dict[str, McpServer]:
+    """Every server by name. One of the settings hides one of the same name in a project's file."""
+    found = project_servers(configuration)
+    for name, row in configuration.settings.mcp.servers.items():
+        if not row.enabled:
+            found.pop(name, None)
+            continue
+        origins = [one.origin for key, one in configuration.values.items() if key.startswith(f"mcp.servers.{name}.")]
+        found[name] = _server(name, row, str(origins[0]) if origins else None)
+    for refusal in configuration.refusals:
+        parts = refusal.key.split(".")
+        if parts[:2] == ["mcp", "servers"] and len(parts) > 3 and parts[2] not in found:
+            why = f"{refusal.origin}: {refusal.reason}"
+            found[parts[2]] = McpServer(name=parts[2], transport="stdio", origin=str(refusal.origin), refused=why)
+    return dict(sorted(found.items()))
+
+
+def mcp_server_of(
+    name: str, table: Mapping[str, Any], *, origin: str | None = None, refused: str | None = None
+) -> McpServer:
+    """A server from a table with the keys of the settings (`command`, `args`, `env`, `url`, `headers`, …).
+
+    `refused` says why it must not be opened, where nobody vouches for whoever wrote the table. Raises
+    `DefinitionError` with every problem.
+    """
+    known = Row.__struct_fields__
+    problems = [f"`{key}` is nothing a server has.{nearest(str(key), known)}" for key in table if key not in known]
+    row: Row | None = None
+    try:
+        # A folder is relative to whoever starts it; a key that is unknown was said to be.
+        said = {key: value for key, value in table.items() if key in known}
+        row = msgspec.convert(said, Row, dec_hook=_read)
+    except msgspec.ValidationError as error:
+        problems.append(str(error))
+    if row is not None:
+        problems += _incomplete(row)
+    if problems or row is None:
+        raise DefinitionError(f"MCP server {name!r}", problems, origin)
+    return msgspec.structs.replace(_server(name, row, origin), refused=refused)
+
+
+def _server(name: str, row: Row, origin: str | None) -> McpServer:
+    problems = _incomplete(row)
+    if problems:
+        raise ConfigError(f"mcp.servers.{name} ({origin}): {'; '.join(problems)}")
+    return McpServer(
+        name=name,
+        transport="stdio" if row.command is not None else row.transport,
+        command=() if row.command is None else (row.command, *row.args),
+        env=row.env,
+        cwd=row.cwd,
+        url=row.url,
+        headers=row.headers,
+        timeout=row.timeout,
+        origin=origin,
+    )
+
+
+def _incomplete(row: Row) -> list[str]:
+    if (row.command is None) == (row.url is None):
+        return ["give it a `command` to start, or a `url`, and not both"]
+    return []
+
+
+def _read(kind: type, value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, got {type(value).__name__}")
+    return Secret(value) if kind is Secret else Path(value).expanduser()
+
+
+# ── from the files of other clients ──────────────────────────────────────────
+
+
+def project_servers(configuration: Configuration) -> dict[str, McpServer]:
+    """The servers that the project's files name, each refused unless the project is trusted as it is."""
+    project = configuration.project
+    found: dict[str, McpServer] = {}
+    for name in SERVER_FILES if project is not None else ():
+        assert project is not None
+        path = project.root / name
+        content = read_settings_file(path)
+        if content is None:
+            continue
+        refused = None
+        if project.trust.state != "trusted" or project.trust.digests.get(name) != digest(content):
+            changed = " as it is now" if project.trust.state != "untrusted" else ""
+            refused = f"this project is not trusted{changed}. Read {path}, then run: dragoman trust {project.root}"
+        for server in mcp_servers_in(path, content):
+            found.setdefault(server.name, msgspec.structs.replace(server, refused=refused))
+    return found
+
+
+def mcp_servers_in(path: Path, content: bytes | None = None) -> list[McpServer]:
+    """The servers a file names: Claude Code's `.mcp.json`, Cursor's and VS Code's `mcp.json`, the settings of Gemini
+    CLI, or opencode's `opencode.json`. It says nothing about trust: whoever names the file answers for it."""
+    content = path.read_bytes() if content is None else content
+    try:
+        document = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: not valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path}: expected an object")
+    for key, read in _SHAPES.items():
+        rows = document.get(key)
+        if isinstance(rows, dict):
+            return [read(path, str(name), row) for name, row in rows.items() if _used(path, name, row)]
+    return []
+
+
+def _used(path: Path, name: str, row: Any) -> bool:
+    if not isinstance(row, dict):
+        raise ConfigError(f"{path}: the server {name!r} is no object")
+    return row.get("enabled") is not False and row.get("disabled") is not True
+
+
+_HTTP: Final = ("http", "streamable-http", "streamableHttp", "streamable_http")
+_SPOKEN: Final = (
+    "type",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "httpUrl",
+    "headers",
+    "timeout",
+    "enabled",
+    "disabled",
+)
+
+
+def _common(path: Path, name: str, row: dict[str, Any]) -> McpServer:
+    """`mcpServers` of Claude Code, Cursor and Gemini CLI, `servers` of VS Code: the same but for a few keys."""
+    url = row.get("httpUrl") or row.get("url")
+    said = str(row.get("type") or ("" if "httpUrl" not in row else "http"))
+    # Gemini CLI means SSE by a bare `url`; to everybody else it is streamable HTTP, which came later.
+    gemini = path.parent.name == ".gemini"
+    sse = said == "sse" or (gemini and not said)
+    if said not in ("", "stdio", "sse", *_HTTP):
+        raise ConfigError(f"{path}: the server {name!r} has the type {said!r}; known are stdio, http and sse")
+    # Milliseconds in the file of the one client that has it.
+    timeout = row["timeout"] / 1000 if isinstance(row.get("timeout"), (int, float)) else None
+    table = {
+        "command": row.get("command"),
+        "args": row.get("args", ()),
+        "env": row.get("env") or {},
+        "cwd": row.get("cwd"),
+        "url": url if row.get("command") is None else None,
+        "headers": row.get("headers") or {},
+        "transport": "sse" if sse else "http",
+        "timeout": timeout,
+    }
+    return _foreign(path, name, table, [key for key in row if key not in _SPOKEN], _dollar if gemini else _as_it_is)
+
+
+def _opencode(path: Path, name: str, row: dict[str, Any]) -> McpServer:
+    """`mcp` of opencode: a command is a list, `type` is local or remote."""
+    given = row.get("command") or [None]
+    command = given if isinstance(given, list) else [given]
+    timeout = row["timeout"] / 1000 if isinstance(row.get("timeout"), (int, float)) else None
+    table = {
+        "command": command[0],
+        "args": command[1:],
+        "env": row.get("environment") or {},
+        "url": row.get("url"),
+        "headers": row.get("headers") or {},
+        "timeout": timeout,
+    }
+    spoken = ("type", "command", "environment", "url", "headers", "timeout", "enabled")
+    return _foreign(path, name, table, [key for key in row if key not in spoken], _braces)
+
+
+_SHAPES: Final[dict[str, Callable[[Path, str, dict[str, Any]], McpServer]]] = {
+    "mcpServers": _common,
+    "servers": _common,
+    "mcp": _opencode,
+}
+
+
+def _foreign(
+    path: Path, name: str, table: dict[str, Any], unmapped: list[str], spell: Callable[[str], str]
+) -> McpServer:
+    said = _spelled({key: value for key, value in table.items() if value is not None}, spell)
+    try:
+        server = mcp_server_of(name, said, origin=str(path))
+    except DefinitionError as error:
+        raise ConfigError(str(error)) from error
+    return msgspec.structs.replace(server, unmapped=tuple(unmapped))
+
+
+def _spelled(value: Any, spell: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return spell(value)
+    if isinstance(value, dict):
+        return {key: _spelled(inner, spell) for key, inner in value.items()}
+    return [_spelled(inner, spell) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _dollar(text: str) -> str:
+    """Gemini CLI's `$NAME`."""
+    return re.sub(r"\$([A-Za-z_][A-Za-z0-9_]*)", r"${\1}", text)
+
+
+def _braces(text: str) -> str:
+    """opencode's `{env:NAME}`."""
+    return re.sub(r"\{env:([^}]+)\}", r"${\1}", text)
+
+
+# ── variables ────────────────────────────────────────────────────────────────
+
+_VARIABLE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?\}")
+
+
+def filled(text: str, environ: Mapping[str, str] | None = None) -> str:
+    """A text with `${NAME}` and `${NAME:-otherwise}` replaced. One that is not set, and has no other, is an error."""
+    known = os.environ if environ is None else environ
+    missing = [found["name"] for found in _VARIABLE.finditer(text) if _value(found, known) is None]
+    if missing:
+        raise ConfigError(f"the environment variable {missing[0]} is not set, and an MCP server needs it")
+    return _VARIABLE.sub(lambda found: _value(found, known) or "", text)
+
+
+def _value(found: re.Match[str], known: Mapping[str, str]) -> str | None:
+    value = known.get(found["name"])
+    return found["otherwise"] if not value and found["otherwise"] is not None else value

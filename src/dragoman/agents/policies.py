@@ -1,0 +1,192 @@
+"""What an agent file says about what may run, and how much of it holds.
+
+Rule: nothing escalates. A file that the user did not write or trust can make the rules stricter, never looser; what
+it asks for beyond that is told, and not done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from dragoman.errors import ConfigError, nearest
+from dragoman.model import operations as op
+
+from .page import Section, shown
+from .tool_words import conditions, own_candidates, own_names, unknown_tool
+
+if TYPE_CHECKING:
+    from dragoman.engine import ToolPolicy
+
+    from .agent import Agent
+
+VERDICTS: Final = ("deny", "ask", "allow")
+"""The strictest first."""
+CONDITIONS: Final = ("kind", "operation", "tool", "path", "command")
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+def read_policy(section: Section, dialect: str | None = None, known: Collection[str] = ()) -> dict[str, Any]:
+    """What `ToolPolicy.read` reads, from what a person writes: `allow`, `ask` and `deny` become rules.
+
+    The more a rule says the earlier it stands, and among equals the stricter: `ask: [execute]` with
+    `allow: ["command:git status*"]` asks about all but that command.
+    """
+    from dragoman.engine import ToolPolicy
+
+    # `within` is for who lays one policy over another; a file has but one.
+    fields = {*ToolPolicy.__struct_fields__} - {"within"}
+    said: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    for key, value in section.content.items():
+        if key in VERDICTS:
+            rows += _rows(section, key, value, dialect, known)
+        elif key not in fields:
+            names = [*VERDICTS, *sorted(fields)]
+            section.problem(f'there is no key "{key}" in a policy.{nearest(key, names)}', key)
+        else:
+            said[key] = value
+            _try(section, key, value)
+    rows.sort(key=lambda row: (-_weight(row), VERDICTS.index(row["verdict"])))
+    written = said.get("approval")
+    if rows:
+        said["approval"] = [*(written if isinstance(written, list) else ()), *rows]
+    return said
+
+
+def _try(section: Section, key: str, value: Any) -> None:
+    from dragoman.engine import ToolPolicy
+
+    try:
+        ToolPolicy.read({key: value})
+    except ConfigError as error:
+        section.problem(str(error).removeprefix("policy: "), key)
+
+
+def _rows(
+    section: Section, verdict: str, value: Any, dialect: str | None, known: Collection[str]
+) -> list[dict[str, Any]]:
+    entries = value if isinstance(value, list) else [value]
+    rows: list[dict[str, Any]] = []
+    for index, entry in enumerate(entries):
+        at = (verdict, index) if isinstance(value, list) else (verdict,)
+        if isinstance(entry, str):
+            rows += _rows_of_text(section, verdict, entry, at, dialect, known)
+        elif isinstance(entry, dict):
+            rows += _rows_of_table(section, verdict, entry, at)
+        else:
+            section.problem(f"must be a name, `path:…`, `command:…` or a table, not {shown(entry)}", *at)
+    return rows
+
+
+def _rows_of_text(
+    section: Section, verdict: str, entry: str, at: tuple[str | int, ...], dialect: str | None, known: Collection[str]
+) -> list[dict[str, Any]]:
+    condition, colon, pattern = entry.partition(":")
+    if colon and condition in CONDITIONS:
+        if not pattern.strip():
+            section.problem(f"`{condition}:` needs a pattern after it", *at)
+            return []
+        return _rows_of_table(section, verdict, {condition: pattern.strip()}, at)
+    if entry in (str(kind) for kind in op.Kind):
+        return [{"verdict": verdict, "kind": entry}]
+    meant = own_names(entry, dialect, known)
+    if meant is None:
+        section.problem(unknown_tool(entry, tuple(own_candidates(dialect, known))), *at)
+        return []
+    if meant.everything:
+        return [{"verdict": verdict}]
+    return [{"verdict": verdict, **condition} for condition in conditions(meant.names)]
+
+
+def _rows_of_table(
+    section: Section, verdict: str, entry: Mapping[str, Any], at: tuple[str | int, ...]
+) -> list[dict[str, Any]]:
+    wrong = False
+    for key, pattern in entry.items():
+        if key not in CONDITIONS:
+            section.problem(f'there is no condition "{key}"; known: {", ".join(CONDITIONS)}.', *at)
+        elif not isinstance(pattern, str) or not pattern.strip():
+            section.problem(f"{key} must be a pattern, not {shown(pattern)}", *at)
+        elif not _may_fit(key, pattern):
+            names = [str(kind) for kind in op.Kind] if key == "kind" else list(op.OPERATIONS)
+            section.problem(f'there is no {key} "{pattern}".{nearest(pattern, names)}', *at)
+        else:
+            continue
+        wrong = True
+    if not entry:
+        section.problem("says no condition; write `*` for everything", *at)
+    return [] if wrong or not entry else [{"verdict": verdict, **entry}]
+
+
+def _may_fit(condition: str, pattern: str) -> bool:
+    """Whether anything there is could be meant: a rule that never fits is a mistake that nobody would notice."""
+    if condition == "kind":
+        return any(fnmatchcase(str(kind), pattern) for kind in op.Kind)
+    return condition != "operation" or any(fnmatchcase(tag, pattern) for tag in op.OPERATIONS)
+
+
+def _weight(row: Mapping[str, Any]) -> int:
+    """How narrow a rule is: what names a path or a command is narrower than what names a tool, that than a kind."""
+    weights = {"path": 8, "command": 8, "tool": 4, "operation": 4, "kind": 2}
+    return sum(weights.get(key, 0) for key in row)
+
+
+# ── holding ──────────────────────────────────────────────────────────────────
+
+_LOWER: Final = ("max_iterations", "max_parallel", "max_repairs", "timeout", "max_tokens", "max_cost", "max_result")
+_BOUND: Final = ("enabled", "allowed", "approval", "default")
+"""What holds beside what the user says, the stricter of the two: that is what `ToolPolicy.within` is for."""
+
+
+def policy_for(agent: Agent, base: ToolPolicy, *, trusted: bool) -> tuple[ToolPolicy, tuple[str, ...]]:
+    """The policy an agent runs under, over that of the user, and what of its file does not hold because it is looser.
+
+    `trusted`: the user wrote the file or trusts it as it is; then what it says comes before what the user's settings
+    say in general. A rule of theirs that denies stays either way.
+    """
+    from dragoman.engine import ToolPolicy
+
+    said = dict(agent.policy)
+    wanted = ToolPolicy.read(said)
+    if trusted:
+        stated = {name: getattr(wanted, name) for name in said}
+        return msgspec.structs.replace(base, **stated | {"approval": (*wanted.approval, *base.approval)}), ()
+    refused: list[str] = []
+    changes: dict[str, Any] = {name: getattr(wanted, name) for name in _BOUND}
+    for name in said:
+        if name not in _BOUND:
+            changes[name] = _lowered(name, base, wanted, refused)
+    if VERDICTS.index(wanted.default) > VERDICTS.index(base.default) and "default" in said:
+        refused.append(_looser("default", wanted.default, base.default))
+    for rule in wanted.approval:
+        if rule.verdict == "allow":
+            conditions = ", ".join(f"{key}={value}" for key in CONDITIONS if (value := getattr(rule, key)) is not None)
+            refused.append(f"policy.allow: {conditions or 'everything'} does not loosen what your own rules say")
+    return msgspec.structs.replace(base, **changes, within=base), tuple(refused)
+
+
+def _lowered(name: str, base: ToolPolicy, wanted: ToolPolicy, refused: list[str]) -> Any:
+    """What holds of a setting that may only go down; what is neither looser nor stricter is as it was said."""
+    before, after = getattr(base, name), getattr(wanted, name)
+    if name == "results":
+        held = {tool: most for tool, most in after.items() if _no_more(most, base.longest_result(tool))}
+        refused += [_looser(f"results.{tool}", most, before) for tool, most in after.items() if tool not in held]
+        return {**before, **held}
+    looser = (name in _LOWER and not _no_more(after, before)) or (name == "retry" and after.times > before.times)
+    if looser:
+        refused.append(_looser(name, after, before))
+    return before if looser else after
+
+
+def _no_more(after: float | None, before: float | None) -> bool:
+    return before is None or (after is not None and after <= before)
+
+
+def _looser(name: str, after: Any, before: Any) -> str:
+    return f"policy.{name}: {shown(after)} is looser than {shown(before)}"

@@ -1,0 +1,195 @@
+"""Policies in agent files: what is written, what holds, and that nothing ever becomes looser by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from dragoman.agents import Agent, parse_agent, policy_for
+from dragoman.engine import Approval, ToolPolicy
+from dragoman.engine.approval import verdict_on
+from dragoman.model import Call, NativeCall, operations as op
+from dragoman.tools import Tool
+
+
+def policy_of(text: str) -> Any:
+    return parse_agent(f"---\npolicy: {text}\n---\n", path="one.md").policy
+
+
+@pytest.mark.parametrize(
+    "text, rules",
+    [
+        ("{allow: [read]}", [{"verdict": "allow", "kind": "read"}]),
+        ("{ask: run_command}", [{"verdict": "ask", "operation": "run_command"}]),
+        ("{deny: ['*']}", [{"verdict": "deny"}]),
+        ("{deny: ['path:secret/**', 'command:*sudo*']}", [
+            {"verdict": "deny", "path": "secret/**"},
+            {"verdict": "deny", "command": "*sudo*"},
+        ]),
+        ("{ask: ['tool:my_*', 'operation:edit_*', 'kind:f*']}", [
+            {"verdict": "ask", "tool": "my_*"},
+            {"verdict": "ask", "operation": "edit_*"},
+            {"verdict": "ask", "kind": "f*"},
+        ]),
+        ("{allow: [vfs_read]}", [{"verdict": "allow", "operation": "read_file"}]),
+        ("{allow: [github/list_issues]}", [{"verdict": "allow", "tool": "mcp__github__list_issues"}]),
+        ("{allow: [{operation: run_command, command: 'git status*'}]}", [
+            {"verdict": "allow", "operation": "run_command", "command": "git status*"},
+        ]),
+    ],
+)  # fmt: skip
+def test_a_rule_is_said_by_kind_operation_tool_path_or_command(text: str, rules: list[dict[str, str]]) -> None:
+    assert policy_of(text) == {"approval": rules}
+    ToolPolicy.read(policy_of(text))
+
+
+def test_the_narrower_rule_comes_first_and_among_equals_the_stricter() -> None:
+    assert policy_of(
+        "{allow: [execute, 'command:git status*', read_file], ask: ['*', run_command, 'command:git *'], default: deny}"
+    ) == {
+        "default": "deny",
+        "approval": [
+            {"verdict": "ask", "command": "git *"},
+            {"verdict": "allow", "command": "git status*"},
+            {"verdict": "ask", "operation": "run_command"},
+            {"verdict": "allow", "operation": "read_file"},
+            {"verdict": "allow", "kind": "execute"},
+            {"verdict": "ask"},
+        ],
+    }
+
+
+def test_rules_written_out_come_before_those_written_short() -> None:
+    assert policy_of("{allow: ['*'], approval: [{verdict: ask, kind: write}]}") == {
+        "approval": [{"verdict": "ask", "kind": "write"}, {"verdict": "allow"}]
+    }
+
+
+def test_a_file_nobody_vouches_for_is_told_what_of_it_does_not_hold() -> None:
+    agent = Agent(
+        name="a",
+        policy={
+            "default": "allow",
+            "max_iterations": 50,
+            "max_parallel": 1,
+            "timeout": 5,
+            "approval": [{"verdict": "allow", "kind": "write"}, {"verdict": "deny", "path": "*.env"}],
+        },
+    )
+    base = ToolPolicy(default="ask", approval=(Approval("allow", kind="read"),))
+    held, refused = policy_for(agent, base, trusted=False)
+    assert held == ToolPolicy(
+        default="allow",
+        approval=(Approval("allow", kind="write"), Approval("deny", path="*.env")),
+        max_parallel=1,
+        timeout=5.0,
+        within=base,
+    )
+    assert refused == (
+        "policy.max_iterations: 50 is looser than 20",
+        "policy.default: 'allow' is looser than 'ask'",
+        "policy.allow: kind=write does not loosen what your own rules say",
+    )
+
+
+def test_a_file_the_user_vouches_for_comes_before_the_settings_in_general() -> None:
+    agent = Agent(name="a", policy={"default": "allow", "approval": [{"verdict": "allow", "kind": "write"}]})
+    base = ToolPolicy(default="ask", approval=(Approval("deny", path="*.env"),), max_cost=1.0)
+    held, refused = policy_for(agent, base, trusted=True)
+    assert (held, refused) == (
+        ToolPolicy(
+            default="allow", approval=(Approval("allow", kind="write"), Approval("deny", path="*.env")), max_cost=1.0
+        ),
+        (),
+    )
+
+
+# ── laws ─────────────────────────────────────────────────────────────────────
+
+VERDICTS = st.sampled_from(["allow", "ask", "deny"])
+STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+PATTERNS = {
+    "kind": ["read", "write", "execute", "*"],
+    "operation": ["read_file", "write_file", "run_command", "*_file"],
+    "tool": ["read_file", "run_*"],
+    "path": ["*.env", "src/*", "a.py"],
+    "command": ["git *", "git status", "*"],
+}
+RULES = st.builds(
+    lambda verdict, conditions: {"verdict": verdict, **conditions},
+    VERDICTS,
+    st.fixed_dictionaries({}, optional={name: st.sampled_from(patterns) for name, patterns in PATTERNS.items()}),
+)
+NUMBERS = st.integers(1, 9)
+POLICIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "default": VERDICTS,
+        "approval": st.lists(RULES, max_size=4),
+        "enabled": st.booleans(),
+        "allowed": st.none() | st.lists(st.sampled_from(["read_file", "write_file", "read_*", "*"]), max_size=3),
+        "max_iterations": NUMBERS,
+        "max_parallel": NUMBERS,
+        "max_repairs": NUMBERS,
+        "timeout": st.none() | NUMBERS,
+        "max_tokens": st.none() | NUMBERS,
+        "max_cost": st.none() | NUMBERS,
+        "max_result": st.none() | NUMBERS,
+        "results": st.dictionaries(st.sampled_from(["read_file", "run_command"]), NUMBERS, max_size=2),
+        "retry": st.builds(lambda times: {"times": times}, NUMBERS),
+    },
+)
+OPERATIONS = (
+    op.ReadFile("a.py"),
+    op.ReadFile("src/.env"),
+    op.WriteFile("src/a.py", "x"),
+    op.WriteFile(".env", "x"),
+    op.RunCommand("git status"),
+    op.RunCommand("git push"),
+    op.RunCommand("rm -r ."),
+)
+TOOLS = {kind: Tool.from_operation(kind, lambda operation: None) for kind in (op.ReadFile, op.WriteFile, op.RunCommand)}
+
+
+def verdicts(policy: ToolPolicy) -> list[int]:
+    found = []
+    for operation in OPERATIONS:
+        call = Call("c", (operation,), {}, NativeCall("c", "x", {}))
+        found.append(STRICTNESS[verdict_on(call, (TOOLS[type(operation)],), policy)[0]])
+    return found
+
+
+def no_more(after: float | None, before: float | None) -> bool:
+    return before is None or (after is not None and after <= before)
+
+
+@given(POLICIES, POLICIES)
+def test_nothing_in_a_file_nobody_vouches_for_escalates(stated: dict[str, Any], own: dict[str, Any]) -> None:
+    base = ToolPolicy.read(own)
+    held, _ = policy_for(Agent(name="a", policy=stated), base, trusted=False)
+    assert all(after >= before for after, before in zip(verdicts(held), verdicts(base), strict=True))
+    for name in ("max_iterations", "max_parallel", "max_repairs", "timeout", "max_tokens", "max_cost", "max_result"):
+        assert no_more(getattr(held, name), getattr(base, name)), name
+    assert held.retry.times <= base.retry.times
+    for tool in ("read_file", "write_file", "read_other", "run_command"):
+        assert no_more(held.longest_result(tool), base.longest_result(tool))
+        assert base.allows(tool) or not held.allows(tool)
+
+
+@given(POLICIES, POLICIES)
+def test_a_rule_of_the_user_that_denies_stays_whoever_vouches(stated: dict[str, Any], own: dict[str, Any]) -> None:
+    base = ToolPolicy.read({**own, "default": "allow"})
+    held, _ = policy_for(Agent(name="a", policy=stated), base, trusted=True)
+    pairs = zip(verdicts(held), verdicts(base), strict=True)
+    assert all(after == STRICTNESS["deny"] for after, before in pairs if before == STRICTNESS["deny"])
+
+
+@given(POLICIES, POLICIES)
+def test_the_stricter_of_both_holds(stated: dict[str, Any], own: dict[str, Any]) -> None:
+    base, wanted = ToolPolicy.read(own), ToolPolicy.read(stated)
+    held, _ = policy_for(Agent(name="a", policy=stated), base, trusted=False)
+    assert verdicts(held) == [max(pair) for pair in zip(verdicts(base), verdicts(wanted), strict=True)]
+    for tool in ("read_file", "write_file", "read_other", "run_command"):
+        assert held.allows(tool) == (base.allows(tool) and wanted.allows(tool))
