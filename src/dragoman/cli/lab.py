@@ -10,9 +10,9 @@ from dragoman.errors import nearest
 
 # `export` and `stats` are the commands of that name: people look for them here too.
 COMMANDS = {
-    "grep": ("lab_grep", "Search what was said and done, or the bytes of the records."),
-    "export": ("export", "Write a session in another form."),
-    "stats": ("stats", "Count calls, failures, tokens and cost."),
+    "grep": ("lab_grep:grep_command", "Search what was said and done, or the bytes of the records."),
+    "export": ("export:command", "Write a session in another form."),
+    "stats": ("stats:command", "Count calls, failures, tokens and cost."),
 }
 
 
@@ -23,8 +23,9 @@ class _Lab(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, text = COMMANDS[cmd_name]
-        command: click.Command = importlib.import_module(f"dragoman.cli.{module}").command
+        target, text = COMMANDS[cmd_name]
+        module, _, name = target.partition(":")
+        command: click.Command = getattr(importlib.import_module(f"dragoman.cli.{module}"), name)
         command.short_help = text
         return command
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dragoman.model import AnyEvent
 
 
-@click.command
+@click.command("grep")
 @click.argument("pattern")
 @click.argument("wanted", metavar="[PATH|ID]...", nargs=-1)
 @click.option("--regex", "-E", is_flag=True, help="PATTERN is a regular expression (Python's).")
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @filter_options(limit=None)
 @json_option
 @click.pass_obj
-def command(
+def grep_command(
     console: Console,
     *,
     pattern: str,

@@ -53,6 +53,7 @@ def command(
     git diff | dragoman run --tools none "review this:" -
     dragoman run --agent reviewer "look at the last commit"
     dragoman run --resume last "and now the other one"
+    dragoman run --from 5f0c --model gemini:gemini-2.5-pro "go on where Claude Code ended"
     """
     options = Options(**given)
     if (approve or refuse) and options.resume is None:
@@ -79,7 +80,7 @@ def _text(task: tuple[str, ...], options: Options) -> str:
         if not given:
             raise click.UsageError("Standard input holds nothing.")
         return f"{text}\n\n{given}".strip()
-    if not text and options.resume is None:
+    if not text and options.resume is None and options.from_session is None:
         raise click.UsageError('Say what is to be done: dragoman run "…"')
     return text
 
@@ -96,6 +97,8 @@ def _run(
     with asyncio.Runner() as runner:
         session = runner.run(Session.open(console, options, sending=not dry_run))
         try:
+            if options.from_session is not None and not task and session.finished():
+                raise click.UsageError("The model had said all there was to say. Say what is to be done next.")
             if dry_run:
                 return _show(console, session, task, as_json=options.as_json)
             answers = _answers(session, task, approve, refuse)

@@ -60,22 +60,6 @@ def without_secrets(value: Kept, secrets: tuple[str, ...]) -> Kept:
         written = None
     if written is not None and not any(msgspec.json.encode(secret)[1:-1] in written for secret in secrets):
         return value
-    changed: Kept = _replaced(value, secrets)
-    return changed
+    from dragoman.logs import texts_changed
 
-
-def _replaced(value: Any, secrets: tuple[str, ...]) -> Any:
-    if isinstance(value, str):
-        return redacted(value, secrets)
-    if isinstance(value, msgspec.Struct):
-        fields = {name: _replaced(getattr(value, name), secrets) for name in value.__struct_fields__}
-        changed = {name: one for name, one in fields.items() if one is not getattr(value, name)}
-        return msgspec.structs.replace(value, **changed) if changed else value
-    if isinstance(value, Mapping):
-        return {
-            redacted(name, secrets) if isinstance(name, str) else name: _replaced(one, secrets)
-            for name, one in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return type(value)(_replaced(one, secrets) for one in value)
-    return value
+    return texts_changed(value, lambda text: redacted(text, secrets))

@@ -67,6 +67,8 @@ class Session:
         self.why = ""
         self._recorder: Recorder | None = None
         self._started: SessionStarted | None = None
+        self._told: tuple[AnyEvent, ...] = ()
+        """What was told of another session: it is the beginning of the record."""
         self._keyboard: Keyboard | None = None
         self._stack = AsyncExitStack()
         self._context: Any = None
@@ -98,6 +100,8 @@ class Session:
         self.id = uuid.uuid4().hex
         if options.resume is not None:
             self._read_record(find_record(runs_folder(self.configuration), options.resume))
+        elif options.from_session is not None:
+            self._tell(options.from_session)
         self.workspace = self._workspace()
         if sending:
             await self._open_context()
@@ -114,6 +118,16 @@ class Session:
         self.events = [event for event in events if not isinstance(event, Unreadable)]
         self.id = path.stem
         self._started = next((one for one in reversed(self.events) if isinstance(one, SessionStarted)), None)
+
+    def _tell(self, session: str) -> None:
+        """Begins with what was said in a session of any client."""
+        from dragoman.model import SessionStarted
+
+        from .from_session import told_events
+
+        self.events = told_events(self._console, session, self.id)
+        self._told = tuple(self.events)
+        self._started = next(one for one in self.events if isinstance(one, SessionStarted))
 
     def _kept(self, name: str) -> Any:
         """What an earlier part of this conversation was led with."""
@@ -348,6 +362,8 @@ class Session:
         path = folder / f"{self.id}.jsonl"
         self._stack.callback(locked(path).close)
         self._recorder = self._stack.enter_context(Recorder(path))
+        for event in self._told:
+            self._recorder(self._without_secrets(event))
 
     @property
     def recorded(self) -> bool:

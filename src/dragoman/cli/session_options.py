@@ -47,6 +47,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     debug: bool = False
     as_json: bool = False
     resume: str | None = None
+    from_session: str | None = None
     system: str | None = None
     flags: Mapping[str, object] = {}
 
@@ -116,6 +117,12 @@ def session_options(function: Function) -> Function:
         click.option("--debug", is_flag=True, help="Show what the model is offered and says, in its own words."),
         json_option,
         click.option("--resume", metavar="ID", help="Go on with an earlier run: the beginning of its id, or last."),
+        click.option(
+            "--from",
+            "from_session",
+            metavar="SESSION",
+            help="Go on with a session of any client, with any model: its id or its file.",
+        ),
         set_option,
     )
     for option in reversed(options):
@@ -125,6 +132,8 @@ def session_options(function: Function) -> Function:
 
 def concluded(console: Console, options: Options, run: Callable[[], ExitCode]) -> ExitCode:
     """Runs a command of ours with the settings and the eyes its own options ask for."""
+    if options.resume is not None and options.from_session is not None:
+        raise click.UsageError("--resume goes on with a run of ours and --from begins one: use one of them.")
     console.flags = {**console.flags, **options.flags}
     console.debug = console.debug or options.debug
     return run()

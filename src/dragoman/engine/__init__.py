@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .approval import LATER as LATER, Answer as Answer, Approver as Approver, Question as Question
-    from .available import Found as Found, default_model as default_model, models_of as models_of
+    from .approval import (
+        LATER as LATER,
+        Answer as Answer,
+        Approver as Approver,
+        Question as Question,
+        verdict_on as verdict_on,
+    )
+    from .available import (
+        Found as Found,
+        can_run_here as can_run_here,
+        default_model as default_model,
+        models_of as models_of,
+    )
     from .bridges import BRIDGES as BRIDGES
     from .capabilities import native_tool as native_tool
     from .constrained import ConstrainedEngine as ConstrainedEngine
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
     )
     from .executor import Executor as Executor, Hooks as Hooks, Metrics as Metrics
     from .facade import Facade as Facade, Names as Names, Note as Note
+    from .grounded_search import GroundedSearch as GroundedSearch, provider_search as provider_search
     from .history import Told as Told, history_of as history_of
     from .local import LocalEngine as LocalEngine
     from .loop import Ask as Ask, Run as Run, tool_loop as tool_loop, unanswered as unanswered
@@ -40,19 +52,21 @@ if TYPE_CHECKING:
         split_model as split_model,
     )
     from .record import conversation_of as conversation_of
+    from .replaying import REPLAYED as REPLAYED, Difference as Difference, Replayed as Replayed, replay as replay
     from .respeak import respoken as respoken
     from .telemetry import Telemetry as Telemetry
     from .transport import Times as Times, Transport as Transport
 
 _HOME = {
-    "approval": ("LATER", "Answer", "Approver", "Question"),
-    "available": ("Found", "default_model", "models_of"),
+    "approval": ("LATER", "Answer", "Approver", "Question", "verdict_on"),
+    "available": ("Found", "can_run_here", "default_model", "models_of"),
     "bridges": ("BRIDGES",),
     "capabilities": ("native_tool",),
     "constrained": ("ConstrainedEngine",),
     "engine": ("Engine", "Exchange", "HttpEngine", "Observer", "ReplayEngine", "ScriptedEngine", "chunks_of"),
     "executor": ("Executor", "Hooks", "Metrics"),
     "facade": ("Facade", "Names", "Note"),
+    "grounded_search": ("GroundedSearch", "provider_search"),
     "history": ("Told", "history_of"),
     "local": ("LocalEngine",),
     "loop": ("Ask", "Run", "tool_loop", "unanswered"),
@@ -61,6 +75,7 @@ _HOME = {
     "policy": ("Approval", "Retry", "ToolPolicy"),
     "providers": ("PROVIDERS", "Provider", "dialect_of", "engine_for", "split_model"),
     "record": ("conversation_of",),
+    "replaying": ("REPLAYED", "Difference", "Replayed", "replay"),
     "respeak": ("respoken",),
     "telemetry": ("Telemetry",),
     "transport": ("Times", "Transport"),

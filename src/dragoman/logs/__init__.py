@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .projects import Project as Project, repository_of as repository_of
     from .query import Filter as Filter, Query as Query, chosen_events as chosen_events, moment_asked as moment_asked
     from .reading import confidences as confidences, read as read, recognise as recognise
-    from .redact import Redactor as Redactor
+    from .redact import Redactor as Redactor, texts_changed as texts_changed
     from .search import Match as Match, Pattern as Pattern, grep as grep
     from .sessions import key_of as key_of, numbered as numbered, sessions_of as sessions_of
     from .sql import Result as Result
@@ -92,7 +92,7 @@ _HOME = {
     "projects": ("Project", "repository_of"),
     "query": ("Filter", "Query", "chosen_events", "moment_asked"),
     "reading": ("confidences", "read", "recognise"),
-    "redact": ("Redactor",),
+    "redact": ("Redactor", "texts_changed"),
     "search": ("Match", "Pattern", "grep"),
     "sessions": ("key_of", "numbered", "sessions_of"),
     "sql": ("Result",),

@@ -10,7 +10,7 @@ import datetime
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -36,7 +36,7 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .format import LinesReader, LogFormat, LogReader, Places, Sample, fitted
+from .format import LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "claude_code"
@@ -127,6 +127,10 @@ class ClaudeCode(LogFormat):
         return _UsageReader(path)
 
 
+_UNSET = msgspec.UNSET
+_UNSAID = msgspec.Raw(b"null")
+
+
 class _Noted(msgspec.Struct, gc=False):
     """What the client noted, as far as its name goes."""
 
@@ -156,7 +160,8 @@ class _Message(msgspec.Struct, gc=False):
     id: str | None = None
     content: str | list[_Block] | None = None
     stop_reason: str | None = None
-    usage: Any = None
+    usage: msgspec.Raw = _UNSAID
+    """As it is written: every line of a message has it, and it is read once."""
 
 
 class _Record(msgspec.Struct, gc=False, rename="camel"):
@@ -201,8 +206,11 @@ class _Reader(LinesReader):
         self.decode = _decode
         self._begun: set[str] = set()
         self._open: str | None = None
-        self._message: tuple[Place, _Message] | None = None
-        """The model message whose lines are being read: its id; the place of its last line, that line's message."""
+        self._message: tuple[Place, str | None, str | None, Any] | None = None
+        """The model message whose lines are being read: its id; its last line's place, model, end and usage as written.
+
+        All of it is plain: a reader may be stored in the middle of a message.
+        """
         self._counted: set[str] = set()
         self._sidechains: dict[str, str] = {}
         """Record → the inline sub-agent it belongs to, by the first record of its chain."""
@@ -220,20 +228,21 @@ class _Reader(LinesReader):
         return events
 
     def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
-        if not isinstance(value, _Record):
+        if type(value) is not _Record:
             if not isinstance(value, dict):
                 events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
                 return
             value = _unusual(value)
-        kind, message = value.type, value.message
+        kind, message, session = value.type, value.message, value.session_id
         place = self._place(value, source)
+        by_model = kind == "assistant" and message is not None
         # A result may stand between two lines of one message, so only another message ends it.
-        if kind == "assistant" and message is not None and message.id != self._open:
+        if by_model and message.id != self._open:
             self._end_message(events)
-        if place.session not in self._begun and place.session is not None and kind in _TOLD:
-            self._begun.add(place.session)
+        if session not in self._begun and session is not None and kind in _TOLD:
+            self._begun.add(session)
             events.append(self.normaliser.event(SessionStarted, place, cwd=value.cwd, branch=value.git_branch or None))
-        if kind == "assistant" and message is not None:
+        if by_model:
             self._assistant(value, message, place, events)
         elif kind == "user" and message is not None:
             self._user(value, message.content, place, events)
@@ -283,8 +292,11 @@ class _Reader(LinesReader):
             return
         model = message.model
         if message.id is not None and model != "<synthetic>":
-            self._open, self._message = message.id, (place, message)
-        for block in _parts(message.content):
+            self._open, self._message = message.id, (place, model, message.stop_reason, _written(message.usage))
+        content = message.content
+        if not isinstance(content, list):
+            return
+        for block in content:
             kind = block.type
             if kind == "tool_use" and block.name is not None:
                 events.append(self.normaliser.called(place, _call(block, block.name, place)))
@@ -298,7 +310,8 @@ class _Reader(LinesReader):
                 events += self._hosted(block.whole or msgspec.to_builtins(block), place)
 
     def _api_error(self, value: _Record, message: _Message, place: Place) -> AnyEvent:
-        text = " ".join(block.text or "" for block in _parts(message.content))
+        content = message.content
+        text = " ".join(block.text or "" for block in content) if isinstance(content, list) else ""
         status = value.api_error_status
         return self.normaliser.event(
             ErrorOccurred,
@@ -324,26 +337,30 @@ class _Reader(LinesReader):
         """The tokens and the end of a message, once all its lines were read."""
         if self._open is None or self._message is None:
             return
-        id, (place, message) = self._open, self._message
+        id, (place, model, stop_reason, usage) = self._open, self._message
         self._open = self._message = None
         if id in self._counted:  # a session that was gone on with may hold what was said before once more
             return
         self._counted.add(id)
-        at = Place(
-            place.source, id, place.session, place.stream, place.version, place.time, place.parent, place.provider_id
-        )
-        if isinstance(message.usage, dict):
-            events.append(self._tokens_used(at, self._usage(message.usage), message.model))
-        if message.stop_reason is not None:
-            finish = _FINISH.get(message.stop_reason) or FinishReason.UNKNOWN
-            events.append(self._model_finished(at, finish, message.model))
+        place.key, place.number = id, 0  # where its last line stood, whose own events are all told
+        if type(usage) is bytes:
+            usage = decoded(usage)
+        if isinstance(usage, dict):
+            events.append(self._tokens_used(place, self._usage(usage), model))
+        if stop_reason is not None:
+            finish = _FINISH.get(stop_reason) or FinishReason.UNKNOWN
+            events.append(self._model_finished(place, finish, model))
 
     # ── the user, and what tools gave ──────────────────────────────────────
 
     def _user(self, value: _Record, content: str | list[_Block] | None, place: Place, events: list[AnyEvent]) -> None:
-        texts: list[str] = [content] if isinstance(content, str) else []
+        if not isinstance(content, list):
+            if content:
+                events.append(self._said(value, content, (), place))
+            return
+        texts: list[str] = []
         media: list[Media] = []
-        for block in _parts(content):
+        for block in content:
             kind = block.type
             if kind == "tool_result":
                 self._result(value, block, place, events)
@@ -376,11 +393,14 @@ class _Reader(LinesReader):
         return self._user_said(place, text, media, by)
 
     def _result(self, value: _Record, block: _Block, place: Place, events: list[AnyEvent]) -> None:
-        id = block.tool_use_id or ""
-        native = NativeResult(id, _content(block.content), block.is_error, item=_beside(value))
+        id, content, given = block.tool_use_id or "", block.content, value.tool_use_result
+        if type(content) is not str:
+            content = _content(content)
+        native = NativeResult(id, content, block.is_error, item=_beside(value, given))
         events.append(self.normaliser.returned(place, native))
-        given = value.tool_use_result
-        agent = given.get("agentId") if isinstance(given, dict) else None
+        if type(given) is not dict or "agentId" not in given:
+            return
+        agent = given["agentId"]
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
         if call is not None and call.native.name in ("Task", "Agent"):
             prompt = _text(given.get("prompt"))
@@ -414,18 +434,23 @@ def _note_name(value: _Record) -> str:
 
 def _call(block: _Block, name: str, place: Place) -> NativeCall:
     arguments = block.input
-    if not isinstance(arguments, dict) and not isinstance(arguments, str):
+    if type(arguments) is not dict and not isinstance(arguments, str):
         arguments = {} if arguments is None else str(arguments)
     return NativeCall(block.id or f"{place.key}.{place.number}", name, arguments)
 
 
-def _beside(value: _Record) -> dict[str, Any] | None:
+def _written(usage: Any) -> Any:
+    """A usage as bytes of its own, which outlive the piece of the file they stand in; one that was read stays."""
+    return bytes(usage) if type(usage) is msgspec.Raw else usage
+
+
+def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
     """What a line says of a result beside its content, under the names it has there."""
-    given, decision, denial = value.tool_use_result, value.permission_decision, value.tool_denial_kind
-    if decision is msgspec.UNSET and denial is msgspec.UNSET:
-        return None if given is msgspec.UNSET else {"toolUseResult": given}
+    decision, denial = value.permission_decision, value.tool_denial_kind
+    if decision is _UNSET and denial is _UNSET:
+        return None if given is _UNSET else {"toolUseResult": given}
     said = {"toolUseResult": given, "permissionDecision": decision, "toolDenialKind": denial}
-    return {name: one for name, one in said.items() if one is not msgspec.UNSET}
+    return {name: one for name, one in said.items() if one is not _UNSET}
 
 
 def _unusual(value: dict[str, Any]) -> _Record:
@@ -434,6 +459,7 @@ def _unusual(value: dict[str, Any]) -> _Record:
     record.timestamp = moment(value.get("timestamp"))
     if record.message is not None:
         record.message.content = _unusual_parts(value["message"].get("content"))
+        record.message.usage = value["message"].get("usage")
     return record
 
 
@@ -447,10 +473,6 @@ def _unusual_parts(content: Any) -> str | list[_Block] | None:
         elif isinstance(part, dict):
             parts.append(fitted({**part, "whole": part}, _Block))
     return parts
-
-
-def _parts(content: str | list[_Block] | None) -> list[_Block]:
-    return content if isinstance(content, list) else []
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -504,10 +526,9 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
 class _UsageMessage(msgspec.Struct, gc=False):
     """A message without what it says."""
 
-    stop_reason: ClassVar[None] = None
     model: str | None = None
     id: str | None = None
-    usage: Any = None
+    usage: msgspec.Raw = _UNSAID
 
 
 class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
@@ -538,13 +559,13 @@ class _UsageReader(_Reader):
         self.decode = _decode_usage
 
     def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
-        if not isinstance(value, _UsageRecord):
+        if type(value) is not _UsageRecord:
             if not isinstance(value, dict):
                 return
             value = _unusual(value)
         message = value.message
         if value.type != "assistant" or message is None:
-            if value.is_sidechain is True:
+            if value.is_sidechain:
                 self._stream(value)  # which sub-agent an inline record is of is known from the chain of all of them
             return
         place = self._place(value, source)
@@ -552,7 +573,7 @@ class _UsageReader(_Reader):
             self._end_message(events)
         is_told = value.is_api_error_message is not True and message.id is not None
         if is_told and message.model != "<synthetic>":
-            self._open, self._message = message.id, (place, message)
+            self._open, self._message = message.id, (place, message.model, None, _written(message.usage))
 
 
 FORMAT = ClaudeCode()

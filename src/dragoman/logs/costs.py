@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import datetime
 from collections.abc import Sequence
+from typing import Final
 
 from dragoman.config import Price
 from dragoman.prices import PRICES, cost_at, price_of
@@ -19,19 +20,44 @@ class Costs:
         self._own = own
         self._thresholds = sorted({price.over for price in (*PRICES, *own)})
         self._known: dict[tuple[str, datetime.date, int], Price | None] = {}
+        self._whole: dict[int, tuple[int, int, int, int]] = {}
+        """Price, by its id (it is kept as long as this is) → what `_in_whole_numbers` says."""
 
     def of(self, row: UsageRow) -> float | None:
         """US dollars, or `None` when it is not known: see `dragoman.prices`."""
         if row.model is None or row.time is None or row.input_tokens is None:
             return None
-        prompt = row.input_tokens + (row.cached_read_tokens or 0) + (row.cached_write_tokens or 0)
-        price = self._price(row.model, row.time.date(), prompt)
-        cost = None if price is None else cost_at(price, row)
-        return None if cost is None else float(cost)
+        read, write = row.cached_read_tokens or 0, row.cached_write_tokens or 0
+        price = self._price(row.model, row.time.date(), row.input_tokens + read + write)
+        if price is None:
+            return None
+        whole = self._whole.get(id(price))
+        if whole is None or row.tool_tokens or row.output_tokens is None:
+            cost = cost_at(price, row)
+            return None if cost is None else float(cost)
+        # The same sum in whole numbers, which is several times as quick and as exact.
+        return (row.input_tokens * whole[0] + read * whole[1] + write * whole[2] + row.output_tokens * whole[3]) / _UNIT
 
     def _price(self, model: str, day: datetime.date, prompt: int) -> Price | None:
         # All prompts between two thresholds have the same price.
         key = (model, day, bisect.bisect_left(self._thresholds, prompt))
         if key not in self._known:
-            self._known[key] = price_of(model, day, prompt_tokens=prompt, own=self._own)
+            price = self._known[key] = price_of(model, day, prompt_tokens=prompt, own=self._own)
+            whole = None if price is None else _in_whole_numbers(price)
+            if price is not None and whole is not None:
+                self._whole[id(price)] = whole
         return self._known[key]
+
+
+_UNIT: Final = 10**12
+"""A millionth of a millionth: what a token costs in whole numbers of it."""
+
+
+def _in_whole_numbers(price: Price) -> tuple[int, int, int, int] | None:
+    """What a token of each kind costs, in millionths of a millionth of a dollar; `None` where that is not exact."""
+    said = (price.input, price.cached_read, price.cached_write, price.output)
+    whole = [None if one is None else one * 10**6 for one in said]
+    if any(one is None or one != int(one) for one in whole):
+        return None
+    first, second, third, fourth = (int(one or 0) for one in whole)
+    return first, second, third, fourth

@@ -108,7 +108,7 @@ class LinesReader(LogReader):
     def __init__(self, path: Path, normaliser: Normaliser) -> None:
         self.path = str(path)
         self.normaliser = normaliser
-        self.decode: Callable[[bytes], Any] = _decode
+        self.decode: Callable[[bytes | memoryview], Any] = _decode
         """What reads a line; where it refuses one, that is read as any JSON."""
         self._offset = 0
         self._rest: list[bytes] = []
@@ -126,21 +126,26 @@ class LinesReader(LogReader):
         return ()
 
     def feed(self, data: bytes) -> list[AnyEvent]:
-        if b"\n" not in data:
+        start, end = 0, data.find(b"\n")
+        if end < 0:
             self._rest.append(data)
             return []
-        lines = data.split(b"\n")
-        last = lines.pop()
-        if self._rest:
-            lines[0] = b"".join((*self._rest, lines[0]))
-            self._rest.clear()
-        if last:
-            self._rest.append(last)
         events: list[AnyEvent] = []
-        for line in lines:
-            length = len(line) + 1
-            self._read(line, Source(self.path, self._offset, length), events)
-            self._offset += length
+        path, begin = self.path, self._offset
+        if self._rest:
+            line = b"".join((*self._rest, data[:end]))
+            self._rest.clear()
+            self._read(line, Source(path, begin, len(line) + 1), events)
+            start = end + 1
+            begin += len(line) + 1 - start
+        # Lines are read where they lie: to copy each of them takes a good part of the time that decoding it does.
+        view, find, read = memoryview(data), data.find, self._read
+        while (end := find(b"\n", start)) >= 0:
+            read(view[start:end], Source(path, begin + start, end + 1 - start), events)
+            start = end + 1
+        self._offset = begin + start
+        if start < len(data):
+            self._rest.append(data[start:])
         return events
 
     def close(self) -> list[AnyEvent]:
@@ -153,12 +158,13 @@ class LinesReader(LogReader):
         events += self.end()
         return events
 
-    def _read(self, line: bytes, source: Source, events: list[AnyEvent]) -> None:
-        if not line.strip():
-            return  # an empty line says nothing, and its place is known from its neighbours
+    def _read(self, line: bytes | memoryview, source: Source, events: list[AnyEvent]) -> None:
         try:
             value = self.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            line = bytes(line)
+            if not line.strip():
+                return  # an empty line says nothing, and its place is known from its neighbours
             value = _decoded_leniently(line)
             if value is _NOTHING:
                 events.append(self.normaliser.unreadable(source, str(error)))
@@ -191,6 +197,15 @@ def fitted(value: dict[str, Any], shape: type[Shape]) -> Shape:
         except msgspec.ValidationError:
             continue
     return shape(**said)
+
+
+def decoded(raw: bytes) -> Any:
+    """What a part of a line says that was left as it is written; of what cannot be read, nothing."""
+    try:
+        return _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = _decoded_leniently(raw)
+        return None if value is _NOTHING else value
 
 
 def _decoded_leniently(line: bytes) -> Any:

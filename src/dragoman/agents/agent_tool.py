@@ -1,0 +1,230 @@
+"""The tools by which agents start, hear and stop one another, and tools that are a prompt and a sub-agent."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from dragoman.errors import ConfigError, DefinitionError, ToolError
+from dragoman.model import AgentReport, AgentsOutcome, Kind, TextOutcome, operations as op
+from dragoman.schema import problems_against
+from dragoman.tools import Context, Tool
+
+from .agent import Agent, AgentLimits, CustomTool
+from .template import prompt_of
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+    from .tree import Activation, Live
+
+_NO_END: Final = 7 * 24 * 3600.0
+"""Seconds: the agents' own limits say how long, not those of a call."""
+_PASSED_OVER: Final = ("effort", "isolation", "cwd", "history", "continues", "command")
+"""What starting an agent may be asked for elsewhere, and does not mean anything here: it is not offered."""
+_AWAITED, _BESIDE = 1, 2
+"""Priorities: somebody waits for one, and works on beside the other."""
+
+
+def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
+    """What one agent is given to deal with others."""
+
+    async def spawn(wanted: op.SpawnAgent, context: Context) -> AgentsOutcome:
+        agent, lent = _agent_for(kernel, live, wanted)
+        awaited = wanted.background is False
+        priority = _AWAITED if awaited else _BESIDE
+        child = kernel.admit(live, agent, wanted.prompt, call_id=context.call_id, lent=lent, priority=priority)
+        if awaited:
+            await _ended(kernel, live, child)
+        return AgentsOutcome((_state(child),))
+
+    async def wait(wanted: op.WaitForAgent, context: Context) -> AgentsOutcome:
+        children = [_child(kernel, live, id) for id in wanted.agents] if wanted.agents else list(live.children)
+        timed_out = False
+        if wanted.block is not False:
+            seconds = None if wanted.timeout_ms is None else wanted.timeout_ms / 1000
+            timed_out = not await _waited(live, children, seconds, every=bool(wanted.agents))
+        live.heard_of |= {child.id for child in children if child.ended is not None}
+        said = [AgentReport(status="unknown", text=words) for words in live.inbox]
+        live.inbox.clear()
+        return AgentsOutcome((*said, *(_state(child) for child in children)), timed_out=timed_out)
+
+    async def stop(wanted: op.StopAgent, context: Context) -> AgentsOutcome:
+        child = _child(kernel, live, wanted.agent)
+        if kernel.cancel(child.id):
+            live.give_place()
+            await child.finished.wait()
+        live.heard_of.add(child.id)
+        return AgentsOutcome((_state(child),))
+
+    async def signal(wanted: op.SignalParent, context: Context) -> TextOutcome:
+        if live.parent is None:
+            raise ToolError("this agent was started by nobody: there is no parent to tell", kind="denied")
+        live.parent.tell(f"Agent {live.agent.name} ({live.id}) says: {wanted.message}")
+        return TextOutcome("The parent will hear it.")
+
+    spawn.passes_over = _PASSED_OVER  # type: ignore[attr-defined]
+    wait.passes_over = ("since_turn",)  # type: ignore[attr-defined]
+    return [
+        Tool.from_operation(op.SpawnAgent, spawn, timeout=_NO_END),
+        Tool.from_operation(op.WaitForAgent, wait, timeout=_NO_END),
+        Tool.from_operation(op.StopAgent, stop),
+        Tool.from_operation(op.SignalParent, signal),
+    ]
+
+
+# ── starting ─────────────────────────────────────────────────────────────────
+
+
+def _agent_for(kernel: Kernel, live: Live, wanted: op.SpawnAgent) -> tuple[Agent, bool]:
+    """The agent to start, one that is there or one made of instructions; and whether its tools are lent to it."""
+    if wanted.continues is not None:
+        raise ToolError(f'"{wanted.continues}" cannot be gone on with: start an agent anew', kind="invalid_arguments")
+    name = wanted.agent or wanted.name
+    try:
+        if name is not None and (wanted.system_prompt is None or kernel.knows(name)):
+            agent = kernel.find(name)
+        elif wanted.system_prompt is not None:
+            agent = kernel.write(live, name or "agent", wanted.description or "", wanted.system_prompt)
+        else:
+            agent = Agent(
+                name="agent", instructions=live.agent.instructions, dialect=live.agent.dialect, tools=live.agent.tools
+            )
+        return _narrowed(agent, wanted), not kernel.is_given(agent)
+    except (ConfigError, DefinitionError, ValueError) as error:
+        raise ToolError(str(error), kind="invalid_arguments") from error
+
+
+def _narrowed(agent: Agent, wanted: op.SpawnAgent) -> Agent:
+    """The agent with what was asked for beside: another model, fewer tools, fewer turns."""
+    changes: dict[str, Any] = {}
+    if wanted.model is not None:
+        changes |= {"model": wanted.model, "dialect": None}
+    if wanted.tools is not None:
+        # A name of one of the file's own custom tools is no name of a tool it is lent.
+        changes["tools"] = tuple(name for name in wanted.tools if agent.may_use(name, name))
+        changes["custom_tools"] = tuple(tool for tool in agent.custom_tools if tool.name in wanted.tools)
+    if wanted.max_turns is not None:
+        most = min(wanted.max_turns, agent.limits.max_turns)
+        changes["limits"] = AgentLimits(**{**msgspec.structs.asdict(agent.limits), "max_turns": most})
+    return msgspec.structs.replace(agent, **changes) if changes else agent
+
+
+def _child(kernel: Kernel, live: Live, id: str) -> Live:
+    child = kernel.live(id)
+    if child is None or child is live or live not in child.lineage:
+        known = ", ".join(one.id for one in live.children) or "none"
+        raise ToolError(f'no agent below this one is called "{id}"; there are: {known}', kind="invalid_arguments")
+    return child
+
+
+# ── waiting ──────────────────────────────────────────────────────────────────
+
+
+async def _ended(kernel: Kernel, live: Live, child: Live) -> Activation:
+    """Waits for a child that nobody else waits for: who gives up waiting ends it."""
+    live.give_place()
+    try:
+        await child.finished.wait()
+    except asyncio.CancelledError:
+        kernel.cancel(child.id)
+        raise
+    live.heard_of.add(child.id)
+    assert child.ended is not None
+    return child.ended
+
+
+async def _waited(live: Live, children: list[Live], seconds: float | None, *, every: bool) -> bool:
+    """Waits for these children to end, `every` one or any, or for one of them to say something.
+
+    False when the time was over first.
+    """
+
+    def enough() -> bool:
+        ended = [child.ended is not None for child in children]
+        news = any(done and child.id not in live.heard_of for done, child in zip(ended, children, strict=True))
+        return bool(live.inbox) or all(ended) or (news and not every)
+
+    if enough():
+        return True
+    live.give_place()
+    try:
+        async with asyncio.timeout(seconds):
+            while not enough():
+                live.news.clear()
+                await live.news.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+def _state(child: Live) -> AgentReport:
+    ended = child.ended
+    if ended is None:
+        return AgentReport(child.id, "running", agent=child.agent.name)
+    said = ended.text if ended.status == "completed" else ended.error
+    return AgentReport(child.id, ended.status, said or None, agent=child.agent.name)
+
+
+# ── custom tools ─────────────────────────────────────────────────────────────
+
+
+def custom_tool(kernel: Kernel, live: Live, tool: CustomTool) -> Tool:
+    """A tool of an agent's own: its call is a sub-agent that is given the rendered prompt; its answer is checked."""
+
+    async def run(arguments: Mapping[str, Any], context: Context) -> Any:
+        agent = Agent(
+            name=f"{live.agent.name}/{tool.name}",
+            description=tool.description,
+            model=tool.model or live.model,
+            dialect=live.agent.dialect if tool.model is None else None,
+            tools=live.agent.tools,
+            policy=live.agent.policy,
+            limits=tool.limits or msgspec.structs.replace(live.limits, timeout=None),
+        )
+        words = prompt_of(tool, arguments)
+        if tool.result_schema is not None:
+            schema = msgspec.json.encode(tool.result_schema).decode()
+            words = f"{words}\n\nAnswer with one JSON value and nothing else. It must fit this JSON Schema:\n{schema}"
+        check = _check(tool)
+        child = kernel.admit(live, agent, words, call_id=context.call_id, check=check, repairs=tool.repairs)
+        return _given(tool, await _ended(kernel, live, child))
+
+    return Tool(tool.name, tool.description, tool.parameters, run, timeout=_NO_END, kind=Kind.AGENT)
+
+
+def _check(tool: CustomTool) -> Callable[[str], list[str]] | None:
+    """What finds fault with an answer; `None` when any text will do."""
+    schema = tool.result_schema
+    if schema is None:
+        return None
+
+    def problems(text: str) -> list[str]:
+        value = _value(text)
+        return ["it is no JSON value"] if value is _NOTHING else problems_against(schema, value)
+
+    return problems
+
+
+_NOTHING: Any = object()
+_FENCE = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+
+def _value(text: str) -> Any:
+    """The JSON value of an answer, also within a code fence: models put it there."""
+    fenced = _FENCE.match(text)
+    try:
+        return msgspec.json.decode(fenced[1] if fenced else text.strip())
+    except (msgspec.DecodeError, RecursionError):
+        return _NOTHING
+
+
+def _given(tool: CustomTool, ended: Activation) -> Any:
+    if ended.status != "completed":
+        details = {"agent": ended.id, "status": ended.status, **({"raw": ended.text} if ended.text else {})}
+        kind = "cancelled" if ended.status == "cancelled" else "failed"
+        raise ToolError(f"{tool.name}: {ended.error}", kind=kind, details=details)
+    return ended.text if tool.result_schema is None else _value(ended.text)

@@ -1,0 +1,564 @@
+"""Agents at work: a tree of activations under limits that count every way to start one.
+
+Rules: an activation ends exactly once, as completed, failed, cancelled or limited. Whatever starts an agent goes
+through `admit`, which decides without waiting: no interleaving passes a limit. A parent that waits for a child holds no
+place to work, so waiting never blocks the ones waited for. What a child may do is never more than what its parent may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AsyncExitStack
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dragoman.engine import Approver, Engine, Hooks, Orchestrator, Question, ToolPolicy, engine_for
+from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
+from dragoman.model import (
+    AgentEnded,
+    AgentStarted,
+    AnyChunk,
+    AnyEvent,
+    ClientNoted,
+    Event,
+    SessionEnded,
+    SessionStarted,
+    UserSaid,
+    operations as op,
+)
+from dragoman.tools import ProviderTool, Tool, Toolset, Web, Workspace, standard_context
+
+from .agent import Agent, AgentLimits
+from .agent_tool import agent_tools, custom_tool
+from .policies import policy_for
+from .tree import Activation, Live, Status, stricter
+
+if TYPE_CHECKING:
+    from dragoman.engine import RunResult
+    from dragoman.tools import SearchBackend
+
+_CANCELLED = "it was cancelled"
+
+Engines = Callable[[str], tuple[Engine, str]]
+"""Gives, for a model as an agent names it, the engine and the name to ask it by. The kernel closes the engine."""
+
+
+class Kernel:
+    """Runs agents. `agents` are known by name; those in the workspace's `agents/` folder are read when they are wanted.
+
+    Agents of that folder and `strangers` are lent tools: they have at most those of the agent that starts them.
+    `model` is for agents that name none; `tools` is what agents may be given. `policy` holds for all of them, whatever
+    their files say, and so does `limits`; without it the limits of the agent that is run hold for all below it.
+    `approver` is asked by all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and `watch` the
+    chunks of every reply with the agent whose it is. `web` makes what one agent reaches the web with; it is given the
+    search of the agent's own provider, where that is to be asked for each search.
+    """
+
+    def __init__(
+        self,
+        agents: Iterable[Agent] = (),
+        *,
+        strangers: Iterable[Agent] = (),
+        model: str | None = None,
+        engines: Engines = engine_for,
+        workspace: Workspace | None = None,
+        tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
+        policy: ToolPolicy = ToolPolicy(),  # noqa: B008 - frozen
+        limits: AgentLimits | None = None,
+        approver: Approver | None = None,
+        hooks: Hooks = Hooks(),  # noqa: B008 - frozen
+        emit: Callable[[AnyEvent], None] | None = None,
+        watch: Callable[[Live, AnyChunk], None] | None = None,
+        web: Callable[[SearchBackend | None], Web] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.agents = {agent.name: agent for agent in agents}
+        self._strangers = {agent.name: agent for agent in strangers}
+        self.model, self.workspace = model, workspace
+        self.tools = tools if isinstance(tools, Toolset) else Toolset(tools)
+        self.policy, self.limits = policy, limits
+        self.root: Live | None = None
+        """The activation that `run` began with, also after it has ended."""
+        self._engines, self._approver, self._hooks, self._emit = engines, approver, hooks, emit
+        self._watch, self._settings = watch, settings
+        self._web = web or (lambda search: Web(search=search))
+        self._known: dict[str, tuple[Engine, str]] = {}
+        self._live: dict[str, Live] = {}
+        self._made: dict[str, Agent] = {}
+        """Agents that an agent made, for this run only."""
+        self._given: dict[str, Live] = {}
+        """Digest of agent and input → the activation that was given it."""
+        self._asking = asyncio.Lock()
+        self._events = 0
+        self._id = ""
+
+    # ── running ────────────────────────────────────────────────────────────
+
+    async def run(self, agent: Agent | str, input: str, *, run_id: str | None = None) -> Activation:
+        """Runs an agent, and everything it starts, to the end. Cancelling it cancels all of them."""
+        if self.root is not None and self.root.ended is None:
+            raise ConfigError("this kernel runs an agent already: wait for its end, or make another kernel")
+        chosen = self.find(agent) if isinstance(agent, str) else agent
+        self._id = run_id or uuid.uuid4().hex
+        self._live.clear()
+        self._given.clear()
+        self._made.clear()
+        self._asking = asyncio.Lock()
+        limits = chosen.limits if self.limits is None else stricter(self.limits, chosen.limits)
+        root = Live(self._id, chosen, input, None, limits)
+        self._prepare(root, self.policy)
+        self.root = self._live[root.id] = self._given[_digest(chosen, input)] = root
+        try:
+            self._begin(root)
+            await root.finished.wait()
+        finally:
+            await self._stop([root])
+            await self._close()
+        assert root.ended is not None
+        return root.ended
+
+    async def _close(self) -> None:
+        """Closes every engine, also when one of them does not let itself be closed."""
+        async with AsyncExitStack() as stack:
+            for engine, _ in self._known.values():
+                close = getattr(engine, "close", None)
+                if close is not None:
+                    stack.push_async_callback(close)
+            self._known.clear()
+
+    # ── agents by name ─────────────────────────────────────────────────────
+
+    def find(self, name: str) -> Agent:
+        """The agent of this name: one in the workspace's `agents/` as it stands there now, else one that was given."""
+        from .frontmatter import parse_agent
+
+        stem = stem_of(name)
+        text = self._written(f"agents/{stem}.md")
+        if text is not None:
+            return parse_agent(text, path=f"agents/{stem}.md", format="dragoman", known=self.tools.names)
+        everyone = {**self._strangers, **self.agents, **self._made}
+        known = everyone.get(name) or everyone.get(stem)
+        if known is None:
+            names = self.names()
+            there = f" There are {', '.join(names)}." if names else " There are none."
+            raise ConfigError(f'there is no agent "{name}".{nearest(stem, names) or there}')
+        return known
+
+    def knows(self, name: str) -> bool:
+        """Whether an agent can be started by this name."""
+        return not {name, stem_of(name)}.isdisjoint(self.names())
+
+    def is_given(self, agent: Agent) -> bool:
+        """Whether it is one of those the kernel was made with, as it was: no file in the workspace is it."""
+        return self.agents.get(agent.name) is agent
+
+    def names(self) -> tuple[str, ...]:
+        """Every agent that can be started by name."""
+        found = dict.fromkeys((*self.agents, *self._strangers, *self._made))
+        if self.workspace is not None:
+            folder = self.workspace.entry("agents")
+            below = self.workspace.entries("agents") if folder is not None and folder.kind == "directory" else []
+            found |= {one.path.removesuffix(".md"): None for one in below if one.path.endswith(".md")}
+        return tuple(found)
+
+    def _written(self, path: str) -> str | None:
+        from .page import LARGEST_FILE
+
+        entry = None if self.workspace is None else self.workspace.entry(path)
+        if self.workspace is None or entry is None:
+            return None
+        if (entry.size or 0) > LARGEST_FILE:
+            raise DefinitionError(f"agent file {path!r}", [f"it is larger than {LARGEST_FILE} bytes: no agent is"])
+        with self.workspace.open(path) as file:
+            source = file.read()
+        try:
+            return source.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = source[: error.start].count(b"\n") + 1
+            raise DefinitionError(f"agent file {path!r}", [f"line {line}: it is not UTF-8 text"]) from error
+
+    def write(self, live: Live, name: str, description: str, instructions: str) -> Agent:
+        """An agent of these instructions, or of this whole file, known by its name from now on.
+
+        It is written into the workspace where the one who asks for it may write without being asked; else it is known
+        for this run only.
+        """
+        import yaml
+
+        from .frontmatter import parse_agent
+
+        stem = stem_of(name)
+        path = f"agents/{stem}.md"
+        head = yaml.safe_dump({"name": stem, "description": description or stem}, allow_unicode=True, sort_keys=False)
+        text = instructions if instructions.startswith("---\n") else f"---\n{head}---\n{instructions}\n"
+        agent = parse_agent(text, path=path, format="dragoman", known=self.tools.names)
+        writes = op.WriteFile(path, text)
+        if self.workspace is not None and self._allowed(live, writes):
+            self.workspace.apply((writes,), author=live.id)
+        else:
+            self._made[stem] = agent
+        return agent
+
+    def _allowed(self, live: Live, operation: op.Operation) -> bool:
+        """Whether an agent may do something without anybody being asked."""
+        from dragoman.engine import verdict_on
+        from dragoman.model import Call, NativeCall
+        from dragoman.registry import TOOLS
+
+        tag = str(operation.__struct_config__.tag)
+        call = Call("", (operation,), NativeCall("", tag, {}))
+        verdict, _ = verdict_on(call, (TOOLS[tag],), live.policy, self.workspace)
+        return verdict == "allow" and live.policy.allows(tag) and live.may_use(tag, tag)
+
+    # ── starting ───────────────────────────────────────────────────────────
+
+    def why_not(self, parent: Live) -> str | None:
+        """The limit that keeps an agent from starting another one now, in words; `None` when nothing does."""
+        if parent.ended is not None:
+            return "the agent that asks for it has ended"
+        if parent.depth >= parent.deepest:
+            return f"agents may not be nested deeper than {parent.deepest} here (max_depth)"
+        if len(parent.children) >= parent.limits.max_fanout:
+            return f"this agent may start {parent.limits.max_fanout} others, and has (max_fanout)"
+        spent = parent.spent(self._prices)
+        return None if spent is None else str(spent)
+
+    @property
+    def _prices(self) -> Any:
+        return self._settings.get("prices", ())
+
+    def admit(
+        self,
+        parent: Live,
+        agent: Agent,
+        input: str,
+        *,
+        call_id: str | None,
+        lent: bool = True,
+        check: Callable[[str], list[str]] | None = None,
+        repairs: int = 0,
+        priority: int = 1,
+    ) -> Live:
+        """Starts an agent below another: the one way, whoever asks. Raises `ToolError` when a limit is reached.
+
+        `lent`: it may use no tool that the one above it may not, whatever its file says.
+        `check` finds fault with its answer; it is told so and asked again, at most `repairs` times. Of those who wait
+        for a place to work, the one with the smallest `priority` has it first.
+        """
+        reason = self.why_not(parent)
+        if reason is not None:
+            raise ToolError(f"{agent.name} was not started: {reason}", kind="denied", details={"limit": reason})
+        digest = _digest(agent, input)
+        before = self._given.get(digest)
+        if before is not None and (before.ended is None or before.ended.status == "completed"):
+            raise ToolError(
+                f"{agent.name} was not started: it was given the very same input before ({before.id}); a loop",
+                kind="denied",
+                details={"loop": before.id},
+            )
+        id = f"{agent.name.replace('/', '-')}-{len(self._live)}"
+        live = Live(id, agent, input, parent, agent.limits, lent=lent, priority=priority)
+        live.check, live.repairs = check, repairs
+        refused = self._prepare(live, parent.policy)
+        self._told(parent, AgentStarted, call_id=call_id, agent=live.id, name=agent.name, prompt=input)
+        if refused:
+            self._told(live, ClientNoted, name="policy_refused", data={"refused": list(refused)})
+        parent.children.append(live)
+        self._live[live.id] = self._given[digest] = live
+        self._begin(live)
+        return live
+
+    def _prepare(self, live: Live, bound: ToolPolicy) -> tuple[str, ...]:
+        """Settles whom it asks and what it may do; gives what of its policy does not hold."""
+        if live.model is None:
+            live.model = live.parent.model if live.parent is not None else self.model
+        live.policy, refused = policy_for(live.agent, bound, trusted=False)
+        return refused
+
+    def _begin(self, live: Live) -> None:
+        live.task = asyncio.create_task(self._work(live), name=f"agent {live.id}")
+        # A task that is cancelled before its first step never runs: its activation ends all the same.
+        live.task.add_done_callback(lambda _: self._end(live, "cancelled", _CANCELLED) if live.ended is None else None)
+
+    # ── one activation ─────────────────────────────────────────────────────
+
+    async def _work(self, live: Live) -> None:
+        status: Status = "failed"
+        error: str | None = None
+        try:
+            async with asyncio.timeout(live.limits.timeout) as deadline, AsyncExitStack() as stack:
+                live.context = await self._services(live, stack)
+                await self._conversed(live)
+            status = "completed"
+        except asyncio.CancelledError:
+            status, error = "cancelled", _CANCELLED
+        except TimeoutError as failed:
+            error, live.cause = f"TimeoutError: {failed}", failed
+            if deadline.expired():
+                live.cause = LimitReached("seconds", live.limits.timeout or 0, "give the agent a larger timeout")
+                status, error = "limited", str(live.cause)
+        except LimitReached as reached:
+            status, error, live.cause = "limited", str(reached), reached
+        except DragomanError as failed:
+            error, live.cause = str(failed), failed
+        except Exception as failed:  # noqa: BLE001 - an agent's failure is told to its parent, whatever it was
+            error, live.cause = f"{type(failed).__name__}: {failed}", failed
+        await self._stop(live.children)
+        self._end(live, status, error)
+
+    def _end(self, live: Live, status: Status, error: str | None) -> None:
+        """Ends an activation; all below it have ended."""
+        live.end(status, error)
+        try:
+            self._told(live, SessionEnded, reason=status, message=error)
+            if live.parent is not None:
+                said = live.text if status == "completed" else error
+                self._told(live.parent, AgentEnded, agent=live.id, status=status, text=said)
+        finally:  # whoever waits hears of it, also when the record cannot be written any more
+            live.finished.set()
+            if live.parent is not None:
+                live.parent.news.set()
+
+    async def _stop(self, lives: Iterable[Live]) -> None:
+        """Cancels, and waits for the end, also when it is itself cancelled meanwhile: nobody is left without an end."""
+        left = [one for one in lives if one.ended is None]
+        for one in left:
+            if one.task is not None:
+                one.task.cancel()
+        interrupted = False
+        for one in left:
+            while not one.finished.is_set():
+                try:
+                    await one.finished.wait()
+                except asyncio.CancelledError:
+                    interrupted = True
+        if interrupted and asyncio.current_task() not in {one.task for one in self._live.values()}:
+            raise asyncio.CancelledError
+
+    async def _conversed(self, live: Live) -> None:
+        """One run after the other, until nobody below has anything more to tell."""
+        words: str | None = live.input
+        leg = 0
+        while words is not None:
+            live.text = _answer(await self._leg(live, words, leg))
+            leg += 1
+            words = await self.heard(live) or _complaint(live)
+
+    async def _leg(self, live: Live, words: str, leg: int) -> RunResult:
+        left = live.limits.max_turns - live.rounds
+        turns = LimitReached("turns", live.limits.max_turns, "give the agent a larger max_turns, or a smaller task")
+        if left < 1:
+            raise turns
+        orchestrator = self._orchestrator(live, left)
+        history = live.conversation
+        watch = self._watch
+        observe = None if watch is None else lambda chunk: watch(live, chunk)
+        running = orchestrator.start(words, history=history, run_id=f"{self._id}-{live.id}.{leg}", observe=observe)
+        running.goes_on(history, ())
+        live.works(running)
+        try:
+            result = await running.result()
+        finally:
+            live.rests()
+        if isinstance(result.error, LimitReached) and result.error.limit == "iterations":
+            raise turns if live.rounds >= live.limits.max_turns else result.error
+        return result
+
+    def _orchestrator(self, live: Live, rounds: int) -> Orchestrator:
+        engine, name = self._engine(live)
+        own = [*agent_tools(self, live), *(custom_tool(self, live, tool) for tool in live.agent.custom_tools)]
+        toolset = self._toolset(live, own)
+        policy = msgspec.structs.replace(
+            live.policy,
+            max_iterations=min(live.policy.max_iterations, rounds),
+            where={**self._where(live, toolset), **live.policy.where},
+        )
+
+        async def before(_: object) -> None:
+            """Before the model is asked and before tools run: nothing begins over a budget, or without a place."""
+            spent = live.spent(self._prices)
+            if spent is not None:
+                raise spent
+            await live.take_place()
+            now = self._toolset(live, own)  # tools of servers come and go
+            if now.list() != orchestrator.toolset.list():
+                orchestrator.toolset = now
+
+        orchestrator = Orchestrator(
+            engine,
+            toolset,
+            policy,
+            model_name=name,
+            dialect=live.agent.dialect,
+            system=live.agent.instructions or None,
+            workspace=self.workspace,
+            context=live.context,
+            hooks=self._hooks,
+            approver=None if self._approver is None else lambda question: self._asked(live, question),
+            pause=before,
+            hidden=lambda: self._hidden(live, orchestrator.toolset),
+            emit=None if self._emit is None else lambda event: self._heard_event(live, event),
+            **self._settings,
+        )
+        return orchestrator
+
+    def _where(self, live: Live, toolset: Toolset) -> dict[str, Any]:
+        """Who searches the web: the provider where it can, unless somebody is to be asked about each search."""
+        if "search_web" not in toolset.names:
+            return {}
+        return {"search_web": "auto" if self._allowed(live, op.SearchWeb("")) else "local"}
+
+    def _engine(self, live: Live) -> tuple[Engine, str]:
+        if live.model is None:
+            raise DefinitionError(f"agent {live.agent.name!r}", ["it names no model, and none was given"])
+        if live.model not in self._known:
+            self._known[live.model] = self._engines(live.model)
+        return self._known[live.model]
+
+    async def _services(self, live: Live, stack: AsyncExitStack) -> Any:
+        """What its tools are given: a shell, a plan and a web of its own, for as long as it works."""
+        if self.workspace is None:
+            return None
+        from dragoman.engine import provider_search
+
+        engine, name = self._engine(live)
+        local = live.policy.where.get("search_web") == "local"
+        search = None if local else provider_search(engine, name, spent=live.charge)
+        return await stack.enter_async_context(standard_context(self.workspace, web=self._web(search)))
+
+    async def _asked(self, live: Live, question: Question) -> Any:
+        assert self._approver is not None
+        async with self._asking:  # one question at a time, whoever asks
+            said: Any = self._approver(msgspec.structs.replace(question, agent=live.agent.name))
+            return await said if hasattr(said, "__await__") else said
+
+    # ── tools ──────────────────────────────────────────────────────────────
+
+    def _toolset(self, live: Live, own: Iterable[Tool]) -> Toolset:
+        """What an agent may use: the tools its file names, its custom tools, and those that start and hear others."""
+        return Toolset(tool for tool in (*self.tools, *own) if _may_use(live, tool))
+
+    def _hidden(self, live: Live, toolset: Toolset) -> Collection[str]:
+        """Tools that could only fail now."""
+        hidden: list[str] = []
+        if self.why_not(live) is not None:
+            hidden += ["spawn_agent", *(tool.name for tool in live.agent.custom_tools)]
+            hidden += [] if live.children else ["wait_for_agent", "stop_agent"]
+        if live.parent is None:
+            hidden.append("signal_parent")
+        return [name for name in hidden if name in toolset.names and live.policy.allows(name)]
+
+    # ── waiting and hearing ────────────────────────────────────────────────
+
+    async def heard(self, live: Live) -> str | None:
+        """What others have to tell an agent, as one text; `None` when there is nothing and nobody left to wait for."""
+        while True:
+            live.news.clear()
+            said = [*live.inbox]
+            live.inbox.clear()
+            for child in live.children:
+                if child.ended is not None and child.id not in live.heard_of:
+                    live.heard_of.add(child.id)
+                    said.append(_report(child.ended))
+            if said:
+                live.priority = 0  # others wait for its answer, perhaps
+                return "\n\n".join(said)
+            if all(child.ended is not None for child in live.children):
+                return None
+            live.give_place()
+            await live.news.wait()
+
+    def live(self, id: str) -> Live | None:
+        return self._live.get(id)
+
+    def cancel(self, id: str) -> bool:
+        """Stops an agent and all below it; False when there is none of that id at work."""
+        live = self._live.get(id)
+        if live is None or live.task is None or live.ended is not None:
+            return False
+        return live.task.cancel()
+
+    # ── events ─────────────────────────────────────────────────────────────
+
+    def _told(self, live: Live, kind: type[Event], **facts: Any) -> None:
+        if self._emit is None:
+            return
+        self._events += 1
+        self._emit(
+            kind(
+                id=f"{self._id}-kernel-{self._events}",
+                session=self._id,
+                run=self._id,
+                stream=live.stream,
+                time=datetime.datetime.now(datetime.UTC),
+                client="dragoman",
+                **facts,
+            )  # type: ignore[arg-type]
+        )
+
+    def _heard_event(self, live: Live, event: AnyEvent) -> None:
+        """An event of one run, as one of the tree: a stream begins once, and ends when its activation does."""
+        assert self._emit is not None
+        if isinstance(event, SessionEnded) or (isinstance(event, SessionStarted) and live.conversation):
+            return
+        changes: dict[str, Any] = {"session": self._id, "run": self._id, "stream": live.stream}
+        if isinstance(event, UserSaid) and (live.parent is not None or live.conversation):
+            changes["by"] = "agent"
+        self._emit(msgspec.structs.replace(event, **changes))
+
+
+def stem_of(name: str) -> str:
+    """The name of an agent's file, without folder and ending: `agents/helper.md` is `helper`."""
+    import re
+
+    bare = name.strip().removeprefix("./").removeprefix("agents/").removesuffix(".md")
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", bare).strip("-")[:100] or "agent"
+
+
+def _answer(result: RunResult) -> str:
+    """What a run answered; an error when it did not come to that."""
+    if result.status == "waiting":
+        raise ToolError("a call waits for an approval, and an agent's run cannot wait for one: give an approver")
+    if result.status == "limited":
+        raise result.error if isinstance(result.error, LimitReached) else LimitReached("the run", 0)
+    if result.status != "completed":
+        raise ToolError(str(getattr(result.error, "message", result.error)))
+    return result.text
+
+
+def _complaint(live: Live) -> str | None:
+    """What an agent is told about its answer when it does not do; an error when it was told often enough."""
+    problems = live.check(live.text) if live.check is not None else []
+    if not problems:
+        return None
+    listed = "\n".join(f"- {problem}" for problem in problems)
+    if live.repairs < 1:
+        raise ToolError(f"its answer does not fit the result schema:\n{listed}")
+    live.repairs -= 1
+    return f"Your answer does not fit:\n{listed}\nAnswer again, with the whole corrected JSON value and nothing else."
+
+
+def _may_use(live: Live, tool: Tool | ProviderTool) -> bool:
+    if isinstance(tool, ProviderTool):
+        return live.may_use(tool.id)
+    if tool.name == "signal_parent":
+        return True  # whoever was started may say something to who started it
+    if tool.name in ("wait_for_agent", "stop_agent"):
+        return live.may_use("spawn_agent", "spawn_agent")
+    tag = None if tool.operation is None else str(tool.operation.__struct_config__.tag)
+    return live.may_use(tool.name, tag, tool.tags)
+
+
+def _digest(agent: Agent, input: str) -> str:
+    said = msgspec.json.encode([agent.name, agent.instructions, input])
+    return blake2s(said, digest_size=16).hexdigest()
+
+
+def _report(ended: Activation) -> str:
+    said = ended.text if ended.status == "completed" else ended.error or ""
+    return f"Agent {ended.agent} ({ended.id}) {ended.status}: {said}".rstrip(": ")

@@ -1,0 +1,232 @@
+"""One tree of activations: who started whom, how each ended, and what all of them have used so far.
+
+Rule: what an agent uses counts for every agent above it, and what it may do is never more than what they may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from dragoman.engine import Running, ToolPolicy
+from dragoman.errors import LimitReached
+from dragoman.model import Conversation, Usage
+
+from .agent import Agent, AgentLimits
+from .slots import Slots
+
+if TYPE_CHECKING:
+    from dragoman.config import Price
+    from dragoman.tools import Context
+
+Status = Literal["completed", "failed", "cancelled", "limited"]
+
+
+class Activation(msgspec.Struct, frozen=True, kw_only=True):
+    """How one agent's work ended. `text` is the last it said; `error` says why it was not completed."""
+
+    id: str
+    agent: str
+    input: str
+    status: Status
+    text: str = ""
+    error: str | None = None
+    depth: int = 0
+    parent: str | None = None
+    usage: Usage = Usage()
+    rounds: int = 0
+    conversation: Conversation = ()
+    children: tuple[Activation, ...] = ()
+
+
+class Live:
+    """An activation that is going on, or has ended (`ended`)."""
+
+    def __init__(
+        self,
+        id: str,
+        agent: Agent,
+        input: str,
+        parent: Live | None,
+        limits: AgentLimits,
+        *,
+        lent: bool = True,
+        priority: int = 1,
+    ) -> None:
+        self.id, self.agent, self.input, self.parent, self._lent = id, agent, input, parent, lent
+        self.limits: AgentLimits = limits
+        if parent is not None:
+            # The time of those above runs for it as well: when theirs is over, so is it.
+            self.limits = msgspec.structs.replace(stricter(parent.limits, limits), timeout=limits.timeout)
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.deepest: int = self.depth + self.limits.max_depth
+        if parent is not None:
+            self.deepest = min(self.deepest, parent.deepest)
+        self.policy = ToolPolicy()
+        self.model: str | None = agent.model
+        self.children: list[Live] = []
+        self.inbox: list[str] = []
+        """What children told it, not read yet."""
+        self.heard_of: set[str] = set()
+        """Ids of ended children that it was told about."""
+        self.news = asyncio.Event()
+        self.finished = asyncio.Event()
+        self.ended: Activation | None = None
+        self.cause: Exception | None = None
+        """What made it fail."""
+        self.task: asyncio.Task[None] | None = None
+        self.context: Context | None = None
+        self.priority = priority
+        self.rounds = 0
+        self.text = ""
+        """The last it said."""
+        self.check: Callable[[str], list[str]] | None = None
+        self.repairs = 0
+        self.conversation: Conversation = ()
+        self._slots = Slots(self.limits.max_concurrency)
+        self._holds_place = False
+        self._usage = Usage()
+        self._charged: list[tuple[str, Usage]] = []
+        self._running: Running | None = None
+
+    @property
+    def stream(self) -> str:
+        return "main" if self.parent is None else self.id
+
+    @property
+    def lineage(self) -> Iterator[Live]:
+        """Itself and those above it."""
+        one: Live | None = self
+        while one is not None:
+            yield one
+            one = one.parent
+
+    def may_use(self, name: str, operation: str | None = None, tags: Collection[str] = ()) -> bool:
+        """Whether it may use a tool; what it was lent is at most what the one above it may use."""
+        if not self.agent.may_use(name, operation, tags):
+            return False
+        return self.parent is None or not self._lent or self.parent.may_use(name, operation, tags)
+
+    # ── places to work at ──────────────────────────────────────────────────
+
+    async def take_place(self) -> None:
+        """Waits until it may work: so many at once within each agent above it. Does nothing where it works already.
+
+        From itself upwards: whoever waits for a place further up holds only ones further down, so no two wait
+        for each other.
+        """
+        if self._holds_place:
+            return
+        taken: list[Slots] = []
+        try:
+            for one in self.lineage:
+                await one._slots.take(self.priority)
+                taken.append(one._slots)
+        except asyncio.CancelledError:
+            for slots in taken:
+                slots.give()
+            raise
+        self._holds_place, self.priority = True, 1
+
+    def give_place(self) -> None:
+        """Lets somebody else work: it waits for others, or is done. It takes a place again before it goes on."""
+        if self._holds_place:
+            self._holds_place = False
+            for one in self.lineage:
+                one._slots.give()
+
+    # ── what was used ──────────────────────────────────────────────────────
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of its own so far."""
+        return self._usage if self._running is None else self._usage + self._running.usage
+
+    @property
+    def charged(self) -> list[tuple[str, Usage]]:
+        """The model and the tokens of each exchange, of it and of all below it."""
+        own = [*self._charged, *(self._running.charged if self._running is not None else ())]
+        return own + [one for child in self.children for one in child.charged]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens it and all below it used, as far as somebody counted them."""
+        return (self.usage.total or 0) + sum(child.tokens for child in self.children)
+
+    def spent(self, prices: Sequence[Price] = ()) -> LimitReached | None:
+        """The limit on tokens or cost that is used up, its own or one of those above it."""
+        for one in self.lineage:
+            owner = f"{one.agent.name} and the agents below it share it"
+            most = min((n for n in (one.limits.max_tokens, one.policy.max_tokens) if n is not None), default=None)
+            if most is not None and one.tokens >= most:
+                return LimitReached("tokens", most, owner)
+            ceiling = one.policy.max_cost
+            if ceiling is not None and one.charged:
+                cost = _cost(one.charged, prices)
+                if cost is None:
+                    return LimitReached("cost", ceiling, "what was used has no known price: add one, or limit tokens")
+                if cost >= ceiling:
+                    return LimitReached("cost", ceiling, owner)
+        return None
+
+    def charge(self, model: str, usage: Usage) -> None:
+        """Counts what was asked on its behalf beside its conversation."""
+        self._usage += usage
+        self._charged.append((model, usage))
+
+    def works(self, running: Running) -> None:
+        self._running = running
+
+    def rests(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            self.rounds += running.rounds
+            self.conversation = running.conversation
+            self._usage += running.usage
+            self._charged += running.charged
+
+    # ── hearing and ending ─────────────────────────────────────────────────
+
+    def tell(self, words: str) -> None:
+        """Queues something for it to hear."""
+        self.inbox.append(words)
+        self.news.set()
+
+    def end(self, status: Status, error: str | None) -> Activation:
+        self.rests()
+        self.give_place()
+        self.ended = Activation(
+            id=self.id,
+            agent=self.agent.name,
+            input=self.input,
+            status=status,
+            text=self.text,
+            error=error,
+            depth=self.depth,
+            parent=None if self.parent is None else self.parent.id,
+            usage=self.usage,
+            rounds=self.rounds,
+            conversation=self.conversation,
+            children=tuple(child.ended for child in self.children if child.ended is not None),
+        )
+        return self.ended
+
+
+def stricter(one: AgentLimits, other: AgentLimits) -> AgentLimits:
+    """Of each limit the smaller."""
+
+    def least(field: str) -> Any:
+        values = [value for value in (getattr(one, field), getattr(other, field)) if value is not None]
+        return min(values, default=None)
+
+    return AgentLimits(**{field: least(field) for field in AgentLimits.__struct_fields__})
+
+
+def _cost(charged: Sequence[tuple[str, Usage]], own: Sequence[Price]) -> float | None:
+    from dragoman.prices import cost
+
+    each = [cost(model, usage, own=own) for model, usage in charged]
+    return None if None in each else float(sum(one for one in each if one is not None))

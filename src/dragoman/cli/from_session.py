@@ -1,0 +1,100 @@
+"""What `--from` goes on with: a recorded session of any client, as the beginning of a run of ours.
+
+The history is written down as events of our own, so that the new run has it in its record and can be resumed like any
+other. The session it came from is only read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .log_files import events_of, files_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dragoman.engine import Told
+    from dragoman.logs import Found
+    from dragoman.model import AnyEvent, Conversation
+
+    from .console import Console
+
+
+def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
+    """The events a run begins with that goes on with the session of this path or id; what stays behind is said."""
+    import datetime
+
+    from dragoman.errors import LogError
+    from dragoman.model import SessionStarted
+
+    found = files_of(console, (wanted,))
+    session, events = _one_session(wanted, list(events_of(console, found)))
+    told = _told(events, found)
+    if not told.conversation:
+        raise LogError(f"nothing was said in the session {session or wanted!r} that could be gone on with")
+    started = next((one for one in events if isinstance(one, SessionStarted)), None)
+    facts: dict[str, Any] = {"session": run, "run": run, "client": "dragoman"}
+    facts["time"] = datetime.datetime.now(datetime.UTC)
+    _say(console, told, session or wanted)
+    folder = started.cwd if started is not None and started.cwd and Path(started.cwd).is_dir() else None
+    begun = SessionStarted(id=f"{run}-from-0", cwd=folder, forked_from=session, **facts)
+    return [begun, *_as_events(told.conversation, run, facts)]
+
+
+def _one_session(wanted: str, events: list[AnyEvent]) -> tuple[str | None, list[AnyEvent]]:
+    """The session that was meant, and its events."""
+    from dragoman.errors import LogError
+
+    ids = dict.fromkeys(event.session for event in events if event.stream == "main")
+    meant = [id for id in ids if id is not None and id.startswith(wanted)] or list(ids)
+    if len(meant) > 1:
+        raise LogError(f"{wanted!r} means {len(meant)} sessions: name one of {', '.join(map(str, meant[:9]))}")
+    session = meant[0] if meant else None
+    return session, [event for event in events if event.session == session]
+
+
+def _told(events: list[AnyEvent], found: list[Found]) -> Told:
+    from dragoman.engine import Told, conversation_of, history_of
+    from dragoman.logs import FORMATS
+
+    if found[0].format == "dragoman":
+        said = conversation_of(events)
+        return Told(tuple(item for item in said if item.role != "system"))
+    return history_of(events, FORMATS[found[0].format].dialect)
+
+
+def _say(console: Console, told: Told, session: str) -> None:
+    left_out = ", ".join(f"{what} ({count})" for what, count in told.left_out.items())
+    console.note(f"Going on from {session}" + (f"; left out: {left_out}" if left_out else ""))
+
+
+def _as_events(conversation: Conversation, run: str, facts: dict[str, Any]) -> Iterator[AnyEvent]:
+    """A conversation as the events it is read back from."""
+    from dragoman.model import (
+        MediaPart,
+        ModelFinished,
+        Reply,
+        Result,
+        ResultPart,
+        TextPart,
+        ToolReturned,
+        UserSaid,
+    )
+
+    number = 0
+    for item in conversation:
+        number += 1
+        id = f"{run}-from-{number}"
+        if isinstance(item, Reply):
+            yield ModelFinished(id=id, finish=item.finish, reply=item, **facts)
+        elif item.role == "tool":
+            for part in item.parts:
+                if isinstance(part, ResultPart):
+                    number += 1
+                    result = Result(part.result.call_id, (), native=part.result)
+                    yield ToolReturned(id=f"{run}-from-{number}", call_id=part.result.call_id, result=result, **facts)
+        else:
+            text = "\n".join(part.text for part in item.parts if isinstance(part, TextPart))
+            media = tuple(part.media for part in item.parts if isinstance(part, MediaPart))
+            yield UserSaid(id=id, text=text, media=media, **facts)

@@ -1,0 +1,73 @@
+"""The tools of MCP servers in `run` and `chat`: those of every server that is set up, unless --no-mcp.
+
+Rule: a server that cannot be started is a warning, and one that may not be started is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from dragoman.errors import ConfigError, MissingExtra, nearest
+
+if TYPE_CHECKING:
+    from contextlib import AsyncExitStack
+
+    from dragoman.agents import McpServers
+    from dragoman.config import Configuration
+    from dragoman.tools import Toolset
+
+    from .console import Console
+
+_RESOURCES: Final = ("list_mcp_resources", "read_mcp_resource")
+
+
+def is_served(word: str) -> bool:
+    """Whether a word of --tools speaks of tools of MCP servers."""
+    return word.startswith("mcp__") or word in _RESOURCES
+
+
+async def opened_servers(console: Console, configuration: Configuration, stack: AsyncExitStack) -> McpServers | None:
+    """The servers that are set up, open for as long as the stack is; `None` when there are none to be had."""
+    from dragoman.agents import configured_mcp_servers
+
+    try:
+        known = configured_mcp_servers(configuration).values()
+    except ConfigError as error:  # a file of a project that names servers for other clients
+        console.warn(f"no MCP server is started: {error}")
+        return None
+    refused = [server.name for server in known if server.refused is not None]
+    if refused:
+        console.note(f"Not started: {', '.join(refused)}. `dragoman mcp list` says why.")
+    usable = [server for server in known if server.refused is None]
+    if not usable:
+        return None
+    from dragoman.agents import McpServers
+
+    try:
+        servers = await stack.enter_async_context(McpServers(usable))
+    except MissingExtra as error:
+        console.warn(f"no MCP server is started: {error}")
+        return None
+    for problems in servers.problems.values():
+        for problem in problems:
+            console.warn(problem)
+    return servers
+
+
+def offer_served(toolset: Toolset, servers: McpServers | None, words: Sequence[str] | None) -> None:
+    """Adds servers' tools to what is offered: all, now and whenever they change, or those of these names and globs."""
+    if words is None:
+        if servers is not None:
+            servers.join(toolset)
+        return
+    there = {tool.name: tool for tool in servers.toolset} if servers is not None else {}
+    for word in words:
+        found = [tool for name, tool in there.items() if fnmatchcase(name, word) and name not in toolset]
+        if not found:
+            hint = nearest(word, there) or " `dragoman mcp list` shows the servers that are set up."
+            raise click.BadParameter(f'no MCP server that runs has a tool "{word}".{hint}', param_hint="--tools")
+        toolset.register(*found)

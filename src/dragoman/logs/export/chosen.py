@@ -1,0 +1,123 @@
+"""What of a session is exported: the events a strategy keeps, with the originals it wants, redacted or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from dragoman.logs.original import Originals
+from dragoman.logs.redact import Redactor
+from dragoman.model import (
+    AgentEnded,
+    AgentStarted,
+    AnyEvent,
+    ClientNoted,
+    ModelAsked,
+    ModelSaid,
+    ModelThought,
+    SessionStarted,
+    SystemSaid,
+    ToolCalled,
+    ToolProgressed,
+    ToolReturned,
+    UnknownRecord,
+    Unreadable,
+    UserSaid,
+)
+
+from .lines import written
+
+Strategy = Literal["raw", "clean", "reasoning"]
+STRATEGIES: Final[dict[Strategy, str]] = {
+    "raw": "every event, and the original record of each",
+    "clean": "what was said and done, without the client's own book-keeping",
+    "reasoning": "what was asked, thought, said and called; what tools gave is cut",
+}
+
+_NOISE: Final = (ClientNoted, UnknownRecord, Unreadable, ModelAsked, SystemSaid, ToolProgressed)
+_THOUGHT: Final = (
+    SessionStarted,
+    UserSaid,
+    ModelSaid,
+    ModelThought,
+    ToolCalled,
+    ToolReturned,
+    AgentStarted,
+    AgentEnded,
+)
+CUT: Final = 200
+"""How many characters of each text a tool gave `reasoning` keeps."""
+
+
+class Chosen:
+    """The events to export, as often as they are asked for. Without a strategy they are all, without originals."""
+
+    def __init__(
+        self,
+        events: Callable[[], Iterable[AnyEvent]],
+        strategy: Strategy | None = None,
+        redactor: Redactor | None = None,
+    ) -> None:
+        self._events, self.strategy, self._redactor = events, strategy, redactor
+        if redactor is not None:
+            last: Any = None
+            for event, raw in self._kept():
+                redactor.learn(event)
+                if raw is not last:
+                    redactor.learn(raw)
+                last = raw
+
+    def events(self) -> Iterator[AnyEvent]:
+        """The events alone."""
+        return (event for event, _ in self.records())
+
+    def records(self) -> Iterator[tuple[AnyEvent, Any]]:
+        """Each event with its original as JSON can hold it, `None` where that is not wanted."""
+        last: tuple[Any, Any] = None, None
+        for event, raw in self._kept():
+            if self._redactor is not None:
+                if raw is not last[0]:
+                    last = raw, self._redactor.value(raw)
+                event, raw = self._redactor.value(event), last[1]
+            # Cut at last: half a secret is known by nothing.
+            yield (_shortened(event) if self.strategy == "reasoning" else event), raw
+
+    def _kept(self) -> Iterator[tuple[AnyEvent, Any]]:
+        last: tuple[Any, Any] = None, None
+        with Originals() as originals:
+            for event in self._events():
+                if not _is_kept(event, self.strategy):
+                    continue
+                if self.strategy != "raw" or event.source is None:
+                    yield event, None
+                    continue
+                if event.source != last[0]:
+                    last = event.source, written(originals.of(event.source))
+                yield event, last[1]  # several events of one record have the very same original
+
+
+def _is_kept(event: AnyEvent, strategy: Strategy | None) -> bool:
+    if strategy is None or strategy == "raw":
+        return True
+    if isinstance(event, _NOISE) or (isinstance(event, UserSaid) and event.by == "client"):
+        return False
+    return strategy == "clean" or isinstance(event, _THOUGHT)
+
+
+def _shortened(event: AnyEvent) -> AnyEvent:
+    if not isinstance(event, ToolReturned):
+        return event
+    result = msgspec.structs.replace(event.result, native=None)
+    return msgspec.structs.replace(event, result=_cut(result))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= CUT else f"{value[:CUT]}… ({len(value) - CUT} characters cut)"
+    if isinstance(value, msgspec.Struct):
+        return msgspec.structs.replace(value, **{name: _cut(getattr(value, name)) for name in value.__struct_fields__})
+    if isinstance(value, dict):
+        return {key: _cut(one) for key, one in value.items()}
+    return type(value)(_cut(one) for one in value) if isinstance(value, list | tuple) else value

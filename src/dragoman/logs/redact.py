@@ -1,0 +1,388 @@
+"""Recorded events without what nobody else should read: secrets, home folders, user names, e-mail addresses.
+
+Rules: the same value becomes the same placeholder wherever it stands; what was found once by its name (`API_KEY=…`) is
+taken out everywhere. A placeholder is never taken for a secret, so redacting twice changes nothing more. What is in
+base64, percent-encoded or in pictures is not looked into.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from dragoman.model import Media
+
+Kept = TypeVar("Kept")
+
+SHORTEST: Final = 8
+"""A shorter value is taken out where its name stands, and not wherever its letters occur."""
+
+# JSON inside of JSON: a letter after a backslash is no letter of the word that follows.
+_BEGINS: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
+
+# Each is tried only on texts that hold one of its beginnings: looking for words is far quicker than any pattern.
+_SHAPES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]] = tuple(
+    (beginnings, re.compile(pattern))
+    for beginnings, pattern in (
+        (
+            ("-----BEGIN ",),
+            r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)",
+        ),
+        (("sk-",), _BEGINS + r"sk-[A-Za-z0-9_-]{16,}"),  # OpenAI, Anthropic, OpenRouter, DeepSeek, …
+        (("gho_", "ghp_", "ghr_", "ghs_", "ghu_"), r"gh[oprsu]_[A-Za-z0-9]{20,}"),
+        (("github_pat_",), r"github_pat_[A-Za-z0-9_]{20,}"),
+        (("glpat-",), r"glpat-[A-Za-z0-9_-]{16,}"),
+        (("AKIA", "ASIA", "ABIA", "ACCA"), _BEGINS + r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}"),
+        (("AIza",), r"AIza[A-Za-z0-9_-]{30,}"),  # Google
+        (("ya29.",), r"ya29\.[A-Za-z0-9_-]{20,}"),
+        (("eyJ",), r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]*"),  # JSON web tokens
+        (("xox", "xapp-"), r"x(?:ox[abeoprs]|app)-[A-Za-z0-9-]{10,}"),  # Slack
+        (
+            ("hf_", "gsk_", "npm_", "r8_", "fw_", "nvapi-", "dop_v1_", "lin_api_", "shpat_"),
+            _BEGINS + r"(?:hf|gsk|npm|r8|fw|nvapi|dop_v1|lin_api|shpat)[_-][A-Za-z0-9_-]{20,}",
+        ),
+        (
+            ("xai-", "pplx-", "pypi-", "tvly-", "csk-"),
+            _BEGINS + r"(?:xai|pplx|pypi|tvly|csk)-[A-Za-z0-9_-]{20,}",
+        ),
+        (("sk_", "rk_", "whsec_"), _BEGINS + r"(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}"),  # Stripe
+        (("SG.",), _BEGINS + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+        (("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),
+    )
+)
+"""Secrets known by their looks."""
+
+_LOUD: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL")
+_QUIET: Final = ("password", "passwd", "passphrase", "secret", "key", "token", "authorization")
+_NAME: Final = rf"(?:{'|'.join(_LOUD)})[A-Z0-9_]{{0,40}}"
+_WORDS: Final = (
+    r"(?:password|passwd|passphrase|secret|client[_-]?secret|(?:api|access|private|secret)[_-]?key|"
+    r"(?:access|auth|refresh|id|session|bearer|api)[_-]?token|authorization)"
+)
+_VALUE: Final = (
+    r"(?:\\*\"(?P<double>(?:[^\"\\\n]|\\(?!\\*\"))+)|\\*'(?P<single>[^'\n]+)"
+    r"|(?P<bare>(?:[^\s\"'`;&|()<>\\]|\\(?![nrt\"\\]))+))"
+)
+_ASSIGNED: Final = re.compile(
+    # API_KEY=…, export API_KEY='…', $env:API_KEY = "…", "API_KEY": "…", API_KEY: …
+    rf"(?P<name>{_NAME})(?:\\*[\"'])?(?:\s?=\s?|\s?:\s|:(?=\\*[\"']))" + _VALUE
+)
+_SAID: Final = re.compile(
+    # password=…, --api-key …, "clientSecret": "…"
+    rf"(?P<name>(?i:{_WORDS}))(?:\\*[\"'])?(?:\s?=\s?|\s?:\s?|(?<=key|ord|ken|ret)\s)" + _VALUE
+)
+_BEARER: Final = re.compile(r"(?P<name>\b(?i:bearer|basic))\s+(?P<bare>[A-Za-z0-9._~+/-]{8,}+=*)")
+_IN_URL: Final = re.compile(r":(?:\\*/){2}[^\s/:@\"'<>\\]*+:(?P<bare>[^\s/@\"'<>\\]++)@")
+_EMAIL: Final = re.compile(r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]++@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}")
+_SLASH: Final = r"(?:\\{0,8}/|\\{1,8})"
+_HOME: Final = re.compile(
+    # Not src/home/page.tsx, but a/home/ann/x in a diff.
+    rf"{_SLASH}(?:"
+    rf"(?:(?:var{_SLASH})?home|Users){_SLASH}(?P<name>[^\s/\\:\"'`<>|,;()\[\]{{}}*?$]+)|root(?![A-Za-z0-9._-]))"
+)
+_NOT_BEFORE_HOME: Final = re.compile(r"[A-Za-z0-9._-]\Z")
+_BEFORE_HOME: Final = re.compile(r"(?:\\[bfnrt]|[A-Za-z]:|(?:\A|\s)[ab])\Z")
+_DRIVE_HOME: Final = re.compile(rf"[A-Za-z]:{_SLASH}(?i:users){_SLASH}(?P<name>[^\s/\\:\"'`<>|,;*?]+)")
+
+
+_NAMES: Final = re.compile(rf"^[A-Z0-9_]*{_NAME}$|(?i:{_WORDS})$")
+
+
+def _named_values(text: str) -> Iterator[re.Pattern[str]]:
+    """The patterns that may find a value by what stands before it."""
+    if any(word in text for word in _LOUD):
+        yield _ASSIGNED
+    lowered = text.lower()
+    if any(word in lowered for word in _QUIET):
+        yield _SAID
+    if "bearer" in lowered or "basic" in lowered:
+        yield _BEARER
+    if "@" in text and "/" in text:
+        yield _IN_URL
+
+
+def _is_home(match: re.Match[str]) -> bool:
+    """Whether a path that could be a home folder is no part of another."""
+    before = match.string[max(0, match.start() - 2) : match.start()]
+    return not _NOT_BEFORE_HOME.search(before) or bool(_BEFORE_HOME.search(before))
+
+
+def _has_home(text: str) -> bool:
+    return "home" in text or "sers" in text or "SERS" in text or "root" in text
+
+
+_EVERYBODY: Final = frozenset(
+    {
+        "root",
+        "user",
+        "users",
+        "admin",
+        "administrator",
+        "ubuntu",
+        "debian",
+        "runner",
+        "node",
+        "app",
+        "dev",
+        "test",
+        "tester",
+        "testuser",
+        "guest",
+        "public",
+        "shared",
+        "default",
+        "home",
+        "agent",
+        "vscode",
+        "codespace",
+        "coder",
+        "docker",
+        "linuxbrew",
+        "someone",
+        "username",
+        "name",
+        "you",
+        "me",
+    }
+)
+"""Names of users that are words: they go with their home folder, and stay where they mean something else."""
+_PLACEHOLDER: Final = re.compile(r"REDACTED-(?:SECRET|HOME|USER|EMAIL)-\d+")
+
+
+class Redactor:
+    """Takes out of texts and events what nobody else should read; `counts` says how much of each kind.
+
+    `secrets` are values known from elsewhere. `learn` what is to be redacted before it is: a secret may stand in a
+    text before its name does.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), *, home: Path | str | None = None, user: str | None = None) -> None:
+        self.counts: Counter[str] = Counter()
+        """Kind of thing → how often it was taken out."""
+        self._placeholders: dict[tuple[str, str], str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._secrets: dict[str, None] = {}
+        self._homes: dict[str, None] = {}
+        self._users: dict[str, None] = {}
+        self._known: re.Pattern[str] | None = None
+        self._named: re.Pattern[str] | None = None
+        for secret in secrets:
+            self._learn_secret(secret)
+        if home is not None:
+            self._homes[str(home).rstrip("/\\")] = None
+        if user is not None:
+            self._learn_user(user)
+
+    # ── learning ───────────────────────────────────────────────────────────
+
+    def learn(self, value: Any) -> None:
+        """Looks for what a name or a place gives away, anywhere in a value: its texts and their keys."""
+        _walk(value, self._learn_text, self._learn_named)
+
+    def _learn_text(self, text: str) -> str:
+        inner = _document(text)
+        if inner is not None:
+            self.learn(inner)
+        for pattern in _named_values(text):
+            for match in pattern.finditer(text):
+                if (value := _secret_in(match)) is not None:
+                    self._learn_secret(value)
+        if _has_home(text):
+            for match in _HOME.finditer(text):
+                if match["name"] and _is_home(match):
+                    self._learn_user(match["name"])
+            for match in _DRIVE_HOME.finditer(text):
+                self._learn_user(match["name"])
+        return text
+
+    def _learn_named(self, name: str, value: str) -> str:
+        if _is_secret(name, value):
+            self._learn_secret(value)
+        return self._learn_text(value)
+
+    def _learn_secret(self, value: str) -> None:
+        value = value.strip()
+        if len(value) >= SHORTEST and not _PLACEHOLDER.search(value) and value not in self._secrets:
+            self._secrets[value] = None
+            escaped = json.dumps(value, ensure_ascii=False)[1:-1]
+            self._secrets[escaped] = None
+            self._known = None
+
+    def _learn_user(self, name: str) -> None:
+        name = name.rstrip(".")
+        is_word = len(name) <= 2 or name.lower() in _EVERYBODY
+        if not is_word and name not in self._users and not _PLACEHOLDER.search(name):
+            self._users[name] = None
+            self._named = None
+
+    # ── redacting ──────────────────────────────────────────────────────────
+
+    def value(self, value: Kept) -> Kept:
+        """The same event, row or JSON value with nothing left in it; the thing itself where there was nothing."""
+        changed: Kept = _walk(value, self.text, self._text_named)
+        return changed
+
+    def _text_named(self, name: str, value: str) -> str:
+        return self._instead("secret", value) if _is_secret(name, value) else self.text(value)
+
+    def text(self, text: str) -> str:
+        """A text without it."""
+        if len(text) < 4:
+            return text
+        inner = _document(text)
+        if inner is not None:
+            changed = self.value(inner)
+            if changed is not inner and changed != inner:
+                text = _written(changed, text)
+        if self._secrets:
+            if self._known is None:
+                self._known = re.compile(_alternatives(self._secrets))
+            text = self._known.sub(lambda match: self._instead("secret", match[0]), text)
+        for beginnings, shape in _SHAPES:
+            if any(one in text for one in beginnings):
+                text = shape.sub(lambda match: self._instead("secret", match[0]), text)
+        for pattern in _named_values(text):
+            text = pattern.sub(self._without_value, text)
+        if "@" in text:
+            text = _EMAIL.sub(lambda match: self._instead("email", match[0]), text)
+        return self._nobodys(text)
+
+    def _nobodys(self, text: str) -> str:
+        for home in self._homes:
+            if home in text:
+                pattern = re.compile(rf"{re.escape(home)}(?![A-Za-z0-9._-])")
+                text = pattern.sub(lambda match: self._homeless(match[0]), text)
+        if _has_home(text):
+            text = _DRIVE_HOME.sub(self._without_home, text)
+            text = _HOME.sub(self._without_home, text)
+        if self._users:
+            if self._named is None:
+                self._named = re.compile(rf"(?i:{_BEGINS}(?:{_alternatives(self._users)})(?![A-Za-z0-9]))")
+            text = self._named.sub(lambda match: self._instead("user", match[0].lower()), text)
+        return text
+
+    def _without_value(self, match: re.Match[str]) -> str:
+        value = _secret_in(match)
+        if value is None:
+            return match[0]
+        group = next(group for group in ("double", "single", "bare") if match.groupdict().get(group) is not None)
+        start, end = match.start(group) - match.start(), match.end(group) - match.start()
+        return f"{match[0][:start]}{self._instead('secret', value)}{match[0][end:]}"
+
+    def _without_home(self, match: re.Match[str]) -> str:
+        name = match["name"]
+        if match.re is _HOME and not _is_home(match):
+            return match[0]
+        return match[0] if name and _PLACEHOLDER.match(name) else self._homeless(match[0])
+
+    def _homeless(self, home: str) -> str:
+        """What was a whole path stays one: it begins as it did."""
+        rest = home.lstrip("/\\")
+        return home[: len(home) - len(rest)] + self._instead("home", re.sub(r"[/\\]+", "/", rest))
+
+    def _instead(self, kind: str, value: str) -> str:
+        if _PLACEHOLDER.fullmatch(value):
+            return value
+        self.counts[kind] += 1
+        known = self._placeholders.get((kind, value))
+        if known is None:
+            self._numbers[kind] += 1
+            known = self._placeholders[kind, value] = f"REDACTED-{kind.upper()}-{self._numbers[kind]}"
+        return known
+
+
+def _secret_in(match: re.Match[str]) -> str | None:
+    """The value a name was given, where it may be a secret: no reference to one, no placeholder, no code."""
+    groups = match.groupdict()
+    value = next((groups[one] for one in ("double", "single", "bare") if groups.get(one) is not None), None)
+    if value is None or _PLACEHOLDER.search(value):
+        return None
+    name = groups.get("name") or ""
+    pattern = match.re
+    if pattern is _IN_URL:
+        return None if value.startswith(("$", "{", "<", "*")) else value
+    if pattern is _BEARER:
+        return value if any(one.isdigit() for one in value) or len(value) >= 24 else None
+    if not _is_secret(name, value):
+        return None
+    if pattern is _SAID and groups.get("bare") is not None and not _looks_random(value):
+        return None  # `password=password` and `token: str` are code
+    return value
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a value of this name is one: not a variable, a number of tokens, a path or a flag."""
+    if not _NAMES.search(name):
+        return False
+    if len(value) < 4 or value.startswith(("$", "%", "<", "*", "{")) or _PLACEHOLDER.search(value):
+        return False
+    return not (value.isdigit() and "TOKENS" in name.upper()) and value.lower() not in ("true", "false", "none", "null")
+
+
+def _looks_random(value: str) -> bool:
+    return len(value) >= SHORTEST and any(one.isdigit() for one in value)
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    return "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True))
+
+
+def _document(text: str) -> Any:
+    """The JSON a text is, if it is any that holds texts with escapes: they are looked at as what they say."""
+    if "\\" not in text or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) else None
+
+
+def _written(value: Any, like: str) -> str:
+    end = like[len(like.rstrip("\r\n")) :]
+    spaced = '": ' in like
+    written = json.dumps(value, ensure_ascii=False, separators=None if spaced else (",", ":"))
+    return written + end
+
+
+def texts_changed(value: Kept, change: Callable[[str], str]) -> Kept:
+    """A value with each text in it changed, also those that are keys; the thing itself where nothing was."""
+    changed: Kept = _walk(value, change, lambda _, text: change(text))
+    return changed
+
+
+def _walk(value: Any, change: Callable[[str], str], named: Callable[[str, str], str]) -> Any:
+    """A value with each text changed, also those that are keys; `named` changes the text a key stands for."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Media):
+        kept = msgspec.structs.replace(value, data=None)
+        return msgspec.structs.replace(_fields(kept, change, named), data=value.data)
+    if isinstance(value, msgspec.Struct):
+        return _fields(value, change, named)
+    if isinstance(value, Mapping):
+        return {
+            change(key) if isinstance(key, str) else key: (
+                named(key, one) if isinstance(key, str) and isinstance(one, str) else _walk(one, change, named)
+            )
+            for key, one in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return type(value)(_walk(one, change, named) for one in value)
+    return value
+
+
+def _fields(value: Any, change: Callable[[str], str], named: Callable[[str, str], str]) -> Any:
+    changed = {}
+    for name in value.__struct_fields__:
+        before = getattr(value, name)
+        after = _walk(before, change, named)
+        if after is not before and after != before:
+            changed[name] = after
+    return msgspec.structs.replace(value, **changed) if changed else value

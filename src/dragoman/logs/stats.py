@@ -1,0 +1,340 @@
+"""Counting what was done: calls, failures, tokens, cost and durations, in groups.
+
+Rules: tokens of an exchange that another session told of before are left out, and how many such exchanges there were
+is said. What is not known is counted as not known; it never becomes 0. Tokens belong to exchanges with a model, so
+groups of tools or operations have none.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import fsum
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from dragoman.errors import LogError, nearest
+
+from .query import EVERYTHING, Filter, Key, Query, key
+from .tables import CallRow, SessionRow, UsageRow
+from .usage import usage_rows
+
+By = Literal["tool", "operation", "client", "model", "project", "day"]
+BY: Final[tuple[By, ...]] = get_args(By)
+"""What can be grouped by. A day is one of UTC; a call of several operations is of its first one."""
+_OF_CALLS: Final = frozenset({"tool", "operation"})
+
+
+class Calls(msgspec.Struct, kw_only=True):
+    """Tool calls: how many, how they ended, how long they took.
+
+    A duration is what the log says, else the time between call and result; `median` and `p90` lie between two calls
+    where they must.
+    """
+
+    calls: int = 0
+    failures: int = 0
+    failed_by: dict[str, int] = {}
+    """Kind of failure → how often."""
+    waiting: int = 0
+    """Calls without a result."""
+    timed: int = 0
+    """Calls whose duration is known; what follows is of these, in seconds."""
+    median: float | None = None
+    p90: float | None = None
+    longest: float | None = None
+
+
+class Tokens(msgspec.Struct, kw_only=True):
+    """Exchanges with models: how many, their tokens and what they cost."""
+
+    exchanges: int = 0
+    repeated: int = 0
+    """Exchanges another session told of before; not counted otherwise."""
+    unsaid: int = 0
+    """Exchanges whose log does not say how many tokens they took."""
+    input_tokens: int | None = None
+    cached_read_tokens: int | None = None
+    cached_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    tool_tokens: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    """US dollars by the list prices of the day: of those exchanges whose price is known."""
+    unpriced: int = 0
+    """Exchanges whose price is not known: their cost is not in `cost`."""
+    logged_cost: float | None = None
+    """US dollars as the logs say, where they do."""
+
+
+class Group(msgspec.Struct, kw_only=True):
+    """What was counted for one value of each thing grouped by; `None` is "the log does not say"."""
+
+    group: dict[str, str | None]
+    sessions: int
+    """Sessions that had a call or an exchange in it; a sub-agent with an id of its own is one."""
+    calls: Calls | None = None
+    """`None` when only tokens were asked for."""
+    tokens: Tokens | None = None
+    """`None` where tools or operations are counted by or chosen."""
+
+
+class Stats(msgspec.Struct, kw_only=True):
+    """The groups, the largest first, days in their order; and all of them together."""
+
+    by: tuple[str, ...]
+    groups: list[Group]
+    left_out: int = 0
+    """Groups beyond the limit."""
+    total: Group
+
+
+def statistics(
+    query: Query,
+    asked: Filter = EVERYTHING,
+    by: Sequence[By] = (),
+    *,
+    tokens_only: bool = False,
+    limit: int | None = None,
+) -> Stats:
+    """Counts what was asked for. Time and model choose calls and exchanges, all else chooses sessions.
+
+    `tokens_only` looks at no call. Then logs that are not in the index yet are read for their tokens alone, which is
+    far quicker, and the index stays as it is, unless sessions have to be known (a project, or grouping by it).
+    """
+    for one in by:
+        if one not in BY:
+            raise LogError(f"there is nothing called {one!r} to count by; there are {', '.join(BY)}.{nearest(one, BY)}")
+    if tokens_only and _OF_CALLS.intersection(by):
+        raise LogError(
+            f"tokens belong to no {' or '.join(sorted(_OF_CALLS.intersection(by)))}: count by something else"
+        )
+    counting = _Counting(query, asked, tuple(by), tokens_only=tokens_only)
+    groups = counting.groups()
+    total = counting.total()
+    shown = groups if limit is None else groups[:limit]
+    return Stats(by=tuple(by), groups=shown, left_out=len(groups) - len(shown), total=total)
+
+
+Names = tuple[str | None, ...]
+
+
+class _Tally:
+    """One group while it is being counted."""
+
+    def __init__(self) -> None:
+        self.sessions: set[str] = set()
+        self.calls = Calls(failed_by={})
+        self.failed: Counter[str] = Counter()
+        self.seconds: list[float] = []
+        self.tokens = Tokens()
+        # Added up at the end, and exactly: a sum of dollars must not depend on the order of its groups.
+        self.costs: list[float] = []
+        self.logged_costs: list[float] = []
+
+    def call(self, row: CallRow) -> None:
+        self.sessions.add(row.session)
+        self.calls.calls += 1
+        self.calls.waiting += row.status == "waiting"
+        if row.status == "failed":
+            self.calls.failures += 1
+            self.failed[row.failure or "failed"] += 1
+        seconds = seconds_of(row)
+        if seconds is not None:
+            self.seconds.append(seconds)
+
+    def usage(self, row: UsageRow) -> None:
+        self.sessions.add(row.session)
+        counted = self.tokens
+        if row.repeated:
+            counted.repeated += 1
+            return
+        counted.exchanges += 1
+        counted.unsaid += row.tokens is None
+        _count(counted, row)
+        if row.cost is None:
+            counted.unpriced += 1
+        else:
+            self.costs.append(row.cost)
+        if row.logged_cost is not None:
+            self.logged_costs.append(row.logged_cost)
+
+    def merge(self, other: _Tally) -> None:
+        """Adds what another group counted."""
+        self.sessions |= other.sessions
+        self.failed += other.failed
+        self.seconds += other.seconds
+        self.costs += other.costs
+        self.logged_costs += other.logged_costs
+        for ours, theirs in ((self.calls, other.calls), (self.tokens, other.tokens)):
+            for name in _ADDED[type(ours)]:
+                said = getattr(theirs, name)
+                if said is not None:
+                    setattr(ours, name, (getattr(ours, name) or 0) + said)
+
+    def group(self, names: dict[str, str | None]) -> Group:
+        self.calls.failed_by = dict(sorted(self.failed.items(), key=lambda one: (-one[1], one[0])))
+        self.seconds.sort()
+        if self.seconds:
+            self.calls.timed = len(self.seconds)
+            self.calls.median, self.calls.p90 = quantile(self.seconds, 0.5), quantile(self.seconds, 0.9)
+            self.calls.longest = self.seconds[-1]
+        self.tokens.cost = fsum(self.costs) if self.costs else None
+        self.tokens.logged_cost = fsum(self.logged_costs) if self.logged_costs else None
+        return Group(
+            group=names,
+            sessions=len(self.sessions),
+            calls=self.calls,
+            tokens=self.tokens,
+        )
+
+
+_ADDED: Final[dict[type, tuple[str, ...]]] = {
+    Calls: ("calls", "failures", "waiting"),
+    Tokens: tuple(name for name in Tokens.__struct_fields__ if name not in ("cost", "logged_cost")),
+}
+
+
+def _count(counted: Tokens, row: UsageRow) -> None:
+    # Written out, because it runs for every exchange there is.
+    if row.input_tokens is not None:
+        counted.input_tokens = (counted.input_tokens or 0) + row.input_tokens
+    if row.cached_read_tokens is not None:
+        counted.cached_read_tokens = (counted.cached_read_tokens or 0) + row.cached_read_tokens
+    if row.cached_write_tokens is not None:
+        counted.cached_write_tokens = (counted.cached_write_tokens or 0) + row.cached_write_tokens
+    if row.output_tokens is not None:
+        counted.output_tokens = (counted.output_tokens or 0) + row.output_tokens
+    if row.reasoning_tokens is not None:
+        counted.reasoning_tokens = (counted.reasoning_tokens or 0) + row.reasoning_tokens
+    if row.tool_tokens is not None:
+        counted.tool_tokens = (counted.tool_tokens or 0) + row.tool_tokens
+    if row.tokens is not None:
+        counted.tokens = (counted.tokens or 0) + row.tokens
+
+
+class _Counting:
+    """Goes through calls and exchanges once."""
+
+    def __init__(self, query: Query, asked: Filter, by: tuple[str, ...], *, tokens_only: bool) -> None:
+        self._query, self._asked, self._by, self._tokens_only = query, asked, by, tokens_only
+        self._tallies: dict[Names, _Tally] = {}
+        # What is asked of calls and exchanges themselves is not asked of their sessions as well.
+        self._sessions_asked = Filter(project=asked.project, session=asked.session, client=asked.client)
+        self._is_light = tokens_only and "project" not in by and asked.project is None is asked.session
+        self._known: dict[Key, SessionRow] = {}
+        if not self._is_light:
+            self._known = {key(row): row for row in query.rows(SessionRow, self._sessions_asked)}
+        if not tokens_only:
+            self._count_calls()
+        # Where calls are chosen, the tokens of a session are not theirs.
+        self._has_tokens = not _OF_CALLS.intersection(by) and asked.tool is None is asked.operation
+        if self._has_tokens:
+            self._count_usage()
+
+    def _count_calls(self) -> None:
+        asked = self._asked
+        name_of = [_CALL_NAMES[one] for one in self._by]
+        for row in self._query.rows(CallRow, self._sessions_asked):
+            if asked.tool not in (None, row.name) or asked.operation not in (None, row.operation):
+                continue
+            if _is_asked(row.time, row.model, asked):
+                self._tally(tuple([one(row, self._known) for one in name_of])).call(row)
+
+    def _count_usage(self) -> None:
+        asked = self._asked
+        name_of = [_USAGE_NAMES[one] for one in self._by]
+        rows = usage_rows(self._query) if self._is_light else self._query.rows(UsageRow, self._sessions_asked)
+        is_chosen = (asked.client, asked.model, asked.since, asked.until) != (None, None, None, None)
+        for row in rows:
+            if is_chosen and not (_is_asked(row.time, row.model, asked) and asked.client in (None, row.client)):
+                continue
+            self._tally(tuple([one(row, self._known) for one in name_of])).usage(row)
+
+    def _tally(self, names: Names) -> _Tally:
+        found = self._tallies.get(names)
+        if found is None:
+            found = self._tallies[names] = _Tally()
+        return found
+
+    def groups(self) -> list[Group]:
+        if not self._by:
+            return []
+        return sorted((self._made(tally, names) for names, tally in self._tallies.items()), key=_order)
+
+    def total(self) -> Group:
+        whole = _Tally()
+        for tally in self._tallies.values():
+            whole.merge(tally)
+        return self._made(whole, None)
+
+    def _made(self, tally: _Tally, names: Names | None) -> Group:
+        made = tally.group({} if names is None else dict(zip(self._by, names, strict=True)))
+        made.calls = None if self._tokens_only else made.calls
+        made.tokens = made.tokens if self._has_tokens else None
+        return made
+
+
+def _order(group: Group) -> tuple[str, int, int, tuple[str, ...]]:
+    tokens = 0 if group.tokens is None else group.tokens.tokens or 0
+    calls = 0 if group.calls is None else group.calls.calls
+    names = tuple(name or "" for name in group.group.values())
+    return group.group.get("day") or "", -tokens, -calls, names
+
+
+def _is_asked(time: datetime.datetime | None, model: str | None, asked: Filter) -> bool:
+    if asked.model is not None and (model is None or not model.startswith(asked.model)):
+        return False
+    if asked.since is not None and (time is None or time < asked.since):
+        return False
+    return asked.until is None or (time is not None and time < asked.until)
+
+
+def seconds_of(row: CallRow) -> float | None:
+    """How long a call took: as its log says, else by the times of call and result."""
+    return row.duration if row.duration is not None else row.elapsed
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which that share lies, between two values where it must; `quantile_cont` in SQL."""
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _day(time: datetime.datetime | None) -> str | None:
+    return None if time is None else _written(time.date())
+
+
+_written = lru_cache(maxsize=4096)(datetime.date.isoformat)
+
+
+def _client_of_call(row: CallRow, known: dict[Key, SessionRow]) -> str | None:
+    found = known.get(key(row))
+    return None if found is None else found.client
+
+
+def _project(row: CallRow | UsageRow, known: dict[Key, SessionRow]) -> str | None:
+    found = known.get(key(row))
+    return None if found is None else found.repository or found.project
+
+
+_CALL_NAMES: Final[dict[str, Callable[[CallRow, dict[Key, SessionRow]], str | None]]] = {
+    "tool": lambda row, _: row.name,
+    "operation": lambda row, _: row.operation,
+    "client": _client_of_call,
+    "model": lambda row, _: row.model,
+    "project": _project,
+    "day": lambda row, _: _day(row.time),
+}
+_USAGE_NAMES: Final[dict[str, Callable[[UsageRow, dict[Key, SessionRow]], str | None]]] = {
+    "client": lambda row, _: row.client,
+    "model": lambda row, _: row.model,
+    "project": _project,
+    "day": lambda row, _: _day(row.time),
+}
