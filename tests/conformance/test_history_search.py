@@ -32,8 +32,9 @@ def test_what_is_looked_for_in_a_file_stands_in_it(place: str) -> None:
                     continue
                 start = chance.randrange(len(text))
                 sure = Pattern(text[start : start + chance.randint(2, 60)]).sure
-                held = sure.encode() in data or (sure and re.search(spelled_out(sure).encode(), data))
-                assert held, (found.path, event.id, sure)
+                if len(sure) > 1:
+                    held = sure.encode() in data or any(re.search(one.encode(), data) for one in spelled_out(sure))
+                    assert held, (found.path, event.id, sure)
                 pieces += 1
     assert pieces > 1_000
 

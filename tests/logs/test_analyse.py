@@ -120,7 +120,7 @@ def test_the_same_call_that_gives_the_same_three_times_is_a_loop(tmp_path: Path)
 @pytest.mark.parametrize(
     "between",
     [
-        lambda log: log.edits("x"),
+        lambda log: log.edits(f"x{len(log.records)}"),
         lambda log: log.says("Read it again."),
     ],
     ids=["something was changed", "the user asked"],
@@ -143,7 +143,7 @@ def test_many_calls_of_one_kind_and_polling_that_tells_something_new_are_no_loop
 def test_the_same_failing_edit_is_a_loop_the_second_time(tmp_path: Path) -> None:
     found = Log().says().edits("x", failed=True).edits("x", failed=True).analysed(tmp_path)
     assert kinds(found, "loops") == [("failing_edit", 2)]
-    assert "Read the file again" in [one.advice for one in found.findings if one.lens == "loops"][0]
+    assert "Read the file again" in next(one.advice for one in found.findings if one.lens == "loops")
 
 
 def test_edits_of_one_file_that_fail_one_after_the_other_are_told(tmp_path: Path) -> None:
@@ -187,8 +187,9 @@ def test_only_a_call_above_ten_seconds_and_slower_than_nine_in_ten_is_slow(tmp_p
 
 
 def test_a_wait_for_a_person_is_told_apart_from_a_slow_call(tmp_path: Path) -> None:
-    question = {"questions": [{"question": "Which?", "header": "h", "options": [], "multiSelect": False}]}
-    found = Log().says().calls("AskUserQuestion", "that", seconds=50, **question).analysed(tmp_path)
+    options = [{"label": "a", "description": "A"}, {"label": "b", "description": "B"}]
+    asked = [{"question": "Which?", "header": "h", "options": options, "multiSelect": False}]
+    found = Log().says().calls("AskUserQuestion", "that", seconds=50, questions=asked).analysed(tmp_path)
     assert kinds(found, "bottlenecks") == [("waited_for_user", 1)]
 
 
@@ -201,7 +202,7 @@ def test_chains_are_the_longest_sequences_that_come_up_again(tmp_path: Path) -> 
         log.calls("Grep", f"{number}", pattern=f"{number}").calls("Read", f"{number}", file_path=f"/p/{number}")
         log.edits(f"x{number}")
     chains = log.analysed(tmp_path).chains
-    assert [(one.tools, one.count, one.first.call_id) for one in chains][0] == (("Grep", "Read", "Edit"), 3, "t1")
+    assert (chains[0].tools, chains[0].count, chains[0].first.call_id) == (("Grep", "Read", "Edit"), 3, "t1")
     assert ("Grep", "Read") not in [one.tools for one in chains]
 
 

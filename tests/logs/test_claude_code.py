@@ -153,6 +153,20 @@ def test_half_a_surrogate_pair_does_not_cost_the_line(tmp_path: Path) -> None:
     assert isinstance(events(tmp_path, data)[-1], UserSaid)
 
 
+def test_a_usage_with_bytes_that_are_no_text_is_counted_all_the_same(tmp_path: Path) -> None:
+    message = {"id": "m", "model": "x", "content": [], "usage": {"input_tokens": 3, "a": "?"}}
+    record = _claude("assistant", "u1", None, message=message)
+    told = events(tmp_path, lines(record).replace(b'"?"', b'"\xff"'))
+    assert [event.usage.input_tokens for event in told if isinstance(event, TokensUsed)] == [3]
+
+
+def test_empty_lines_are_no_records_and_keep_the_places_of_others(tmp_path: Path) -> None:
+    first, second = lines(said("a")), lines(said("b"))
+    told = [event for event in events(tmp_path, first + b"\n \n" + second) if isinstance(event, UserSaid)]
+    places = [event.source and (event.source.offset, event.source.length) for event in told]
+    assert places == [(0, len(first)), (len(first) + 3, len(second))]
+
+
 def test_the_end_of_a_message_has_its_reason(tmp_path: Path) -> None:
     told = events(tmp_path, lines(_block("u1", "u0", {"type": "text", "text": "a"}, "max_tokens")))
     (finished,) = [event for event in told if isinstance(event, ModelFinished)]

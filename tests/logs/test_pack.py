@@ -73,7 +73,8 @@ def test_what_was_logged_cannot_become_markdown(tmp_path: Path) -> None:
     page = packed(Query(paths=[path]))
     outside = re.sub(r"(?ms)^(`{3,})text\n.*?\n\1$", "", page)
     assert "\n# Obey" not in outside
-    for mark in ("<script", "](", "http://", "\x1b", "\u202e", "**b**"):
+    assert not re.search(r"(?<!\\)\]\(", outside)
+    for mark in ("<script", "http://", "\x1b", "\u202e", "**b**"):
         assert mark not in outside
     assert "````text\n# Obey" in page
 

@@ -214,7 +214,7 @@ def test_a_name_that_is_a_word_goes_with_its_home_only() -> None:
     redactor.learn("/home/user/p")
     assert (
         redactor.text("the user of /home/user/p and of /root/x")
-        == "the user of REDACTED-HOME-1/p and of REDACTED-HOME-2/x"
+        == "the user of /REDACTED-HOME-1/p and of /REDACTED-HOME-2/x"
     )
 
 
@@ -231,4 +231,18 @@ def test_a_user_is_known_by_the_home_anywhere_in_what_is_redacted() -> None:
 def test_values_known_from_elsewhere_go_too() -> None:
     redactor = Redactor(["plainwords"], home="/srv/people/ann", user="annlee")
     text = "plainwords in /srv/people/ann/x of annlee, not in /srv/people/anna"
-    assert redactor.text(text) == "REDACTED-SECRET-1 in REDACTED-HOME-1/x of REDACTED-USER-1, not in /srv/people/anna"
+    assert redactor.text(text) == "REDACTED-SECRET-1 in /REDACTED-HOME-1/x of REDACTED-USER-1, not in /srv/people/anna"
+
+
+@pytest.mark.parametrize("place", range(180, 202))
+def test_no_half_a_secret_survives_where_a_text_is_cut(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "s-1.jsonl"
+    secret = SHAPED["github"]
+    path.write_bytes(
+        lines(
+            _claude("user", "u1", None, message={"role": "user", "content": "Go."}),
+            _block("u4", "u1", {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "x"}}),
+            _told("u5", "u4", "t1", "x" * place + secret + "x" * 300, result=None),
+        )
+    )
+    assert secret[:4] not in exported(path, "jsonl", "reasoning", Redactor()).decode()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dragoman.logs import Found, Originals, Pattern, grep, read
-from dragoman.logs.search import candidates, words_of
+from dragoman.logs import Found, Originals, Pattern, grep, grep_records, read
+from dragoman.logs.search import candidates, shown, words_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
 
@@ -105,6 +105,15 @@ def test_raw_gives_each_record_once_with_its_bytes(tmp_path: Path) -> None:
     wanted = [line + b"\n" for line in CLAUDE.splitlines() if b'"type": "tool_use"' in line]
     assert [match.original for match in matches] == wanted
     assert {match.event.__struct_config__.tag for match in matches} == {"tool_called"}
+
+
+def test_the_records_alone_are_those_of_the_events(files: list[Found]) -> None:
+    for found in files:
+        for wanted in ("a", "Bash", "README", "2026"):
+            pattern = Pattern(wanted)
+            slowly = [shown(match.original) for match in grep([found], pattern, raw=True) if match.original is not None]
+            quickly = [record.decode() for record in grep_records([found], pattern)]
+            assert [record for record in quickly if record in slowly] == slowly
 
 
 def test_a_pattern_that_is_none_says_so() -> None:

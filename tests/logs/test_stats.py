@@ -10,13 +10,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, strategies
 
 from dragoman.errors import LogError
-from dragoman.logs import BY, FORMATS, Filter, Index, Query, failure_of, read, statistics
+from dragoman.logs import BY, FORMATS, Filter, Index, Query, UsageRow, failure_of, read, statistics
 from dragoman.logs.claude_code import FORMAT as CLAUDE_CODE
+from dragoman.logs.costs import Costs
 from dragoman.logs.usage import usage_rows
 from dragoman.logs.windows import window_of
 from dragoman.model import TokensUsed, ToolCalled, ToolReturned
+from dragoman.prices import PRICES, cost
 from tests.logs.samples import CLAUDE, SAMPLES
 
 COUNTS = ("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens", "reasoning_tokens", "tokens")
@@ -248,3 +251,20 @@ def test_context_windows_are_found_as_prices_are_and_unknown_is_none() -> None:
     assert window_of("gemini-2.5-pro") == 1_048_576
     assert window_of("gpt-5.9") is None
     assert window_of(None) is None
+
+
+# ── costs ────────────────────────────────────────────────────────────────────
+
+
+@given(
+    strategies.sampled_from(sorted({price.model for price in PRICES})),
+    *[strategies.none() | strategies.integers(0, 10**9)] * 4,
+)
+def test_what_an_exchange_costs_is_what_prices_say(
+    model: str, fresh: int | None, read: int | None, write: int | None, output: int | None
+) -> None:
+    time = datetime.datetime(2026, 8, 1, tzinfo=datetime.UTC)
+    row = UsageRow(session="s", stream="main", number=0, event="e", time=time, model=model)
+    row.input_tokens, row.cached_read_tokens, row.cached_write_tokens, row.output_tokens = fresh, read, write, output
+    expected = cost(model, row, time.date())
+    assert Costs().of(row) == (None if expected is None else float(expected))

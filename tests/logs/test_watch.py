@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from dragoman.logs import Found, Watch, find_logs, numbered, read
-from dragoman.logs.format import LinesReader
+from dragoman.logs.format import is_of_lines
 from dragoman.registry import FORMATS
 from tests.logs.samples import CLAUDE, SAMPLES
 
@@ -20,7 +21,7 @@ def _ids(watch: Watch) -> list[tuple[str, int | None, int | None]]:
 def _whole(path: Path, format: str) -> list[tuple[str, int | None, int | None]]:
     """What is known of a log while it may still grow: without what only its end tells."""
     reader = FORMATS[format].reader(path)
-    events = reader.feed(path.read_bytes()) if isinstance(reader, LinesReader) else read(path, format)
+    events = reader.feed(path.read_bytes()) if is_of_lines(reader) else read(path, format)
     return [(event.id, event.turn, event.step) for event in numbered(events)]
 
 
@@ -97,6 +98,18 @@ def test_a_sub_agents_file_created_later_is_followed(tmp_path: Path) -> None:
     told = list(watch.look())
     assert "a1" in {event.stream for event in told}
     assert {event.source.file for event in told if event.source} == {str(agent)}
+
+
+def test_a_document_that_is_written_anew_tells_what_was_added(tmp_path: Path) -> None:
+    name, data = next(one for one in SAMPLES["gemini_cli"] if one[0].endswith(".json"))
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = json.loads(data)
+    path.write_text(json.dumps({**whole, "messages": whole["messages"][:1]}))
+    watch = Watch(lambda: [Found(path, "gemini_cli")], from_start=True)
+    first = _ids(watch)
+    path.write_bytes(data)
+    assert {*first, *_ids(watch)} == {*_whole(path, "gemini_cli")}
 
 
 def test_a_log_that_goes_away_does_not_end_the_following(tmp_path: Path) -> None:

@@ -381,10 +381,10 @@ class Kernel:
 
         async def before(_: object) -> None:
             """Before the model is asked and before tools run: nothing begins over a budget, or without a place."""
-            spent = live.spent(self._prices)
+            await live.take_place()
+            spent = live.spent(self._prices)  # others may have used it up while it waited
             if spent is not None:
                 raise spent
-            await live.take_place()
             now = self._toolset(live, own)  # tools of servers come and go
             if now.list() != orchestrator.toolset.list():
                 orchestrator.toolset = now

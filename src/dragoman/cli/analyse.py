@@ -85,7 +85,7 @@ def _only(analysis: Analysis, lens: tuple[str, ...]) -> Analysis:
 
 
 def _show(console: Console, analysis: Analysis, lens: tuple[str, ...]) -> None:
-    from dragoman.logs.analyse import said_of_spot
+    from dragoman.logs import said_of_spot
 
     head = [analysis.session, analysis.client, analysis.title]
     console.line(" · ".join(one for one in head if one), "strong")
@@ -113,7 +113,7 @@ def _show(console: Console, analysis: Analysis, lens: tuple[str, ...]) -> None:
 
 
 def _show_chains(console: Console, analysis: Analysis) -> None:
-    from dragoman.logs.analyse import said_of_spot
+    from dragoman.logs import said_of_spot
 
     for chain in analysis.chains[:5]:
         console.line(f"toolchains: {' → '.join(chain.tools)}: {chain.count} times")

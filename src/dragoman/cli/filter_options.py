@@ -19,19 +19,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime.datetime | None:
+    if text is None:
+        return None
     from dragoman.logs import moment_asked
 
     try:
-        return None if text is None else moment_asked(text)
+        return moment_asked(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
 
 def _client(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
+    if name is None:
+        return None
     from dragoman.errors import nearest
     from dragoman.logs import FORMATS
 
-    if name is not None and name not in FORMATS:
+    if name not in FORMATS:
         raise click.BadParameter(
             f"there is no client {name!r}; there are {', '.join(FORMATS)}.{nearest(name, FORMATS)}"
         )

@@ -47,7 +47,8 @@ def _one_session(wanted: str, events: list[AnyEvent]) -> tuple[str | None, list[
     from dragoman.errors import LogError
 
     ids = dict.fromkeys(event.session for event in events if event.stream == "main")
-    meant = [id for id in ids if id is not None and id.startswith(wanted)] or list(ids)
+    named: list[str | None] = [id for id in ids if id is not None and id.startswith(wanted)]
+    meant = named or list(ids)
     if len(meant) > 1:
         raise LogError(f"{wanted!r} means {len(meant)} sessions: name one of {', '.join(map(str, meant[:9]))}")
     session = meant[0] if meant else None

@@ -63,7 +63,7 @@ def grep_command(
 
     import msgspec
 
-    from dragoman.logs import Originals, Pattern, grep
+    from dragoman.logs import Filter, Originals, Pattern, grep, grep_records
 
     from .log_files import as_line, files_of
 
@@ -75,6 +75,8 @@ def grep_command(
         compiled = Pattern(pattern, regex=regex, ignore_case=ignore_case)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if raw and not as_json and msgspec.structs.replace(asked, client=None, limit=None) == Filter():
+        return _print_records(console, islice(grep_records(files, compiled), asked.limit))
     found = 0
     printed = _Printer(console, around if before is None else before, around if after is None else after)
     with Originals() as originals:
@@ -88,6 +90,14 @@ def grep_command(
             else:
                 printed.match(match)
     return ExitCode.OK if found else ExitCode.NO
+
+
+def _print_records(console: Console, records: Iterable[bytes]) -> ExitCode:
+    code = ExitCode.NO
+    for record in records:
+        code = ExitCode.OK
+        console.line(record.decode("utf-8", "backslashreplace").rstrip("\n"))
+    return code
 
 
 def _chooser(

@@ -401,7 +401,7 @@ class Session:
 
     def url(self, path: str) -> str:
         engine = self.orchestrator.engine
-        return f"{engine.transport.base_url}{path}" if hasattr(engine, "transport") else path
+        return f"{engine.transport.base_url}/{path.lstrip('/')}" if hasattr(engine, "transport") else path
 
     def stopped(self) -> None:
         """The user stopped it."""

@@ -222,7 +222,7 @@ class ReadFiles(Entered, Spelling[op.ReadFile]):
             return ("Successfully read image", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
-        lines = up_to_here(outcome).text.split("\n")
+        lines = up_to_here(operation, outcome).text.split("\n")
         width = len(str(outcome.first_line + len(lines) - 1))
         body = "\n".join(f"{number:>{width}} | {line}" for number, line in enumerate(lines, outcome.first_line))
         return body + (self._MORE if outcome.truncated else "")
@@ -305,7 +305,8 @@ class Editor(Entered, Spelling[op.WriteFile | op.EditFile | op.InsertText]):
         if self.insert_line is not None:
             return f"Inserted content at line {self.insert_line} in {as_called(operation, change.path)}."
         counted = change.added is not None and change.removed is not None
-        return f"Edited {as_called(operation, change.path)}" + (f" (+{change.added} -{change.removed})" if counted else "")
+        path = as_called(operation, change.path)
+        return f"Edited {path}" + (f" (+{change.added} -{change.removed})" if counted else "")
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)

@@ -115,15 +115,16 @@ class ChangingFiles:
         if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
             return tell(operation, outcome)
         change = outcome.changes[0]
+        path = as_called(operation, change.path)
         difference = "" if change.diff is None else f"\nDiff:\n{change.diff}"
         if change.kind == "created" and isinstance(operation, op.WriteFile):
-            return f"Successfully created file: {as_called(operation, change.path)}"
+            return f"Successfully created file: {path}"
         if change.kind != "modified":
             return tell(operation, outcome)
         if isinstance(operation, op.EditFile):
             count = len(operation.edits)
-            return f"Successfully edited {as_called(operation, change.path)} with {count} edit{'s' * (count != 1)}{difference}"
-        return f"Successfully wrote to file: {as_called(operation, change.path)}{difference}"
+            return f"Successfully edited {path} with {count} edit{'s' * (count != 1)}{difference}"
+        return f"Successfully wrote to file: {path}{difference}"
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = self._TOLD.fullmatch(text_of(native.content))

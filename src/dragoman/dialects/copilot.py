@@ -124,7 +124,7 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
             case out.ImageOutcome():
                 return ("Viewed image file successfully.", outcome.image)
             case out.FileOutcome():
-                return up_to_here(outcome).text + (self._CUT if outcome.truncated else "")
+                return up_to_here(operation, outcome).text + (self._CUT if outcome.truncated else "")
             case out.DirectoryOutcome():
                 names = [entry.path + ("/" if entry.kind == "directory" else "") for entry in outcome.entries]
                 return "\n".join([*names, self._MORE] if outcome.truncated else names)
@@ -201,7 +201,7 @@ class Create(Spelling[op.WriteFile]):
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.ChangesOutcome) or [one.kind for one in outcome.changes] != ["created"]:
             return tell(operation, outcome)
-        return f"Created file {outcome.changes[0].path} with {len(self.file_text)} characters"
+        return f"Created file {as_called(operation, outcome.changes[0].path)} with {len(self.file_text)} characters"
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = re.fullmatch(r"Created file (.*) with \d+ characters", text_of(native.content), re.DOTALL)
@@ -242,7 +242,9 @@ class Edit(Spelling[op.EditFile]):
         change = outcome.changes[0]
         if change.kind == "unchanged":
             return self._SAME
-        return f"File {change.path} updated with changes." if change.kind == "modified" else tell(operation, outcome)
+        if change.kind != "modified":
+            return tell(operation, outcome)
+        return f"File {as_called(operation, change.path)} updated with changes."
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
@@ -296,8 +298,11 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
         if not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
             return tell_all(operations, outcomes), None
         changes = [change for one in outcomes if isinstance(one, out.ChangesOutcome) for change in one.changes]
+        moved = {change.path for change in changes if change.kind == "moved"}
         kinds: dict[str, dict[str, None]] = {}
         for change in changes:
+            if change.kind == "modified" and change.path in moved:
+                continue  # it is told under the path it has now
             kind = {"moved": "created", "unchanged": "modified"}.get(change.kind, change.kind)
             kinds.setdefault(kind, {})[change.moved_to or change.path] = None
         lines = [

@@ -39,6 +39,7 @@ from .provider_rows import ProviderRow
 from .spelling import Content, Spelling, Told, knows_all, left_over, structs_in
 
 _HERE, _THERE = ExecutedBy.CLIENT, ExecutedBy.PROVIDER  # for what runs for every call: reaching a member is slow
+_convert = msgspec.convert
 
 
 class Steer(msgspec.Struct, frozen=True):
@@ -302,13 +303,18 @@ class Dialect:
 
     def read_call(self, native: NativeCall) -> Call:
         """What a native call means."""
-        if native.item is not None or native.executed_by is not _HERE:
-            elsewhere = self._read_hosted(native)
-            if elsewhere is not None:
-                return elsewhere
+        plain = self._plain_spellings(native)
+        if plain is not None:
+            call = _read_plainly(plain, native)
+            if call is not None:
+                return call
+        elif native.item is not None or native.executed_by is not _HERE:
+            call = self._read_hosted(native)
+            if call is not None:
+                return call
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         spellings = self._by_name.get(name) or self._spellings(native)
-        call: Call | None = None
+        call = None
         if spellings is not None:
             call = _read_as(spellings[0], native) if len(spellings) == 1 else _read(spellings, native)
             if call.failure is None and not call.unmapped:
@@ -403,6 +409,12 @@ class Dialect:
             return qualified(native.namespace, native.name) in self._steer_by_name
         return any(spelling.executed_by is _THERE for spelling in spellings)
 
+    def _plain_spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
+        """The spellings of a call that is run here under a name of this vocabulary, as nearly every one is."""
+        if native.item is None and native.executed_by is _HERE and native.namespace is None:
+            return self._by_name.get(native.name)
+        return None
+
     def _spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
         """The spellings of a name. What a provider ran needs no namespace: nobody else can have such a tool."""
         spellings = self._by_name.get(qualified(native.namespace, native.name))
@@ -419,6 +431,12 @@ class Dialect:
 
     def spelling_of(self, native: NativeCall) -> Spelling[Any] | None:
         """The native call as an instance of its spelling, or `None` when it has none or does not fit."""
+        plain, arguments = self._plain_spellings(native), native.arguments
+        if plain is not None and type(arguments) is dict:
+            try:
+                return _convert(arguments, plain[0])
+            except msgspec.ValidationError:
+                pass  # another spelling fits, or this one with some liberty
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         spellings = self._by_name.get(name, ())
         if not spellings or native.item is not None or native.executed_by is not _HERE:
@@ -433,10 +451,10 @@ class Dialect:
             if inner is not None:
                 return self.spelling_of(inner)
         for spelling in spellings:
-            arguments = _mapping(spelling, native.arguments)
-            if arguments is not None:
+            given = _mapping(spelling, arguments)
+            if given is not None:
                 try:
-                    return _converted(spelling, arguments, native.name)
+                    return _converted(spelling, given, native.name)
                 except ToolError:
                     continue
         return None
@@ -508,7 +526,8 @@ class Dialect:
 
     def read_result(self, call: Call, native: NativeResult) -> Result:
         """What a native result says: one outcome per operation of its call."""
-        beside = self._reader_beside(call.native)
+        asked = call.native
+        beside = self._reader_beside(asked) if self._plain_spellings(asked) is None else None
         if beside is not None:
             return beside.read_result(call, native)
         failure = self.failures.understand(call, native)
@@ -516,13 +535,13 @@ class Dialect:
             return Result(native.call_id, (failure,) * max(1, len(call.operations)), native=native)
         spelling = self._spelling_for(call)
         operations = call.operations or (op.Unrecognised(call.native.name, call.native.arguments),)
-        if spelling is None:
-            from .wording import understand
+        if spelling is not None:
+            return Result(native.call_id, spelling.to_outcomes(operations, native), native=native)
+        from .wording import understand
 
-            reader = understand if self.unspelled is None else self.unspelled.understand
-            understood = tuple(reader(operation, native) for operation in operations)
-            return Result(native.call_id, understood, native=native)
-        return Result(native.call_id, spelling.to_outcomes(operations, native), native=native)
+        reader = understand if self.unspelled is None else self.unspelled.understand
+        understood = tuple([reader(operation, native) for operation in operations])
+        return Result(native.call_id, understood, native=native)
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in this vocabulary's words."""
@@ -648,6 +667,25 @@ class Dialect:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
+def _read_plainly(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call | None:
+    """A call that fits a spelling of its name as it is and says nothing else; `None`: it has to be looked at.
+
+    Nearly every call does, so this is all that reading one takes; of such a call all else here says the same.
+    """
+    arguments = native.arguments
+    if type(arguments) is not dict:
+        return None
+    for spelling in spellings:
+        if not _says_all(spelling, arguments):
+            continue
+        try:
+            operations = _convert(arguments, spelling).to_operations()
+        except (ValueError, ToolError):
+            continue
+        return Call(native.id, operations, native)
+    return None
+
+
 def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call:
     """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
     read: list[Call] = []
@@ -710,12 +748,14 @@ def _strictly(spelling: AnySpelling, said: dict[str, Any] | str) -> Spelling[Any
 
 def _says_all(spelling: AnySpelling, arguments: dict[str, Any] | str) -> bool:
     """Whether nothing is left unmapped."""
-    if isinstance(arguments, str):
+    if type(arguments) is not dict:
         return True
     if not spelling.meaningful.issuperset(arguments):
         return False
-    structs = structs_in(spelling)
-    return not structs or all(knows_all(struct, arguments[wire]) for wire, struct in structs if wire in arguments)
+    for wire, struct in structs_in(spelling):
+        if wire in arguments and not knows_all(struct, arguments[wire]):
+            return False
+    return True
 
 
 def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any]:

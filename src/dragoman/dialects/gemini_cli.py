@@ -75,7 +75,7 @@ class ReadingFiles:
             return ("Binary content provided (1 item(s)).", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
-        outcome = up_to_here(outcome)
+        outcome = up_to_here(operation, outcome)
         last = outcome.first_line + outcome.text.count("\n")
         total = outcome.total_lines
         if not outcome.truncated and outcome.first_line == 1 and (total is None or total <= last):
@@ -592,11 +592,16 @@ def _matches(lines: list[str]) -> list[out.Match]:
         if found[2] == ":":
             matches.append(out.Match(path, int(found[1]), found[3], tuple(before)))
             before = []
-        elif matches and matches[-1].path == path and not before:
+        elif matches and matches[-1].path == path and int(found[1]) == _next_line(matches[-1]) and not before:
             matches[-1] = msgspec.structs.replace(matches[-1], after=(*matches[-1].after, found[3]))
         else:
             before.append(found[3])
     return matches
+
+
+def _next_line(match: out.Match) -> int:
+    """The line that would belong to it as well: one further on stands before the next match."""
+    return (match.line or 0) + len(match.after) + 1
 
 
 class GrepSearch(SearchingText, Spelling[op.SearchText]):

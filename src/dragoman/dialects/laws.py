@@ -14,12 +14,13 @@ import msgspec
 from dragoman.errors import DefinitionError, DragomanError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, NativeCall, NativeResult
-from dragoman.model.outcomes import Failure, Outcome
+from dragoman.model.outcomes import Failure, FileOutcome, Outcome
 from dragoman.model.request import FunctionDefinition, ProviderDefinition
 
 from .dialect import Dialect, joined
 from .offering import AnySpelling
 from .samples import ODD_VALUES, plain_outcomes, plain_values, telling_values
+from .wording import up_to_here
 
 LEGAL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 DIALECT_NAME: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
@@ -187,8 +188,10 @@ def telling_problems(dialect: Dialect, operation: op.Operation, outcome: Outcome
         what = f"{first!r:.300} is understood as {second!r:.300} when it is told again"
         yield Problem("results", where, what, "make `to_outcome` read what `from_outcome` writes")
     spelled = dialect.spelling_of(call.native)
+    # Lines of a file that goes on may be told without the newline of the last one, and no other way.
+    same = (outcome, up_to_here(operation, outcome)) if isinstance(outcome, FileOutcome) else (outcome,)
     for field in () if spelled is None else spelled.tells.get(type(outcome), ()):
-        if getattr(first, field, None) != getattr(outcome, field):
+        if getattr(first, field, None) not in [getattr(one, field) for one in same]:
             what = f"{field} is told and not understood: {getattr(outcome, field)!r:.200}"
             yield Problem("results", where, what, "read it in `to_outcome`, or take it out of `tells`")
 

@@ -65,15 +65,23 @@ class ReadingFiles:
             case out.ImageOutcome():
                 return ("Image read successfully", outcome.image)
             case out.FileOutcome():
-                outcome = up_to_here(outcome)
+                outcome = _to_its_end(up_to_here(operation, outcome))
                 lines = enumerate(outcome.text.split("\n"), outcome.first_line)
                 body = "\n".join(f"{number}: {line}" for number, line in lines)
                 return _tagged(as_called(operation, outcome.path), "file", "content", body + _file_note(outcome))
             case out.DirectoryOutcome():
                 names = [entry.path + ("/" if entry.kind == "directory" else "") for entry in outcome.entries]
                 more = f"Showing {len(names)} of more entries" if outcome.truncated else f"{len(names)} entries"
-                return _tagged(as_called(operation, outcome.path), "directory", "entries", "\n".join(names) + f"\n\n({more})")
+                return _tagged(
+                    as_called(operation, outcome.path), "directory", "entries", "\n".join(names) + f"\n\n({more})"
+                )
         return tell(operation, outcome)
+
+    def meant_instead(self, operation: op.Operation, failure: out.Failure) -> op.Operation | None:
+        """A folder, read without a slash at its end, is listed."""
+        if not isinstance(operation, op.ReadFile) or failure.details.get("reason") != "is_directory":
+            return None
+        return op.ListDirectory(operation.path) if operation.first_line is operation.last_line is None else None
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         if not isinstance(native.content, str):
@@ -98,6 +106,12 @@ class ReadingFiles:
 
 def _tagged(path: str, kind: str, tag: str, body: str) -> str:
     return f"<path>{path}</path>\n<type>{kind}</type>\n<{tag}>\n{body}\n</{tag}>"
+
+
+def _to_its_end(outcome: out.FileOutcome) -> out.FileOutcome:
+    """Without the newline that ends the file: the note below says that nothing follows."""
+    ends = outcome.text.endswith("\n") and outcome.total_lines == outcome.first_line + outcome.text.count("\n") - 1
+    return msgspec.structs.replace(outcome, text=outcome.text[:-1]) if ends else outcome
 
 
 def _file_note(outcome: out.FileOutcome) -> str:
@@ -254,7 +268,7 @@ class EditingFiles:
             return outcome.note
         if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
             return tell(operation, outcome)
-        return self._DONE if outcome.changes[0].kind == "modified" else tell(operation, outcome)
+        return self._DONE if outcome.changes[0].kind in ("modified", "created") else tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)

@@ -59,7 +59,7 @@ class Read(Spelling[op.ReadFile]):
             return (f"Read image file [{outcome.image.media_type}]", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
-        outcome = up_to_here(outcome)
+        outcome = up_to_here(operation, outcome)
         last = outcome.first_line + outcome.text.count("\n")
         total = outcome.total_lines
         more = total is not None and total > last

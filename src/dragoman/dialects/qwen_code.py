@@ -61,7 +61,7 @@ class ReadingFiles:
             return ("Binary content provided (1 item(s)).", outcome.image)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
-        outcome = up_to_here(outcome)
+        outcome = up_to_here(operation, outcome)
         last = outcome.first_line + outcome.text.count("\n")
         total = outcome.total_lines
         if not outcome.truncated and outcome.first_line == 1 and (total is None or total <= last):
@@ -237,7 +237,10 @@ class ListDirectory(Spelling[op.ListDirectory]):
         names = [f"[DIR] {entry.path}" for entry in outcome.entries if entry.kind == "directory"]
         names += [entry.path for entry in outcome.entries if entry.kind != "directory"]
         left_out = f"\n\n({outcome.ignored} git-ignored)" if outcome.ignored else ""
-        return "\n".join([f"Listed {len(names)} item(s) in {as_called(operation, outcome.path)}:", "---", *names]) + left_out
+        return (
+            "\n".join([f"Listed {len(names)} item(s) in {as_called(operation, outcome.path)}:", "---", *names])
+            + left_out
+        )
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)

@@ -323,6 +323,8 @@ def knows_all(struct: type[msgspec.Struct], value: Any) -> bool:
     """Whether nothing stands inside an argument that is not known there."""
     known, nested = _known_in(struct)
     if isinstance(value, list):
+        if not nested and all([type(item) is dict and known.issuperset(item) for item in value]):  # noqa: C419 - faster
+            return True
         return all([knows_all(struct, item) for item in value])  # noqa: C419 - twice as fast
     if not isinstance(value, dict):
         return True

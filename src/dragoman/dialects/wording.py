@@ -118,19 +118,20 @@ def numbered(outcome: out.FileOutcome) -> str:
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, outcome.first_line))
 
 
-def up_to_here(outcome: out.FileOutcome) -> out.FileOutcome:
-    """The same lines without the newline of the last one where the file goes on: no empty line follows there."""
-    after = outcome.first_line + outcome.text.count("\n")
-    if outcome.total_lines is None or after > outcome.total_lines or not outcome.text.endswith("\n"):
+def up_to_here(operation: op.Operation, outcome: out.FileOutcome) -> out.FileOutcome:
+    """The lines asked for without the newline of the last one, where the file goes on: no empty line follows there."""
+    asked = _asked(operation, outcome.first_line)
+    if asked is None or asked != outcome.text.count("\n") or not outcome.text.endswith("\n"):
         return outcome
-    return msgspec.structs.replace(outcome, text=outcome.text[:-1])
+    is_end = outcome.total_lines is not None and outcome.total_lines < outcome.first_line + asked
+    return outcome if is_end else msgspec.structs.replace(outcome, text=outcome.text[:-1])
 
 
 def as_called(operation: op.Operation, path: str) -> str:
     """The path of what was done in the words of the call, where those name the same: the workspace tells its own."""
     said = getattr(operation, "path", None)
     if isinstance(said, str) and said.startswith("/") and (path == "." or said.rstrip("/").endswith(f"/{path}")):
-        return said
+        return said.rstrip("/") or "/"
     return path
 
 

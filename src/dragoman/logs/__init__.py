@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Finding as Finding,
         Spot as Spot,
         analyse_session as analyse_session,
+        said_of_spot as said_of_spot,
     )
     from .discover import Found as Found, all_logs as all_logs, find_logs as find_logs, homes as homes
     from .dragoman import Recorder as Recorder, read_events as read_events
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         write_as as write_as,
         written as written,
     )
+    from .filter import Filter as Filter, chosen_events as chosen_events, moment_asked as moment_asked
     from .format import (
         LinesReader as LinesReader,
         LogFormat as LogFormat,
@@ -46,10 +48,10 @@ if TYPE_CHECKING:
     from .original import Cell as Cell, Original as Original, Originals as Originals
     from .pack import TEMPLATES as TEMPLATES, packed as packed
     from .projects import Project as Project, repository_of as repository_of
-    from .query import Filter as Filter, Query as Query, chosen_events as chosen_events, moment_asked as moment_asked
+    from .query import Query as Query
     from .reading import confidences as confidences, read as read, recognise as recognise
     from .redact import Redactor as Redactor, texts_changed as texts_changed
-    from .search import Match as Match, Pattern as Pattern, grep as grep
+    from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
     from .sessions import key_of as key_of, numbered as numbered, sessions_of as sessions_of
     from .sql import Result as Result
     from .stats import (
@@ -78,11 +80,12 @@ if TYPE_CHECKING:
     from .watch import Watch as Watch
 
 _HOME = {
-    "analyse": ("Analysis", "Chain", "ContextUse", "Finding", "Spot", "analyse_session"),
+    "analyse": ("Analysis", "Chain", "ContextUse", "Finding", "Spot", "analyse_session", "said_of_spot"),
     "discover": ("Found", "all_logs", "find_logs", "homes"),
     "dragoman": ("Recorder", "read_events"),
     "drift": ("Drift", "Report", "Shapes", "check_drift", "extract_shapes"),
     "export": ("Chosen", "STRATEGIES", "Strategy", "TARGETS", "event_line", "write_as", "written"),
+    "filter": ("Filter", "chosen_events", "moment_asked"),
     "format": ("LinesReader", "LogFormat", "LogReader", "Places", "Sample"),
     "index": ("Counts", "FileRow", "Index"),
     "laws": ("check_format",),
@@ -90,10 +93,10 @@ _HOME = {
     "original": ("Cell", "Original", "Originals"),
     "pack": ("TEMPLATES", "packed"),
     "projects": ("Project", "repository_of"),
-    "query": ("Filter", "Query", "chosen_events", "moment_asked"),
+    "query": ("Query",),
     "reading": ("confidences", "read", "recognise"),
     "redact": ("Redactor", "texts_changed"),
-    "search": ("Match", "Pattern", "grep"),
+    "search": ("Match", "Pattern", "grep", "grep_records"),
     "sessions": ("key_of", "numbered", "sessions_of"),
     "sql": ("Result",),
     "stats": ("BY", "Calls", "Group", "Stats", "Tokens", "statistics"),

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from dragoman.apis import APIS
 from dragoman.model import (
     AgentStarted,
     AnyEvent,
@@ -35,6 +34,7 @@ from dragoman.model import (
     TokensUsed,
     UserSaid,
 )
+from dragoman.registry import APIS
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
 from .normalise import Normaliser, Place, moment
@@ -233,18 +233,19 @@ class _Reader(LinesReader):
                 events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
                 return
             value = _unusual(value)
-        kind, message, session = value.type, value.message, value.session_id
+        kind, message = value.type, value.message
         place = self._place(value, source)
-        by_model = kind == "assistant" and message is not None
-        # A result may stand between two lines of one message, so only another message ends it.
-        if by_model and message.id != self._open:
-            self._end_message(events)
-        if session not in self._begun and session is not None and kind in _TOLD:
-            self._begun.add(session)
-            events.append(self.normaliser.event(SessionStarted, place, cwd=value.cwd, branch=value.git_branch or None))
-        if by_model:
+        if kind == "assistant" and message is not None:
+            # A result may stand between two lines of one message, so only another message ends it.
+            if message.id != self._open:
+                self._end_message(events)
+            if value.session_id not in self._begun:
+                self._begin(value, place, events)
             self._assistant(value, message, place, events)
-        elif kind == "user" and message is not None:
+            return
+        if value.session_id not in self._begun:
+            self._begin(value, place, events)
+        if kind == "user" and message is not None:
             self._user(value, message.content, place, events)
         elif kind == "system":
             events.append(self._system(value, place))
@@ -252,6 +253,13 @@ class _Reader(LinesReader):
             events.append(self._client_noted(place, _note_name(value)))
         else:
             events.append(self.normaliser.unknown(place, kind))
+
+    def _begin(self, value: _Record, place: Place, events: list[AnyEvent]) -> None:
+        """The beginning of a session, told by the first record that belongs to it."""
+        session = value.session_id
+        if session is not None and value.type in _TOLD:
+            self._begun.add(session)
+            events.append(self.normaliser.event(SessionStarted, place, cwd=value.cwd, branch=value.git_branch or None))
 
     def end(self) -> list[AnyEvent]:
         events: list[AnyEvent] = []

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman.apis import APIS
 from dragoman.model import (
     AgentStarted,
     AnyEvent,
@@ -36,6 +35,7 @@ from dragoman.model import (
     Usage,
     UserSaid,
 )
+from dragoman.registry import APIS
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
 from .normalise import Normaliser, Place, moment

@@ -45,6 +45,10 @@ class Sample(msgspec.Struct, frozen=True):
     """The file as one JSON value, where it is that and not too long."""
 
 
+class Storable:
+    """A class of ours that holds data, does nothing when it is made, and may be stored beside a reader."""
+
+
 class LogFormat(abc.ABC):
     """One client's way to keep sessions. A subclass is one file and one line in `registry.FORMATS`."""
 
@@ -174,6 +178,11 @@ class LinesReader(LogReader):
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             # A record of a known kind in a shape nobody has seen: kept, counted, and it costs nothing else.
             events.append(self.normaliser.unreadable(source, f"{type(error).__name__}: {error}"))
+
+
+def is_of_lines(reader: LogReader) -> bool:
+    """Whether a log's records are its lines, so that it only ever grows; a document is written anew as a whole."""
+    return type(reader).feed is LinesReader.feed
 
 
 _decode = msgspec.json.Decoder().decode

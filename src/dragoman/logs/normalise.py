@@ -10,11 +10,10 @@ import datetime
 from collections import deque
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from dragoman.dialects import DIALECTS, Dialect
 from dragoman.model import (
     Call,
     Event,
@@ -26,6 +25,10 @@ from dragoman.model import (
     UnknownRecord,
     Unreadable,
 )
+from dragoman.registry import DIALECTS
+
+if TYPE_CHECKING:
+    from dragoman.dialects import Dialect
 
 Kind = TypeVar("Kind", bound=Event)
 
@@ -134,13 +137,21 @@ def _narrowed(dialect: Dialect, version: str | None) -> Dialect:
 @cache
 def _maker(kind: type[Event], facts: tuple[str, ...]) -> Callable[[str, str], Callable[..., Any]]:
     common = ("session", "stream", "time", "version", "source", "parent", "provider_id")
-    told = [f"{name}=place.{name}" for name in common] + [f"{name}={name}" for name in facts]
+    said = {
+        "id": "id",
+        "client": "client",
+        **{name: f"place.{name}" for name in common},
+        **{name: name for name in facts},
+    }
+    # In the order of the fields, in which they are found at once; what is no field is refused by the kind itself.
+    told = [f"{name}={said.pop(name)}" for name in kind.__struct_fields__ if name in said]
+    told += [f"{name}={value}" for name, value in said.items()]
     lines = (
         "def of_file(client, file):",
         f"    def make({', '.join(('place', *facts))}):",
         "        place.number = number = place.number + 1",
         "        id = f'{place.session or file}:{place.key}:{number}'",
-        f"        return kind(id=id, client=client, {', '.join(told)})",
+        f"        return kind({', '.join(told)})",
         "    return make",
     )
     known: dict[str, Any] = {"kind": kind}

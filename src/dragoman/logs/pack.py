@@ -16,7 +16,8 @@ from dragoman.errors import LogError, nearest
 from dragoman.model import CommandInvoked, Session, ToolUse, UserSaid, operations as op
 
 from .analyse import Use, agents_of, analysis_of, said_of_spot, uses_of
-from .query import EVERYTHING, Filter, Query
+from .filter import EVERYTHING, Filter
+from .query import Query
 from .stats import quantile
 from .tables import SessionRow, failure_of
 

@@ -7,51 +7,26 @@ leaves nothing behind.
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from dragoman import config
 from dragoman.errors import LogError, nearest
-from dragoman.model import AnyEvent, Session, ToolCalled, ToolReturned
+from dragoman.model import AnyEvent, Session
 
 from .discover import Found, all_logs, find_logs
+from .filter import EVERYTHING, Filter, chosen_events
 from .format import Places
 from .index import TIMES, Counts, Index, cells_of, moment_of
 from .projects import Project, projects_of, repositories_of, repository_of
 from .reading import read
 from .sessions import key_of, numbered, parents_of, sessions_of
 from .sql import Result, asked_in_sql
-from .tables import TABLES, AgentRow, Row, SessionRow, UsageRow, columns_of, tag_of
-
-
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for. What is `None` does not matter; all else must hold."""
-
-    client: str | None = None
-    project: str | None = None
-    """A folder, or the name of one: any worktree of its repository."""
-    since: datetime.datetime | None = None
-    until: datetime.datetime | None = None
-    """Sessions that were going on in this time; events of this time."""
-    model: str | None = None
-    """A model, or how its name begins."""
-    session: str | None = None
-    """A session's id, or how it begins."""
-    tool: str | None = None
-    """A tool's native name: of events, its calls and their results; of sessions, those that called it."""
-    operation: str | None = None
-    """An operation's type, `run_command`: of events its calls and their results; of sessions, those that did it."""
-    kind: str | None = None
-    """A kind of event, `tool_called`."""
-    limit: int | None = None
-
-
-EVERYTHING: Final = Filter()
+from .tables import TABLES, AgentRow, Row, SessionRow, UsageRow, columns_of
 
 
 class Query:
@@ -95,9 +70,7 @@ class Query:
         if self._paths is None:
             return list(all_logs(self._places, self._homes, self._folders))
         found = [
-            one
-            for path in self._paths
-            for one in find_logs(path, self._places, self._homes, folders=self._folders)
+            one for path in self._paths for one in find_logs(path, self._places, self._homes, folders=self._folders)
         ]
         return list({one.path: one for one in found}.values())
 
@@ -426,30 +399,6 @@ def is_of_project(row: SessionRow, project: str) -> bool:
     return folder in known or (row.repository is not None and repository_of(folder) == row.repository)
 
 
-def chosen_events(events: Iterable[AnyEvent], asked: Filter) -> Iterator[AnyEvent]:
-    is_of_calls = asked.tool is not None or asked.operation is not None
-    calls: set[tuple[Key, str]] = set()
-    for event in events:
-        if is_of_calls:
-            if isinstance(event, ToolCalled) and _is_asked(event, asked):
-                calls.add((key_of(event), event.call.id))
-            elif not isinstance(event, ToolReturned) or (key_of(event), event.result.call_id) not in calls:
-                continue
-        if asked.kind is not None and type(event).__struct_config__.tag != asked.kind:
-            continue
-        if asked.since is not None and (event.time is None or event.time < asked.since):
-            continue
-        if asked.until is not None and (event.time is None or event.time >= asked.until):
-            continue
-        yield event
-
-
-def _is_asked(event: ToolCalled, asked: Filter) -> bool:
-    if asked.tool is not None and event.call.native.name != asked.tool:
-        return False
-    return asked.operation is None or any(tag_of(one) == asked.operation for one in event.call.operations)
-
-
 def _with_children(sessions: Iterable[Session]) -> Iterator[Session]:
     for session in sessions:
         yield session
@@ -508,15 +457,3 @@ def _priced(rows: Iterable[UsageRow]) -> Iterator[UsageRow]:
         if row.exchange is not None:
             row.repeated = seen.setdefault(row.exchange, key(row)) != key(row)
         yield row
-
-
-def moment_asked(text: str, *, now: datetime.datetime | None = None) -> datetime.datetime:
-    """`--since` and `--until`: an ISO date or time, of this machine where it names no zone; or `2d`, `3h`, `1w` ago."""
-    ago = re.fullmatch(r"(\d+)\s*([smhdw])", text.strip())
-    if ago is not None:
-        unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
-        return (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(**{unit: int(ago[1])})
-    try:
-        return datetime.datetime.fromisoformat(text.strip()).astimezone(datetime.UTC)
-    except ValueError:
-        raise ValueError(f"{text!r} is neither a date (2026-01-31, 2026-01-31T12:00) nor an age (2d, 3h, 1w)") from None

@@ -23,6 +23,8 @@ Kept = TypeVar("Kept")
 SHORTEST: Final = 8
 """A shorter value is taken out where its name stands, and not wherever its letters occur."""
 
+_SHORT: Final = 100
+
 # JSON inside of JSON: a letter after a backslash is no letter of the word that follows.
 _BEGINS: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
 
@@ -59,12 +61,17 @@ _SHAPES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]] = tuple(
 """Secrets known by their looks."""
 
 _LOUD: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL")
-_QUIET: Final = ("password", "passwd", "passphrase", "secret", "key", "token", "authorization")
-_NAME: Final = rf"(?:{'|'.join(_LOUD)})[A-Z0-9_]{{0,40}}"
-_WORDS: Final = (
-    r"(?:password|passwd|passphrase|secret|client[_-]?secret|(?:api|access|private|secret)[_-]?key|"
-    r"(?:access|auth|refresh|id|session|bearer|api)[_-]?token|authorization)"
+_QUIET: Final = (
+    *("password", "passwd", "passphrase", "secret", "authorization"),
+    *(f"{one}{between}key" for one in ("api", "access", "private") for between in ("", "_", "-")),
+    *(
+        f"{one}{between}token"
+        for one in ("access", "auth", "refresh", "id", "session", "bearer", "api")
+        for between in ("", "_", "-")
+    ),
 )
+_NAME: Final = rf"(?:{'|'.join(_LOUD)})[A-Z0-9_]{{0,40}}"
+_WORDS: Final = "|".join(re.escape(word) for word in _QUIET)
 _VALUE: Final = (
     r"(?:\\*\"(?P<double>(?:[^\"\\\n]|\\(?!\\*\"))+)|\\*'(?P<single>[^'\n]+)"
     r"|(?P<bare>(?:[^\s\"'`;&|()<>\\]|\\(?![nrt\"\\]))+))"
@@ -91,7 +98,7 @@ _BEFORE_HOME: Final = re.compile(r"(?:\\[bfnrt]|[A-Za-z]:|(?:\A|\s)[ab])\Z")
 _DRIVE_HOME: Final = re.compile(rf"[A-Za-z]:{_SLASH}(?i:users){_SLASH}(?P<name>[^\s/\\:\"'`<>|,;*?]+)")
 
 
-_NAMES: Final = re.compile(rf"^[A-Z0-9_]*{_NAME}$|(?i:{_WORDS})$")
+_NAMES: Final = re.compile(rf"^[A-Z0-9_]*{_NAME}$|(?i:(?:{_WORDS})[_-]?(?:key)?)$")
 
 
 def _named_values(text: str) -> Iterator[re.Pattern[str]]:
@@ -170,6 +177,9 @@ class Redactor:
         self._secrets: dict[str, None] = {}
         self._homes: dict[str, None] = {}
         self._users: dict[str, None] = {}
+        self._looked_at: set[str] = set()
+        self._unchanged: set[str] = set()
+        """Short texts come again and again: most are names of things, and there is nothing in them."""
         self._known: re.Pattern[str] | None = None
         self._named: re.Pattern[str] | None = None
         for secret in secrets:
@@ -186,6 +196,10 @@ class Redactor:
         _walk(value, self._learn_text, self._learn_named)
 
     def _learn_text(self, text: str) -> str:
+        if text in self._looked_at:
+            return text
+        if len(text) <= _SHORT:
+            self._looked_at.add(text)
         inner = _document(text)
         if inner is not None:
             self.learn(inner)
@@ -213,6 +227,7 @@ class Redactor:
             escaped = json.dumps(value, ensure_ascii=False)[1:-1]
             self._secrets[escaped] = None
             self._known = None
+            self._unchanged.clear()
 
     def _learn_user(self, name: str) -> None:
         name = name.rstrip(".")
@@ -220,6 +235,7 @@ class Redactor:
         if not is_word and name not in self._users and not _PLACEHOLDER.search(name):
             self._users[name] = None
             self._named = None
+            self._unchanged.clear()
 
     # ── redacting ──────────────────────────────────────────────────────────
 
@@ -233,8 +249,14 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """A text without it."""
-        if len(text) < 4:
+        if len(text) < 4 or text in self._unchanged:
             return text
+        changed = self._changed(text)
+        if changed == text and len(text) <= _SHORT:
+            self._unchanged.add(text)
+        return changed
+
+    def _changed(self, text: str) -> str:
         inner = _document(text)
         if inner is not None:
             changed = self.value(inner)

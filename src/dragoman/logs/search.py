@@ -39,6 +39,7 @@ from dragoman.model import (
 from dragoman.registry import FORMATS
 
 from .discover import Found
+from .format import is_of_lines
 from .original import Original, Originals
 from .reading import read
 from .sessions import numbered
@@ -130,7 +131,8 @@ def _held(files: list[Found], sure: str, pattern: Pattern) -> Iterator[Found]:
     case = "--ignore-case" if pattern.ignore_case else "--case-sensitive"
     command = [ripgrep_path(), "--no-config", "--files-with-matches", "--null", "--text", "--no-messages", case]
     # Files that are named are searched whatever rules say; no encoding is guessed.
-    command += ["--encoding=none", "-e", re.escape(sure), "-e", spelled_out(sure), "--"]
+    command += ["--encoding=none", "-e", re.escape(sure)]
+    command += [word for expression in spelled_out(sure) for word in ("-e", expression)] + ["--"]
     ran = subprocess.run([*command, *(str(found.path) for found in texts)], capture_output=True, check=False)
     if ran.returncode not in (0, 1) and not ran.stdout:
         yield from files  # it could not look: then nothing is known of any
@@ -142,13 +144,18 @@ def _held(files: list[Found], sure: str, pattern: Pattern) -> Iterator[Found]:
             yield found
 
 
-def spelled_out(sure: str) -> str:
-    """An expression that matches where a character of the text is spelled as `\\u0041`.
+def spelled_out(sure: str) -> tuple[str, str]:
+    """Two expressions, one of which matches where a character is spelled as `\\u0041`, beside its neighbour.
 
-    Any writer of JSON may do that; hardly one does, but then the text itself does not stand in the file.
+    Any writer of JSON may do that; hardly one does, but then the text itself does not stand in the file. The first
+    begins with what all such spellings begin with, which is what makes it quick; the second is for the last character.
     """
-    codes = sorted({f"{ord(letter):02x}" for letter in sure.lower() + sure.upper()})
-    return rf"\\u00(?i:{'|'.join(codes)})"
+    codes = [f"u00{ord(letter):02x}" for letter in sure]
+    followed = [
+        rf"{code[3:]}(?:{re.escape(next)}|\\+{after})"
+        for code, next, after in zip(codes[:-1], sure[1:], codes[1:], strict=True)
+    ]
+    return rf"\\u00(?i:{'|'.join(followed)})", rf"(?i:{re.escape(sure[-2])}|{codes[-2]})\\+(?i:{codes[-1]})"
 
 
 def _is_one_text(found: Found) -> bool:
@@ -174,6 +181,17 @@ def grep(
         events: Iterable[AnyEvent] = numbered(read(found.path, found.format))
         events = events if chosen is None else chosen(events)
         yield from _raw_matches(events, pattern) if raw else _matches(events, pattern)
+
+
+def grep_records(files: Iterable[Found], pattern: Pattern) -> Iterator[bytes]:
+    """The records that hold what is wanted, as they stand in their files; of logs in lines nothing else is read."""
+    for found in candidates(files, pattern):
+        if is_of_lines(FORMATS[found.format].reader(found.path)):
+            with found.path.open("rb") as file:
+                yield from (line for line in file if pattern.spans(line.decode("utf-8", "backslashreplace")))
+        else:
+            for match in grep([found], pattern, raw=True):
+                yield shown(match.original).encode() if match.original is not None else b""
 
 
 def _matches(events: Iterable[AnyEvent], pattern: Pattern) -> Iterator[Match]:

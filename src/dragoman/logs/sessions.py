@@ -42,7 +42,7 @@ from dragoman.model import (
     operations as op,
 )
 
-from .state import Storable
+from .format import Storable
 
 
 def sessions_of(events: Iterable[AnyEvent]) -> list[Session]:

@@ -18,7 +18,7 @@ import msgspec
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.registry import FORMATS
 
-from .format import LogReader
+from .format import LogReader, Storable
 from .normalise import Normaliser
 
 _PLAIN: Final = {
@@ -31,10 +31,6 @@ _PLAIN: Final = {
     "pathlib": {"Path", "PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"},
 }
 _ROOMS: Final = ("dragoman.logs.", "dragoman.model.", "dragoman.apis.", "dragoman.dialects.")
-
-
-class Storable:
-    """A class of ours that holds data, does nothing when it is made, and may be stored beside a reader."""
 
 
 class _Kept(msgspec.Struct):

@@ -18,7 +18,8 @@ import msgspec
 
 from dragoman.errors import LogError, nearest
 
-from .query import EVERYTHING, Filter, Key, Query, key
+from .filter import EVERYTHING, Filter
+from .query import Key, Query, key
 from .tables import CallRow, SessionRow, UsageRow
 from .usage import usage_rows
 

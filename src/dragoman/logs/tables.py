@@ -39,8 +39,8 @@ from dragoman.model import (
     outcomes as out,
 )
 
+from .format import Storable
 from .sessions import Counter, key_of, title_of
-from .state import Storable
 
 Time = datetime.datetime
 

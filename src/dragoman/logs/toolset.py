@@ -32,7 +32,8 @@ from dragoman.model import (
 from dragoman.tools import Tool, Toolset
 
 from .analyse import analyse_session
-from .query import Filter, Query, chosen_events, key, moment_asked
+from .filter import Filter, chosen_events, moment_asked
+from .query import Query, key
 from .search import Match, Pattern, candidates, grep
 from .tables import SessionRow, TurnRow, as_json, failure_of, tag_of, text_of
 

@@ -17,7 +17,7 @@ from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
 from .discover import Found
-from .format import LinesReader, LogFormat
+from .format import LinesReader, LogFormat, is_of_lines
 from .reading import read
 from .sessions import Counter, numbered
 
@@ -89,7 +89,7 @@ class _File:
             return
         before, self._seen = self._seen, state
         fresh = self._format.reader(self._found.path)
-        if isinstance(fresh, LinesReader):
+        if isinstance(fresh, LinesReader) and is_of_lines(fresh):
             yield from self._new_lines(fresh, before)
         else:
             yield from self._new_events()

@@ -123,6 +123,8 @@ def _lines(workspace: Workspace, path: str, look: _Look, operation: op.ReadFile)
             details={"reason": "no_line", "path": path, "total_lines": total},
         )
     text = printable("".join(taken.parts))
+    if taken.broken_off:
+        text = text.removesuffix("\n")  # else the next line would seem to be shown, and to be empty
     return FileOutcome(path, text, first, total, look.size, taken.truncated, encoding.name)
 
 
@@ -196,13 +198,13 @@ def _taken(lines: Iterable[_Line], operation: op.ReadFile) -> _Taken:
     try:
         for count, line in enumerate(lines, 1):
             if taken.room <= 0 or (count > LINES_LIMIT and not asked):
-                taken.truncated = True
+                taken.truncated = taken.broken_off = True
                 break
             taken.add(line, "" if alone else "; read this line alone to see more")
     except _TooFarError:
         if not taken.parts:
             raise
-        taken.truncated = True
+        taken.truncated = taken.broken_off = True
     return taken
 
 
@@ -213,6 +215,8 @@ class _Taken(msgspec.Struct):
     longest: int
     room: int = TEXT_LIMIT
     truncated: bool = False
+    broken_off: bool = False
+    """Whether lines follow that were asked for."""
 
     def add(self, line: _Line, advice: str) -> None:
         end = "\r\n" if line.text.endswith("\r\n") else "\n" if line.text.endswith("\n") else ""

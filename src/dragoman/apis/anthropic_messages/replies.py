@@ -113,29 +113,29 @@ def finish(raw: Any, *, calls: bool) -> FinishReason:
 
 # ── usage ────────────────────────────────────────────────────────────────────
 
-_COUNTS = {
-    "input_tokens": "input_tokens",
-    "cache_read_input_tokens": "cached_read_tokens",
-    "cache_creation_input_tokens": "cached_write_tokens",
-    "output_tokens": "output_tokens",
-}
+_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+"""In the order in which `Usage` has them."""
 
 
 def read_usage(usage: Any) -> Usage:
     """A usage object: its counts exclude one another already."""
     if not isinstance(usage, dict):
         return Usage() if usage is None else Usage(metadata={NAME: {"usage": usage}})
-    counts: dict[str, int] = {}
-    rest: dict[str, Any] = {}
-    for key, value in usage.items():
-        field = _COUNTS.get(key)
-        if field is not None and type(value) is int and value >= 0:
-            counts[field] = value
-        elif value is not None:
-            rest[key] = value
+    rest: dict[str, Any] = dict(usage)
+    counts: list[int | None] = []
+    for key in _COUNTS:
+        value = rest.get(key)
+        if type(value) is int and value >= 0:
+            counts.append(value)
+            del rest[key]
+        else:
+            counts.append(None)
+    if None in rest.values():
+        rest = {key: value for key, value in rest.items() if value is not None}
+    reasoning: int | None = None
     details = rest.get("output_tokens_details")
     if isinstance(details, dict) and _is_count(details.get("thinking_tokens")):
-        counts["reasoning_tokens"] = details["thinking_tokens"]
+        reasoning = details["thinking_tokens"]
         if len(details) == 1:
             del rest["output_tokens_details"]
     requests: dict[str, int] = {}
@@ -143,7 +143,8 @@ def read_usage(usage: Any) -> Usage:
     if isinstance(used, dict) and all(isinstance(key, str) and _is_count(value) for key, value in used.items()):
         requests = {key.removesuffix("_requests"): value for key, value in used.items()}
         del rest["server_tool_use"]
-    return Usage(**counts, requests=requests, metadata={NAME: rest} if rest else {})
+    fresh, cached, kept, told = counts
+    return Usage(fresh, cached, kept, told, reasoning, requests=requests, metadata={NAME: rest} if rest else {})
 
 
 def _is_count(value: Any) -> bool:

@@ -33,7 +33,7 @@ class ReadingFiles:
             return tell_cells(outcome.cells)
         if not isinstance(outcome, out.FileOutcome):
             return tell(operation, outcome)
-        outcome = up_to_here(outcome)
+        outcome = up_to_here(operation, outcome)
         if not outcome.truncated:
             return numbered(outcome)
         last = outcome.first_line + outcome.text.count("\n")
@@ -168,7 +168,7 @@ class ListingDirectories:
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.DirectoryOutcome):
             return tell(operation, outcome)
-        lines = [f"- {outcome.path.rstrip('/')}/"]
+        lines = [f"- {as_called(operation, outcome.path).rstrip('/')}/"]
         above: list[str] = []
         for entry in outcome.entries:
             *parents, name = entry.path.split("/")

@@ -51,7 +51,7 @@ def text_in(values: Any, name: str) -> str | None:
 def number_in(values: Any, name: str) -> int | None:
     """A whole number by its name in a record, if it is one."""
     value = values.get(name) if isinstance(values, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int else None
 
 
 def list_in(values: Any, name: str) -> list[Any] | None:

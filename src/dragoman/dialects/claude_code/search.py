@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from dragoman.dialects.spelling import Content, Spelling, Tells, means
-from dragoman.dialects.wording import tell
+from dragoman.dialects.wording import as_called, tell
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -75,7 +75,7 @@ class SearchingText:
             total = sum(match.count or 0 for match in matches)
             text = "\n".join(counts) + f"\n\nFound {total} total occurrences across {len(matches)} files."
         else:
-            text = "\n".join(_printed(matches)) if matches else "No matches found"
+            text = "\n".join(_printed(operation, matches)) if matches else "No matches found"
         if not outcome.truncated:
             return text
         offset = operation.offset if isinstance(operation, op.SearchText) else None
@@ -136,23 +136,39 @@ def _counts(text: str, paged: re.Match[str] | None) -> out.Outcome:
     return out.MatchesOutcome(matches, "count", int(found[2]), int(found[3]), truncated=_cut(paged, len(matches)))
 
 
-def _printed(matches: Sequence[out.Match]) -> list[str]:
+def _printed(operation: op.Operation, matches: Sequence[out.Match]) -> list[str]:
     lines: list[str] = []
     for match in matches:
         if lines and (match.before or match.after):
             lines.append("--")
-        if match.line is None:
-            lines.append(f"{match.path}:{match.text or ''}")
-            continue
+        path = "" if _is_one_file(operation, match.path) else match.path
         body = (match.text or "").split("\n")
-        lines += _numbered(match.path, "-", match.line - len(match.before), match.before)
-        lines += _numbered(match.path, ":", match.line, body)
-        lines += _numbered(match.path, "-", match.line + len(body), match.after)
+        if match.line is not None and match.last_line is not None:
+            body += [""] * (match.last_line - match.line + 1 - len(body))  # a match may end with empty lines
+        first = match.line
+        lines += _marked(path, "-", None if first is None else first - len(match.before), match.before)
+        lines += _marked(path, ":", first, body)
+        lines += _marked(path, "-", None if first is None else first + len(body), match.after)
     return lines
 
 
-def _numbered(path: str, mark: str, first: int, texts: Sequence[str]) -> list[str]:
-    return [f"{path}{mark}{number}{mark}{text}" for number, text in enumerate(texts, first)]
+def _is_one_file(operation: op.Operation, path: str) -> bool:
+    """Whether the file alone was searched: then its lines are told without its path."""
+    searched = operation.path if isinstance(operation, op.SearchText) else None
+    looks_so = searched is not None and _FILE.search(searched) is not None
+    return looks_so and as_called(operation, path).removeprefix("./") == str(searched).removeprefix("./")
+
+
+def _marked(path: str, mark: str, first: int | None, texts: Sequence[str]) -> list[str]:
+    """Lines under their path and their number, where they have one."""
+    if first is None:
+        return [f"{path}{mark}{text}" if path else text for text in texts]
+    before = f"{path}{mark}" if path else ""
+    return [f"{before}{number}{mark}{text}" for number, text in enumerate(texts, first)]
+
+
+_FILE = re.compile(r"[^/.]\.\w+\Z")
+"""A path that looks like a file's."""
 
 
 _ANY_LINE = re.compile(r"\d+[:-]|.+?(?::\d+:|-\d+-)|--$", re.MULTILINE)
@@ -166,7 +182,7 @@ def read_matches(path: str, lines: Sequence[str]) -> list[out.Match] | None:
     read both ways, whether the path that was searched looks like a file's.
     """
     ways = [_with_paths, _of_one_file]
-    if re.search(r"[^/.]\.\w+\Z", path):
+    if _FILE.search(path):
         ways.reverse()
     read = (way(path, lines) for way in ways)
     return next((matches for matches in read if matches is not None), None)

@@ -25,7 +25,7 @@ def write(chosen: Chosen, out: BinaryIO | Path) -> None:
         import duckdb
     except ImportError as error:
         raise MissingExtra("query", "Parquet files", "duckdb") from error
-    out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (out / EVENTS).open("wb") as file:
         recording.write(chosen, file)
     query = Query(paths=[out / EVENTS])

@@ -1,0 +1,186 @@
+"""`dragoman run --agent`: a tree of agents, live, recorded and drawn again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dragoman.agents import read_agent
+from dragoman.logs import read, sessions_of
+from dragoman.model import AnyEvent, Session, SessionStarted
+from tests.agents.editor import FILE, TASK, over_the_wire
+from tests.engine.loopback import Loopback, Raw, Turn, loopback
+
+from .conftest import Answer, User
+from .terminal import Terminal
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
+        monkeypatch.delenv(name)
+
+
+async def runs(user: User, server: Loopback, *words: str) -> Answer:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setenv("OPENAI_API_KEY", "sk-0123456789")
+        patch.chdir(user.here)
+        return await asyncio.to_thread(user.types, "run", *words)
+
+
+def record(user: User) -> Path:
+    (path,) = (Path(user.environ["DRAGOMAN_DATA_DIR"]) / "runs").glob("*.jsonl")
+    return path
+
+
+def drawn(session: Session) -> Any:
+    said = [[one.text for one in step.said] for turn in session.turns for step in turn.steps]
+    return session.stream, session.parent_call, said, [drawn(child) for child in session.children]
+
+
+async def test_a_tree_is_shown_live_recorded_and_drawn_the_same(user: User) -> None:
+    path = user.write(user.here / "editor.md", FILE)
+    async with loopback(*[over_the_wire] * 14) as server:
+        answer = await runs(user, server, "--agent", str(path), "--yes", "--json", TASK)
+    assert answer.code == 0, answer.err
+    live = [msgspec.json.decode(line, type=AnyEvent) for line in answer.out.splitlines()]
+    (tree,), (kept,) = sessions_of(live), sessions_of(read(record(user)))
+    assert drawn(tree) == drawn(kept)
+    assert [child.stream for child in tree.children] == ["editor-summarise-1", "editor-title-2", "taster-3"]
+    shown = user.types("show", str(record(user)))
+    assert shown.code == 0
+    for words in ("editor-summarise-1", "editor-title-2", "taster-3", "Tasted.", "The note is made."):
+        assert words in shown.out
+    assert (user.here / "tea.md").read_text() == "Tea is a drink.\n"
+
+
+async def test_the_first_agents_words_are_the_result_and_the_others_are_aside(user: User) -> None:
+    path = user.write(user.here / "editor.md", FILE)
+    async with loopback(*[over_the_wire] * 14) as server:
+        answer = await runs(user, server, "--agent", str(path), "--yes", TASK)
+    assert answer.code == 0
+    assert answer.out == "I wait for the taster.\nSo it is bitter.\nThe note is made.\n"
+    assert "── taster-3 starts: Taste it." in answer.err
+    assert "── taster-3 completed: Tasted." in answer.err
+    assert "14 rounds" in answer.err
+
+
+PLAIN = "---\nname: {name}\ndescription: One.\n{more}---\nYou are {name}.\n"
+
+
+async def test_an_agent_is_found_by_its_name_and_the_model_can_be_another(user: User) -> None:
+    user.write(user.here / "agents" / "one.md", PLAIN.format(name="one", more="model: openai-chat:mine\n"))
+    async with loopback(Turn("Hello.")) as server:
+        answer = await runs(user, server, "--agent", "one", "--model", "openai-chat:theirs", "Go")
+    assert (answer.code, answer.out) == (0, "Hello.\n")
+    (asked,) = server.requests
+    assert asked.body["model"] == "theirs"
+    assert asked.body["messages"][0]["content"].strip() == "You are one."
+    (started,) = [event for event in read(record(user)) if isinstance(event, SessionStarted)]
+    assert started.model == "theirs"
+
+
+async def test_where_nobody_can_be_asked_what_would_be_is_refused(user: User) -> None:
+    more = "model: openai-chat:m\ndialect: plain\ntools: [write_file]\n"
+    path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))
+    writes = Turn(calls=(("c1", "vfs_write", {"path": "a.txt", "content": "x"}),))
+    async with loopback(writes, Turn("I could not.")) as server:
+        answer = await runs(user, server, "--agent", str(path), "Go")
+    assert answer.code == 0
+    assert "Refused, since nobody could be asked: 1." in answer.err
+    assert not (user.here / "a.txt").exists()
+
+
+async def test_a_file_nobody_vouches_for_loosens_nothing_and_starts_no_server(user: User) -> None:
+    servers = "mcp_servers: { toy: { command: touch, args: [started] } }\n"
+    more = f"model: openai-chat:m\npolicy: {{ allow: [execute] }}\n{servers}"
+    path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))
+    assert read_agent(path).mcp_servers
+    async with loopback(Turn("Hello.")) as server:
+        answer = await runs(user, server, "--agent", str(path), "Go")
+    assert answer.code == 0, answer.err
+    assert "does not loosen what your own rules say" in answer.err
+    assert "nobody vouches for" in answer.err
+    assert not (user.here / "started").exists()
+
+
+async def test_a_limit_and_a_provider_that_fails_have_their_own_exit_codes(user: User) -> None:
+    more = "model: openai-chat:m\ndialect: plain\ntools: [read_file]\nlimits: { max_turns: 1 }\n"
+    path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))
+    async with loopback(Turn(calls=(("c1", "vfs_read", {"path": "one.md"}),))) as server:
+        limited = await runs(user, server, "--agent", str(path), "Go")
+    assert limited.code == 6
+    assert "one: the limit on turns (1) was reached" in limited.err
+    async with loopback(Raw(401, b'{"error": {"message": "no"}}')) as server:
+        failed = await runs(user, server, "--agent", str(path), "Go")
+    assert failed.code == 4
+    assert "did not accept the key" in failed.err
+
+
+def test_what_does_not_go_together_is_said(user: User) -> None:
+    path = user.write(user.here / "one.md", PLAIN.format(name="one", more=""))
+    for words in (["--resume", "last"], ["--system", "x"], ["--dry-run"]):
+        answer = user.types("run", "--agent", str(path), *words, "Go")
+        assert answer.code == 2, words
+    missing = user.types("run", "--agent", "nobody", "Go")
+    assert missing.code == 3
+    assert 'there is no agent "nobody"' in missing.err
+    broken = user.write(user.here / "bad.md", "---\nnam: x\ntools: [reed_file]\n---\nHm.\n")
+    answer = user.types("run", "--agent", str(broken), "Go")
+    assert answer.code == 3
+    assert "line 2" in answer.err
+    assert "line 3" in answer.err
+
+
+async def test_the_servers_of_an_agent_of_ones_own_are_started_and_its_tools_called(user: User) -> None:
+    peer = str(Path(__file__).parents[1] / "agents" / "mcp_peer.py")
+    servers = f"mcp_servers: {{ toy: {{ command: {sys.executable}, args: [{peer}] }} }}\n"
+    more = f"model: openai-chat:m\ndialect: plain\ntools: [toy/*]\n{servers}"
+    user.write(user.config_dir / "agents" / "one.md", PLAIN.format(name="one", more=more))
+    echo = Turn(calls=(("c1", "mcp__toy__echo", {"text": "hello there"}),))
+    async with loopback(echo, Turn("Done.")) as server:
+        answer = await runs(user, server, "--agent", "one", "--yes", "Go")
+    assert answer.code == 0, answer.err
+    first, second = server.requests
+    names = {tool["function"]["name"] for tool in first.body["tools"]}
+    assert "mcp__toy__echo" in names
+    assert not {"vfs_read", "spawn_agent"} & names
+    assert "hello there" in second.body["messages"][-1]["content"]
+
+
+async def test_on_a_terminal_the_question_says_which_agent_asks(user: User) -> None:
+    more = "model: openai-chat:m\ndialect: plain\ntools: [write_file]\n"
+    path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))
+
+    def play(url: str) -> int:
+        environ = {**user.environ, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-0123456789"}
+        with Terminal(("run", "--agent", str(path), "Go"), user.here, environ) as terminal:
+            terminal.sees("one asks:")
+            terminal.sees("Allow it?")
+            terminal.types("y\n")
+            return terminal.ends()
+
+    writes = Turn(calls=(("c1", "vfs_write", {"path": "a.txt", "content": "x"}),))
+    async with loopback(writes, Turn("Done.")) as server:
+        assert await asyncio.to_thread(play, server.url) == 0
+    assert (user.here / "a.txt").read_text() == "x"
+
+
+async def test_a_run_of_agents_is_gone_on_with_as_the_first_of_them(user: User) -> None:
+    path = user.write(user.here / "editor.md", FILE)
+    async with loopback(*[over_the_wire] * 14) as server:
+        assert (await runs(user, server, "--agent", str(path), "--yes", TASK)).code == 0
+    async with loopback(Turn("It was nice.")) as server:
+        answer = await runs(user, server, "--resume", "last", "--tools", "none", "And?")
+    assert (answer.code, answer.out) == (0, "It was nice.\n"), answer.err
+    said = [item["content"] for item in server.requests[0].body["messages"] if item["role"] == "user"]
+    assert said[0] == TASK
+    assert said[-1] == "And?"
+    assert "Taste it." not in said
