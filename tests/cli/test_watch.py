@@ -20,6 +20,7 @@ def test_it_tells_what_is_written_and_ends_with_ctrl_c(user: User) -> None:
     )
     assert process.stdout is not None
     assert process.stderr is not None
+    assert "Following" in process.stderr.readline()
     with path.open("ab") as file:
         os.write(file.fileno(), CLAUDE)
     first = json.loads(process.stdout.readline())

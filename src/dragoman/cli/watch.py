@@ -53,7 +53,7 @@ def command(
 
     watch: Watch | None = None
     watch = Watch(find, from_start=from_start)
-    if not as_json and not once:
+    if not once:
         console.note("Following; Ctrl-C ends it.")
     told = 0
     for event in watch.look() if once else watch.events(every=every):

@@ -28,7 +28,8 @@ from .loop import answered
 def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
     """What was said in a run of ours, exactly: replies whole, results as the model was told them.
 
-    Where agents started others, it is what was said with the first of them. Calls that a provider ran are in the replies themselves. A call without a result stays open.
+    Where agents started others, it is what was said with the first of them. Calls that a provider ran are in the
+    replies themselves. A call without a result stays open.
     """
     items: list[ConversationItem] = []
     places: dict[str, int] = {}
