@@ -44,7 +44,7 @@ format: $(READY) ## format the code and mend what the linter can
 conformance: $(READY) ## check against the shared facts, real programs and a clean machine
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
 	@command -v chromium >/dev/null || .ci/install-packages chromium
-	@$(PYTHON) -m pytest tests/conformance
+	@$(PYTHON) -m pytest -n 2 tests/conformance
 
 live: $(READY) ## the same agent on every provider whose key is set (costs money; LIVE="groq=model" to choose)
 	@$(PYTHON) -m tests.live $(PROVIDERS)

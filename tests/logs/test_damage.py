@@ -267,3 +267,11 @@ def test_a_corrupt_database_is_told_as_far_as_it_can_be_read(tmp_path: Path) -> 
     path.write_bytes(data)
     path.with_name(path.name + "-wal").write_bytes(b"no log of anybody's" * 100)
     assert calls_in(events_of(path, "opencode"))
+
+
+def test_a_log_whose_first_line_is_very_long_is_recognised(tmp_path: Path) -> None:
+    first, *rest = SAMPLES["claude_code"][0][1].splitlines(keepends=True)
+    long = b'{"padding": "' + b"x" * 200_000 + b'", ' + first[1:]
+    assert len(long) > 200_000
+    path = written(tmp_path, "s-1.jsonl", b"".join((long, *rest)))
+    assert recognise(path)[0].name == "claude_code"

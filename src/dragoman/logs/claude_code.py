@@ -303,6 +303,8 @@ class _Reader(LinesReader):
             self._open, self._message = message.id, (place, model, message.stop_reason, _written(message.usage))
         content = message.content
         if not isinstance(content, list):
+            said = self._model_said(place, content, model) if content else self._client_noted(place, "assistant/empty")
+            events.append(said)
             return
         for block in content:
             kind = block.type
@@ -363,8 +365,8 @@ class _Reader(LinesReader):
 
     def _user(self, value: _Record, content: str | list[_Block] | None, place: Place, events: list[AnyEvent]) -> None:
         if not isinstance(content, list):
-            if content:
-                events.append(self._said(value, content, (), place))
+            said = self._said(value, content, (), place) if content else self._client_noted(place, "user/empty")
+            events.append(said)
             return
         texts: list[str] = []
         media: list[Media] = []

@@ -227,12 +227,18 @@ def _decoded_leniently(line: bytes) -> Any:
         return _NOTHING
 
 
+_LONGEST_FIRST_LINE = 128 << 20
+"""Bytes of a first line that are looked at, where it is longer than a sample."""
+
+
 def sample_of(path: Path, size: int = 65_536) -> Sample:
     """The beginning of a file."""
     try:
         with path.open("rb") as file:
             head = file.read(size)
             whole = len(head) < size
+            if not whole and b"\n" not in head:
+                head += file.readline(_LONGEST_FIRST_LINE)
     except OSError as error:
         raise LogError(f"cannot open {path}: {error.strerror}") from error
     records = []
