@@ -52,7 +52,6 @@ NOT_LOGGED = {
 }
 """Threads of which the client kept nothing."""
 BY_THE_CLIENT = {
-    ("claude-code", "workflow"): "a workflow's script spawns them, and names its run, not the call",
     ("claude-code@2.0.76", "tour"): "the client warms its agents up by itself",
     ("qwen-code", "resume"): "the client keeps its memory by itself",
 }

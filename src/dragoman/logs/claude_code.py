@@ -205,6 +205,8 @@ class _Reader(LinesReader):
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED))
         self.decode = _decode
         self._begun: set[str] = set()
+        self._run = path.parent.name if path.parent.parent.name == "workflows" else None
+        """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
         self._open: str | None = None
         self._message: tuple[Place, str | None, str | None, Any] | None = None
         """The model message whose lines are being read: its id; its last line's place, model, end and usage as written.
@@ -259,7 +261,10 @@ class _Reader(LinesReader):
         session = value.session_id
         if session is not None and value.type in _TOLD:
             self._begun.add(session)
-            events.append(self.normaliser.event(SessionStarted, place, cwd=value.cwd, branch=value.git_branch or None))
+            branch = value.git_branch or None
+            events.append(
+                self.normaliser.event(SessionStarted, place, cwd=value.cwd, branch=branch, parent_call=self._run)
+            )
 
     def end(self) -> list[AnyEvent]:
         events: list[AnyEvent] = []
@@ -408,7 +413,13 @@ class _Reader(LinesReader):
             content = _content(content)
         native = NativeResult(id, content, block.is_error, item=_beside(value, given))
         events.append(self.normaliser.returned(place, native))
-        if type(given) is not dict or "agentId" not in given:
+        if type(given) is not dict:
+            return
+        if given.get("taskType") == "local_workflow" and isinstance(given.get("runId"), str):
+            name = _text(given.get("workflowName"))
+            events.append(self.normaliser.event(AgentStarted, place, agent=given["runId"], call_id=id, name=name))
+            return
+        if "agentId" not in given:
             return
         agent = given["agentId"]
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None

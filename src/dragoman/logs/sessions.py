@@ -159,6 +159,10 @@ def _parent(
         if found is not None and found[0] is not one:
             return found
     if one.stream != "main":
+        # What spawned it may be a run that a call began; then it is known by the run's name.
+        found = None if one.parent_call is None else spawned.get((one.id, one.parent_call))
+        if found is not None and found[0] is not one:
+            return found
         main = mains.get(one.id)
         return main, None if main is None else main.call_that_said(one.first_words)
     if one.parent_session is not None:
