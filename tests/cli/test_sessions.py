@@ -16,7 +16,7 @@ from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 @pytest.fixture
 def reader(user: User) -> User:
     """Somebody with two sessions of Claude Code, one of Codex and one of Gemini CLI that has a sub-agent."""
-    later = CLAUDE.replace(b'"s-1"', b'"s-2"').replace(b"2026-01-01", b"2026-01-02").replace(b'"/p"', b'"/work/lamp"')
+    later = CLAUDE.replace(b'"s-1"', b'"s-2"').replace(b"2026-01-01", b"2026-01-02").replace(b'"/p"', b'"/projects/lamp"')
     user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
     user.write(user.home / ".claude/projects/-p/s-2.jsonl", later.decode())
     user.write(user.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
@@ -59,8 +59,8 @@ def test_a_table_for_people_and_json_for_machines(reader: User) -> None:
         "stream": "main",
         "client": "claude_code",
         "version": "2.1.300",
-        "project": "/work/lamp",
-        "repository": "/work/lamp",
+        "project": "/projects/lamp",
+        "repository": "/projects/lamp",
         "branch": "main",
         "models": ["claude-x"],
         "turns": 1,
