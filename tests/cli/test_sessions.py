@@ -16,7 +16,9 @@ from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 @pytest.fixture
 def reader(user: User) -> User:
     """Somebody with two sessions of Claude Code, one of Codex and one of Gemini CLI that has a sub-agent."""
-    later = CLAUDE.replace(b'"s-1"', b'"s-2"').replace(b"2026-01-01", b"2026-01-02").replace(b'"/p"', b'"/projects/lamp"')
+    later = (
+        CLAUDE.replace(b'"s-1"', b'"s-2"').replace(b"2026-01-01", b"2026-01-02").replace(b'"/p"', b'"/projects/lamp"')
+    )
     user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
     user.write(user.home / ".claude/projects/-p/s-2.jsonl", later.decode())
     user.write(user.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
