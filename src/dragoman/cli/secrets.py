@@ -6,7 +6,6 @@ Rule: what is written down or shown beside a run never holds a value of the sett
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,14 +16,15 @@ if TYPE_CHECKING:
 
 Kept = TypeVar("Kept", bound=msgspec.Struct)
 
-_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST: Final = 8
 MASK: Final = "********"
 
 
 def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Every text that is a secret here: those of the settings, and what the environment calls by such a name."""
-    found = {value for name, value in environment.items() if _NAMES.search(name)}
+    from dragoman.logs import SECRET_WORDS
+
+    found = {value for name, value in environment.items() if any(word in name.upper() for word in SECRET_WORDS)}
     found |= set(_secret_settings(configuration.settings))
     return tuple(sorted((one.strip() for one in found if len(one.strip()) >= _SHORTEST), key=len, reverse=True))
 

@@ -160,7 +160,7 @@ class Session:
 
     async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
         """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
-        from dragoman.engine import LocalEngine, Orchestrator, Retry, default_model, engine_for
+        from dragoman.engine import PROVIDERS, LocalEngine, Orchestrator, Retry, default_model, engine_for
 
         if wanted is not None:
             model, why = wanted, ""
@@ -170,7 +170,7 @@ class Session:
             found = await default_model(self.configuration, may_fetch=self._consent.instead)
             model, why = found.model, found.why
         provider, name = self._parts_of(model, by_hand=wanted is not None)
-        self._is_embedded = provider == "local"
+        self._is_embedded = provider in PROVIDERS and PROVIDERS[provider].in_process
         if self._is_embedded and sending:
             self._consent.needed_for(name)
         engine, _ = engine_for(

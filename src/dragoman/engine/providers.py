@@ -47,6 +47,11 @@ class Provider(msgspec.Struct, frozen=True):
     engine: str | None = None
     """`module:function` that makes its engine, for one that is not asked over HTTP."""
 
+    @property
+    def in_process(self) -> bool:
+        """Whether its models run in this process, from files that may have to be fetched."""
+        return self.engine is not None
+
 
 def _chat(base_url: str, *key: str, local: bool = False, **more: Any) -> Provider:
     return Provider("openai_chat", base_url, key, key_needed=not local, **more)

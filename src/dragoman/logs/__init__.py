@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .projects import Project as Project, repository_of as repository_of
     from .query import Query as Query
     from .reading import confidences as confidences, read as read, recognise as recognise
-    from .redact import Redactor as Redactor, texts_changed as texts_changed
+    from .redact import SECRET_WORDS as SECRET_WORDS, Redactor as Redactor, texts_changed as texts_changed
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
     from .sessions import key_of as key_of, numbered as numbered, sessions_of as sessions_of
     from .sql import Result as Result
@@ -95,7 +95,7 @@ _HOME = {
     "projects": ("Project", "repository_of"),
     "query": ("Query",),
     "reading": ("confidences", "read", "recognise"),
-    "redact": ("Redactor", "texts_changed"),
+    "redact": ("SECRET_WORDS", "Redactor", "texts_changed"),
     "search": ("Match", "Pattern", "grep", "grep_records"),
     "sessions": ("key_of", "numbered", "sessions_of"),
     "sql": ("Result",),

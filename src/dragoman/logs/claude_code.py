@@ -37,6 +37,7 @@ from dragoman.model import (
 from dragoman.registry import APIS
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
+from .loose import mapping as _mapping, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "claude_code"
@@ -494,18 +495,6 @@ def _unusual_parts(content: Any) -> str | list[_Block] | None:
         elif isinstance(part, dict):
             parts.append(fitted({**part, "whole": part}, _Block))
     return parts
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:

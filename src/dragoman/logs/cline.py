@@ -33,6 +33,7 @@ from dragoman.model import (
 from .cline_task import TaskReader, recognise as recognise_task
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
+from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "cline"
@@ -384,22 +385,6 @@ def _encoded(value: Any) -> str:
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 FORMAT = Cline()

@@ -34,6 +34,7 @@ from dragoman.model import (
 
 from .document import pieces_of
 from .format import LinesReader
+from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
 TOOLS: Final = (
@@ -351,19 +352,3 @@ def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
     return [block["text"] for block in _blocks(content) if isinstance(block.get("text"), str)]
-
-
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

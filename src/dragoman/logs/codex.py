@@ -38,6 +38,7 @@ from dragoman.model import (
 from dragoman.registry import APIS
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .loose import mapping as _mapping, text as _text
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "codex"
@@ -354,14 +355,6 @@ def _numbered(call: NativeCall, place: Place) -> NativeCall:
     import msgspec
 
     return call if call.id else msgspec.structs.replace(call, id=f"call{place.key}")
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _joined(content: Any) -> str:

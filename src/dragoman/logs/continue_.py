@@ -36,6 +36,7 @@ from dragoman.model import (
 
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
+from .loose import mapping as _mapping, mappings as _mappings, number as _number, text as _text
 from .normalise import Normaliser, Place
 
 CLIENT = "continue"
@@ -319,22 +320,6 @@ def _picture(url: str) -> Media:
     if mark and head.startswith("data:"):
         return Media(head.removeprefix("data:"), data=data)
     return Media("application/octet-stream", url=url)
-
-
-def _mappings(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 FORMAT = Continue()

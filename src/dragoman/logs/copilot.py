@@ -42,6 +42,7 @@ from dragoman.model import (
 
 from .copilot_document import SessionReader, recognise as recognise_document
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .loose import mapping as _mapping, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "copilot"
@@ -594,18 +595,6 @@ _NOTED = {
     "session.warning": ("message", "warningType"),
 }
 """What is kept of a note; the rest is in its bytes."""
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _attached(attachments: Any) -> tuple[Media, ...]:

@@ -25,6 +25,7 @@ from dragoman.model import (
 )
 
 from .document import DocumentReader, pieces_of
+from .loose import mapping as _mapping, text as _text
 from .normalise import Normaliser, Place, moment
 
 LISTED: Final = "chatMessages"
@@ -143,11 +144,3 @@ def _words(content: Any) -> str:
     return "\n".join(
         block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
     )
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -43,6 +43,7 @@ from dragoman.model import (
 from .database import SQLITE, Copy, beginning, glanced, log_beside
 from .document import pieces_of
 from .format import LogFormat, LogReader, Places, Sample
+from .loose import mapping as _mapping, text as _text
 from .normalise import Normaliser, Place, moment
 
 if TYPE_CHECKING:
@@ -766,14 +767,6 @@ def _created(value: Mapping[str, Any]) -> float:
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 # ── bytes ────────────────────────────────────────────────────────────────────

@@ -36,6 +36,7 @@ from dragoman.model import (
 )
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "pi"
@@ -337,22 +338,6 @@ def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content] if content else []
     return [block["text"] for block in _blocks(content) if isinstance(block.get("text"), str) and block["text"]]
-
-
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 FORMAT = Pi()

@@ -60,7 +60,8 @@ _SHAPES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]] = tuple(
 )
 """Secrets known by their looks."""
 
-_LOUD: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL")
+SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL")
+"""What the names of variables that hold secrets end with or hold."""
 _QUIET: Final = (
     *("password", "passwd", "passphrase", "secret", "authorization"),
     *(f"{one}{between}key" for one in ("api", "access", "private") for between in ("", "_", "-")),
@@ -70,7 +71,7 @@ _QUIET: Final = (
         for between in ("", "_", "-")
     ),
 )
-_NAME: Final = rf"(?:{'|'.join(_LOUD)})[A-Z0-9_]{{0,40}}"
+_NAME: Final = rf"(?:{'|'.join(SECRET_WORDS)})[A-Z0-9_]{{0,40}}"
 _WORDS: Final = "|".join(re.escape(word) for word in _QUIET)
 _VALUE: Final = (
     r"(?:\\*\"(?P<double>(?:[^\"\\\n]|\\(?!\\*\"))+)|\\*'(?P<single>[^'\n]+)"
@@ -103,7 +104,7 @@ _NAMES: Final = re.compile(rf"^[A-Z0-9_]*{_NAME}$|(?i:(?:{_WORDS})[_-]?(?:key)?)
 
 def _named_values(text: str) -> Iterator[re.Pattern[str]]:
     """The patterns that may find a value by what stands before it."""
-    if any(word in text for word in _LOUD):
+    if any(word in text for word in SECRET_WORDS):
         yield _ASSIGNED
     lowered = text.lower()
     if any(word in lowered for word in _QUIET):
