@@ -6,6 +6,7 @@ DragomanError
 ├─ EngineError         the operator: provider or network
 ├─ LimitReached        the caller: iterations, depth, fan-out, budget, time
 ├─ LogError            the operator: a log cannot be opened or recognised
+│  └─ QueryRefused     the caller: SQL over the logs is wrong, or reaches for what it may not
 ├─ ConfigError         the user: a settings file or value is wrong
 ├─ MissingExtra        the user: an optional part is not installed
 └─ ToolError           a tool's own code: raise it to fail with a stated kind
@@ -85,6 +86,10 @@ class LimitReached(DragomanError):
 
 class LogError(DragomanError):
     """A log file cannot be opened, or no format recognises it."""
+
+
+class QueryRefused(LogError):
+    """A question to the logs is itself wrong, or reaches for what it may not; no log is to blame."""
 
 
 class ConfigError(DragomanError):

@@ -40,9 +40,9 @@ def test_named_files_are_asked_alone(reader: User, tmp_path: Path) -> None:
 
 def test_files_are_out_of_reach_and_mistakes_are_told(reader: User) -> None:
     refused = reader.types("query", "SELECT * FROM read_csv('/etc/passwd')")
-    assert (refused.code, "not allowed" in refused.err) == (5, True)
+    assert (refused.code, "not allowed" in refused.err) == (2, True)
     wrong = reader.types("query", "SELECT nothing FROM calls")
-    assert (wrong.code, "nothing" in wrong.err) == (5, True)
+    assert (wrong.code, "nothing" in wrong.err) == (2, True)
     assert reader.types("query").code == 2
 
 

@@ -27,6 +27,7 @@ def command(console: Console, *, sql: str | None, wanted: tuple[str, ...], table
     dragoman query "SELECT name, count(*) FROM calls GROUP BY name ORDER BY 2 DESC"
     dragoman query "SELECT model, sum(tokens), sum(cost) FROM usage WHERE NOT repeated GROUP BY model"
     """
+    from dragoman.errors import QueryRefused
     from dragoman.logs import tables_page
 
     if tables:
@@ -35,7 +36,11 @@ def command(console: Console, *, sql: str | None, wanted: tuple[str, ...], table
     if sql is None:
         raise click.UsageError("say what to ask: SQL, or - to read it from standard input; --tables shows the tables.")
     text = sys.stdin.read() if sql == "-" else sql
-    result = query_of(console, wanted).sql(text)
+    query = query_of(console, wanted)
+    try:
+        result = query.sql(text)
+    except QueryRefused as error:
+        raise click.UsageError(str(error)) from error
     if as_json:
         for row in result.dicts():
             console.json({name: _plain(cell) for name, cell in row.items()})

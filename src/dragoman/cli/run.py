@@ -42,7 +42,7 @@ def command(
     """Give a model a TASK and the tools to do it; "-" takes it, or the rest of it, from standard input.
 
     Without --model, the model of your settings answers, else one of the first provider whose key is set, else one
-    that a server on this machine has (Ollama, llama.cpp, LM Studio).
+    that a server on this machine has (Ollama, llama.cpp, LM Studio), else a small one in this process.
 
     What only reads runs at once. Before anything is changed, run or fetched you are asked; where nobody can be asked
     it is refused, unless --yes allows it or --ask makes the run wait.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-_CODES: Final = tuple(code for code in ExitCode if code is not ExitCode.LOG)
 """Those a run may end with."""
 
 
@@ -27,7 +26,7 @@ class SessionCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
-            formatter.write_dl([(str(code.value), code.meaning) for code in _CODES])
+            formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.errors import LogError, MissingExtra
+from dragoman.errors import MissingExtra, QueryRefused
 
 from .tables import TABLES, columns_of
 
@@ -57,7 +57,7 @@ def asked_in_sql(rows_of: Rows, text: str) -> Result:
             columns = tuple(column[0] for column in asked.description or ())
             return Result(columns, asked.fetchall() if columns else [])
         except duckdb.Error as error:
-            raise LogError(f"the SQL was not understood or not allowed: {error}") from error
+            raise QueryRefused(f"the SQL was not understood or not allowed: {error}") from error
     finally:
         database.close()
 
