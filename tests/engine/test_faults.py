@@ -254,6 +254,29 @@ async def test_a_whole_answer_where_a_stream_was_asked_for() -> None:
     assert [chunk.text for chunk in chunks if isinstance(chunk, TextChunk)] == ["all at once"]
 
 
+async def test_a_server_that_takes_the_call_and_never_greets_is_given_up_in_time() -> None:
+    left = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(1_000):
+            pass
+        writer.close()
+        left.set()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    asked = engine("openai_chat", f"https://127.0.0.1:{port}", times=Times(connect=0.1, read=60, total=20))
+    try:
+        with pytest.raises(EngineError) as raised:
+            await asked.ask(REQUEST)
+        async with asyncio.timeout(5):
+            await left.wait()
+    finally:
+        await asked.close()
+        server.close()
+    assert (raised.value.code, raised.value.retryable) == ("connect_timeout", True)
+
+
 async def test_a_kept_connection_that_was_closed_meanwhile_is_replaced() -> None:
     async with loopback(Turn("one"), Turn("two")) as server:
         asked = engine("openai_chat", server.url)
