@@ -326,6 +326,26 @@ print(killed)
 """
 
 
+OPENERS = """
+import multiprocessing, sys
+from dragoman.logs import Index
+
+def opened(path):
+    Index(path).close()
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(6) as pool:
+        for number in range(20):
+            pool.map(opened, [f"{sys.argv[1]}/{number}.sqlite"] * 6, 1)
+"""
+
+
+def test_many_processes_may_open_a_new_one_at_once(tmp_path: Path) -> None:
+    """SQLite does not wait by itself while another process makes the file one with a write-ahead log."""
+    subprocess.run([sys.executable, "-c", OPENERS, str(tmp_path)], check=True, timeout=120)
+    assert len(list(tmp_path.glob("*.sqlite"))) == 20
+
+
 @pytest.mark.parametrize("seed", [1])
 def test_killed_at_ten_random_points_with_two_updates_at_once_the_next_run_is_right(
     seed: int, tmp_path: Path, place: Path

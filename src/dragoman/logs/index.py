@@ -14,6 +14,7 @@ import hashlib
 import operator
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,6 +37,8 @@ _TAIL: Final = 4_096
 _PIECE: Final = 1 << 20
 _PATIENCE: Final = 60.0
 """Seconds to wait for another process that is writing."""
+_PAUSE: Final = 0.02
+"""Seconds between two tries where SQLite itself does not wait."""
 TIMES: Final = frozenset({"started", "ended", "time", "returned"})
 LISTS: Final = frozenset({"models"})
 _COMPUTED: Final = {"sessions": ("repository", "agents"), "usage": ("repeated", "cost")}
@@ -127,7 +130,7 @@ class Index:
         try:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA temp_store = MEMORY")
-            database.execute("PRAGMA journal_mode = WAL")
+            _patiently(database, "PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             self._prepared(database)
         except BaseException:
@@ -534,6 +537,19 @@ def _version() -> str:
     from importlib.metadata import version
 
     return f"{version('dragoman')}/{_LAYOUT}/{_digest(chr(10).join(_statements()).encode())[:12]}"
+
+
+def _patiently(database: sqlite3.Connection, statement: str) -> None:
+    """Two processes may open a new index at once, or one that a crash left: for that SQLite itself does not wait."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            database.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
 
 
 def _version_of(database: sqlite3.Connection) -> str | None:
