@@ -303,12 +303,25 @@ class Dialect:
 
     def read_call(self, native: NativeCall) -> Call:
         """What a native call means."""
-        plain = self._plain_spellings(native)
-        if plain is not None:
-            call = _read_plainly(plain, native)
-            if call is not None:
-                return call
-        elif native.item is not None or native.executed_by is not _HERE:
+        return self.hear(native)[0]
+
+    def hear(self, native: NativeCall) -> Heard:
+        """What a native call means, and the spelling it fits as it is: its result is read by that one.
+
+        Whoever reads both keeps it, and `read_result` need not find it again.
+        """
+        plain = None
+        if native.item is None and native.executed_by is _HERE and native.namespace is None:
+            plain = self._by_name.get(native.name)
+            if plain is not None:
+                heard = _read_plainly(plain, native)
+                if heard is not None:
+                    return heard
+        return self._read_freely(native, plain), None
+
+    def _read_freely(self, native: NativeCall, plain: tuple[AnySpelling, ...] | None) -> Call:
+        """A call that is not plainly one of this vocabulary's words."""
+        if plain is None and (native.item is not None or native.executed_by is not _HERE):
             call = self._read_hosted(native)
             if call is not None:
                 return call
@@ -524,8 +537,13 @@ class Dialect:
 
     # ── results ────────────────────────────────────────────────────────────
 
-    def read_result(self, call: Call, native: NativeResult) -> Result:
-        """What a native result says: one outcome per operation of its call."""
+    def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | None = None) -> Result:
+        """What a native result says: one outcome per operation of its call. `said` is what `hear` gave beside it."""
+        if said is not None:
+            failure = self.failures.understand(call, native)
+            if failure is None:
+                return Result(native.call_id, said.to_outcomes(call.operations, native), native=native)
+            return Result(native.call_id, (failure,) * len(call.operations), native=native)
         asked = call.native
         beside = self._reader_beside(asked) if self._plain_spellings(asked) is None else None
         if beside is not None:
@@ -667,7 +685,11 @@ class Dialect:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def _read_plainly(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call | None:
+Heard = tuple[Call, Spelling[Any] | None]
+"""A call, and the spelling it fits as it is, where it does."""
+
+
+def _read_plainly(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard | None:
     """A call that fits a spelling of its name as it is and says nothing else; `None`: it has to be looked at.
 
     Nearly every call does, so this is all that reading one takes; of such a call all else here says the same.
@@ -676,13 +698,17 @@ def _read_plainly(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Cal
     if type(arguments) is not dict:
         return None
     for spelling in spellings:
-        if not _says_all(spelling, arguments):
+        if not spelling.meaningful.issuperset(arguments):
             continue
-        try:
-            operations = _convert(arguments, spelling).to_operations()
-        except (ValueError, ToolError):
-            continue
-        return Call(native.id, operations, native)
+        for wire, struct in structs_in(spelling):
+            if wire in arguments and not knows_all(struct, arguments[wire]):
+                break
+        else:
+            try:
+                said = _convert(arguments, spelling)
+                return Call(native.id, said.to_operations(), native), said
+            except (ValueError, ToolError):
+                continue
     return None
 
 
@@ -738,7 +764,7 @@ def _read_as(spelling: AnySpelling, native: NativeCall) -> Call:
 def _strictly(spelling: AnySpelling, said: dict[str, Any] | str) -> Spelling[Any] | None:
     """The arguments as they are, `None` when one is missing or not of its type."""
     arguments = said if isinstance(said, dict) else _mapping(spelling, said)
-    if arguments is None:
+    if arguments is None or not arguments.keys() >= spelling.required:
         return None
     try:
         return msgspec.convert(arguments, spelling)

@@ -7,6 +7,7 @@ message's tokens and end are told once, when the next message begins or the file
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,7 +198,7 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Record).decode
-_REMEMBERED = 50
+_REMEMBERED = 100
 """Calls kept after their result: a session that is gone on with tells a call again before its result."""
 
 
@@ -209,7 +210,7 @@ class _Reader(LinesReader):
         self._run = path.parent.name if path.parent.parent.name == "workflows" else None
         """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
         self._open: str | None = None
-        self._message: tuple[Place, str | None, str | None, Any] | None = None
+        self._message: tuple[Place, str | None, str | None, bytes] | None = None
         """The model message whose lines are being read: its id; its last line's place, model, end and usage as written.
 
         All of it is plain: a reader may be stored in the middle of a message.
@@ -218,6 +219,7 @@ class _Reader(LinesReader):
         self._sidechains: dict[str, str] = {}
         """Record → the inline sub-agent it belongs to, by the first record of its chain."""
         self._usage = APIS["anthropic_messages"].read_usage
+        self._called, self._returned = self.normaliser.called, self.normaliser.returned
         self._model_said = self.normaliser.maker(ModelSaid, "text", "model")
         self._model_thought = self.normaliser.maker(ModelThought, "text", "model", "hidden")
         self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model")
@@ -275,10 +277,9 @@ class _Reader(LinesReader):
     # ── where a record stands ──────────────────────────────────────────────
 
     def _place(self, value: _Record, source: Source) -> Place:
-        uuid = value.uuid
         return Place(
             source,
-            f"@{source.offset}" if uuid is None else f"{uuid}@{source.offset}",
+            f"{value.uuid or ''}@{source.offset}",
             value.session_id,
             "main" if value.agent_id is None and value.is_sidechain is not True else self._stream(value),
             value.version,
@@ -306,16 +307,17 @@ class _Reader(LinesReader):
             return
         model = message.model
         if message.id is not None and model != "<synthetic>":
-            self._open, self._message = message.id, (place, model, message.stop_reason, _written(message.usage))
+            self._open = message.id
+            self._message = (place, model, message.stop_reason, bytes(message.usage))
         content = message.content
-        if not isinstance(content, list):
+        if type(content) is not list:
             said = self._model_said(place, content, model) if content else self._client_noted(place, "assistant/empty")
             events.append(said)
             return
         for block in content:
             kind = block.type
             if kind == "tool_use" and block.name is not None:
-                events.append(self.normaliser.called(place, _call(block, block.name, place)))
+                events.append(self._called(place, _call(block, block.name, place)))
             elif kind == "text":
                 events.append(self._model_said(place, block.text or "", model))
             elif kind == "thinking":
@@ -359,10 +361,9 @@ class _Reader(LinesReader):
             return
         self._counted.add(id)
         place.key, place.number = id, 0  # where its last line stood, whose own events are all told
-        if type(usage) is bytes:
-            usage = decoded(usage)
-        if isinstance(usage, dict):
-            events.append(self._tokens_used(place, self._usage(usage), model))
+        used = decoded(usage)
+        if type(used) is dict:
+            events.append(self._tokens_used(place, self._usage(used), model))
         if stop_reason is not None:
             finish = _FINISH.get(stop_reason) or FinishReason.UNKNOWN
             events.append(self._model_finished(place, finish, model))
@@ -370,7 +371,7 @@ class _Reader(LinesReader):
     # ── the user, and what tools gave ──────────────────────────────────────
 
     def _user(self, value: _Record, content: str | list[_Block] | None, place: Place, events: list[AnyEvent]) -> None:
-        if not isinstance(content, list):
+        if type(content) is not list:
             said = self._said(value, content, (), place) if content else self._client_noted(place, "user/empty")
             events.append(said)
             return
@@ -412,17 +413,17 @@ class _Reader(LinesReader):
         id, content, given = block.tool_use_id or "", block.content, value.tool_use_result
         if type(content) is not str:
             content = _content(content)
-        native = NativeResult(id, content, block.is_error, item=_beside(value, given))
-        events.append(self.normaliser.returned(place, native))
-        if type(given) is not dict:
-            return
+        events.append(self._returned(place, NativeResult(id, content, block.is_error, item=_beside(value, given))))
+        if type(given) is dict and ("agentId" in given or "runId" in given):
+            self._spawned(given, id, place, events)
+
+    def _spawned(self, given: dict[str, Any], id: str, place: Place, events: list[AnyEvent]) -> None:
+        """The agent, or the run of a workflow, that a result says to have begun."""
         if given.get("taskType") == "local_workflow" and isinstance(given.get("runId"), str):
             name = _text(given.get("workflowName"))
             events.append(self.normaliser.event(AgentStarted, place, agent=given["runId"], call_id=id, name=name))
             return
-        if "agentId" not in given:
-            return
-        agent = given["agentId"]
+        agent = given.get("agentId")
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
         if call is not None and call.native.name in ("Task", "Agent"):
             prompt = _text(given.get("prompt"))
@@ -461,11 +462,6 @@ def _call(block: _Block, name: str, place: Place) -> NativeCall:
     return NativeCall(block.id or f"{place.key}.{place.number}", name, arguments)
 
 
-def _written(usage: Any) -> Any:
-    """A usage as bytes of its own, which outlive the piece of the file they stand in; one that was read stays."""
-    return bytes(usage) if type(usage) is msgspec.Raw else usage
-
-
 def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
     """What a line says of a result beside its content, under the names it has there."""
     decision, denial = value.permission_decision, value.tool_denial_kind
@@ -481,7 +477,7 @@ def _unusual(value: dict[str, Any]) -> _Record:
     record.timestamp = moment(value.get("timestamp"))
     if record.message is not None:
         record.message.content = _unusual_parts(value["message"].get("content"))
-        record.message.usage = value["message"].get("usage")
+        record.message.usage = msgspec.Raw(json.dumps(value["message"].get("usage")))  # it may hold half a surrogate
     return record
 
 
@@ -583,7 +579,7 @@ class _UsageReader(_Reader):
             self._end_message(events)
         is_told = value.is_api_error_message is not True and message.id is not None
         if is_told and message.model != "<synthetic>":
-            self._open, self._message = message.id, (place, message.model, None, _written(message.usage))
+            self._open, self._message = message.id, (place, message.model, None, bytes(message.usage))
 
 
 FORMAT = ClaudeCode()

@@ -206,7 +206,7 @@ class _Reader(DocumentReader):
         if not _is_from_server(_said_by(state)[0]):
             return called
         call = msgspec.structs.replace(called.call, operations=(CallMcpTool(None, operation.name, arguments),))
-        self.normaliser.calls[call.id] = call
+        self.normaliser.meant(call)
         return msgspec.structs.replace(called, call=call)
 
     def _returned(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:

@@ -143,10 +143,19 @@ class LinesReader(LogReader):
             start = end + 1
             begin += len(line) + 1 - start
         # Lines are read where they lie: to copy each of them takes a good part of the time that decoding it does.
-        view, find, read = memoryview(data), data.find, self._read
+        view, find, decode, add = memoryview(data), data.find, self.decode, self.add_record
         while (end := find(b"\n", start)) >= 0:
-            read(view[start:end], Source(path, begin + start, end + 1 - start), events)
+            line, source = view[start:end], Source(path, begin + start, end + 1 - start)
             start = end + 1
+            try:
+                value = decode(line)
+            except _UNDECODABLE:
+                self._read(line, source, events)
+                continue
+            try:
+                add(value, source, events)
+            except _UNEXPECTED as error:
+                events.append(self._strange(source, error))
         self._offset = begin + start
         if start < len(data):
             self._rest.append(data[start:])
@@ -165,7 +174,7 @@ class LinesReader(LogReader):
     def _read(self, line: bytes | memoryview, source: Source, events: list[AnyEvent]) -> None:
         try:
             value = self.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except _UNDECODABLE as error:
             line = bytes(line)
             if not line.strip():
                 return  # an empty line says nothing, and its place is known from its neighbours
@@ -175,9 +184,12 @@ class LinesReader(LogReader):
                 return
         try:
             self.add_record(value, source, events)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            # A record of a known kind in a shape nobody has seen: kept, counted, and it costs nothing else.
-            events.append(self.normaliser.unreadable(source, f"{type(error).__name__}: {error}"))
+        except _UNEXPECTED as error:
+            events.append(self._strange(source, error))
+
+    def _strange(self, source: Source, error: Exception) -> Unreadable:
+        """A record of a known kind in a shape nobody has seen: kept, counted, and it costs nothing else."""
+        return self.normaliser.unreadable(source, f"{type(error).__name__}: {error}")
 
 
 def is_of_lines(reader: LogReader) -> bool:
@@ -187,6 +199,8 @@ def is_of_lines(reader: LogReader) -> bool:
 
 _decode = msgspec.json.Decoder().decode
 _NOTHING: Any = object()
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_UNEXPECTED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
@@ -212,7 +226,7 @@ def decoded(raw: bytes) -> Any:
     """What a part of a line says that was left as it is written; of what cannot be read, nothing."""
     try:
         return _decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNDECODABLE:
         value = _decoded_leniently(raw)
         return None if value is _NOTHING else value
 
@@ -245,13 +259,13 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
     for line in head.split(b"\n")[:50]:
         try:
             records.append(_decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _UNDECODABLE:
             continue
     document = None
     if head.lstrip()[:1] in (b"{", b"["):
         try:
             document = _decode(head) if whole else _decoded_in_place(path)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _UNDECODABLE:
             document = None
     return Sample(path, head, tuple(records), document)
 

@@ -29,6 +29,7 @@ from dragoman.registry import DIALECTS
 
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect
+    from dragoman.dialects.dialect import Heard
 
 Kind = TypeVar("Kind", bound=Event)
 
@@ -60,7 +61,9 @@ class Normaliser:
         self._make_called = self.maker(ToolCalled, "call", "call_id", "by")
         self._make_returned = self.maker(ToolReturned, "result", "call_id")
         self.calls: dict[str, Call] = {}
-        """Call id → the call, of this file."""
+        """Call id → the call, of this file; to be changed by the methods below alone."""
+        self.heard: dict[str, Heard] = {}
+        """The same of those that wait for a result, with what spares finding their words again to read it."""
         self.returned_ids: set[str] = set()
         self._remembers = remembers
         """How many calls that have their result are kept for another one; `None`: all."""
@@ -94,30 +97,44 @@ class Normaliser:
 
     def called(self, place: Place, native: NativeCall, *, by: str = "model") -> ToolCalled:
         """A call, with its meaning."""
-        call = (self._versions.get(place.version) or self.at(place.version)).read_call(native)
-        self.calls[native.id] = call
+        heard = (self._versions.get(place.version) or self.at(place.version)).hear(native)
+        self.calls[native.id] = call = heard[0]
+        self.heard[native.id] = heard
         return self._make_called(place, call, native.id, by)
 
     def returned(self, place: Place, native: NativeResult, *, duration: float | None = None) -> ToolReturned:
         """A result, read with the call it belongs to; one whose call is not in the file is read as it stands."""
         dialect = self._versions.get(place.version) or self.at(place.version)
         id = native.call_id
-        call = self.calls.get(id)
-        if call is None:
-            call = dialect.read_call(NativeCall(id, native.name or "", {}))
+        heard = self.heard.pop(id, None)
+        if heard is not None:
+            result = dialect.read_result(heard[0], native, heard[1])
+        else:
+            call = self.calls.get(id) or dialect.read_call(NativeCall(id, native.name or "", {}))
+            result = dialect.read_result(call, native)
         self.returned_ids.add(id)
         if self._remembers is not None:
-            self._forget_after(id, self._remembers)
-        result = dialect.read_result(call, native)
+            self._answered.append(id)
+            if len(self._answered) > self._remembers:
+                self._forget(self._remembers // 2)
         if duration is not None:
             result = msgspec.structs.replace(result, duration=duration)
         return self._make_returned(place, result, id)
 
-    def _forget_after(self, id: str, many: int) -> None:
+    def _forget(self, but: int) -> None:
         """A log may have more calls than memory should hold, and hardly one is answered twice, long after."""
-        self._answered.append(id)
-        if len(self._answered) > many:
+        while len(self._answered) > but:
             self.calls.pop(self._answered.popleft(), None)
+
+    def forget_all(self) -> None:
+        """From here on another session is told, whose calls may have the same ids."""
+        self.calls.clear()
+        self.heard.clear()
+
+    def meant(self, call: Call) -> None:
+        """What a call that was told means after all."""
+        self.calls[call.id] = call
+        self.heard.pop(call.id, None)
 
     def unreadable(self, source: Source, reason: str) -> Unreadable:
         """Bytes that are no record."""

@@ -359,7 +359,7 @@ class _Reader(LogReader):
         root: str | None = None,
     ) -> Iterator[AnyEvent]:
         """The events of one session: of its record, or of what names it while that is not here."""
-        self.normaliser.calls.clear()  # a session that was made from another has that one's calls under the same ids
+        self.normaliser.forget_all()  # a session that was made from another has that one's calls under the same ids
         self.normaliser.returned_ids.clear()
         teller = _Session(self, session, root)
         yield from teller.begun()

@@ -27,6 +27,8 @@ def written(path: Path) -> str:
     while path:
         path, key = path
         if isinstance(key, str) and _IDENTIFIER.fullmatch(key):
+            if not path and not parts:
+                return key
             parts.append(f".{key}")
         else:
             parts.append(f"[{shown(key)}]")

@@ -113,23 +113,20 @@ def finish(raw: Any, *, calls: bool) -> FinishReason:
 
 # ── usage ────────────────────────────────────────────────────────────────────
 
-_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
-"""In the order in which `Usage` has them."""
+_COUNTS = frozenset({"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"})
 
 
 def read_usage(usage: Any) -> Usage:
     """A usage object: its counts exclude one another already."""
     if not isinstance(usage, dict):
         return Usage() if usage is None else Usage(metadata={NAME: {"usage": usage}})
-    rest: dict[str, Any] = dict(usage)
-    counts: list[int | None] = []
-    for key in _COUNTS:
-        value = rest.get(key)
-        if type(value) is int and value >= 0:
-            counts.append(value)
-            del rest[key]
-        else:
-            counts.append(None)
+    rest: dict[str, Any] = usage.copy()
+    # Written out: it runs for every message of a log.
+    fresh, cached = rest.pop("input_tokens", None), rest.pop("cache_read_input_tokens", None)
+    kept, told = rest.pop("cache_creation_input_tokens", None), rest.pop("output_tokens", None)
+    if not (type(fresh) is type(cached) is type(kept) is type(told) is int and min(fresh, cached, kept, told) >= 0):
+        fresh, cached, kept, told = (one if _is_count(one) else None for one in (fresh, cached, kept, told))
+        rest = {key: value for key, value in usage.items() if not (key in _COUNTS and _is_count(value))}
     if None in rest.values():
         rest = {key: value for key, value in rest.items() if value is not None}
     reasoning: int | None = None
@@ -143,7 +140,6 @@ def read_usage(usage: Any) -> Usage:
     if isinstance(used, dict) and all(isinstance(key, str) and _is_count(value) for key, value in used.items()):
         requests = {key.removesuffix("_requests"): value for key, value in used.items()}
         del rest["server_tool_use"]
-    fresh, cached, kept, told = counts
     return Usage(fresh, cached, kept, told, reasoning, requests=requests, metadata={NAME: rest} if rest else {})
 
 

@@ -65,13 +65,14 @@ class RunningCommands:
         return self.from_outcome(operations[0], outcome), failed
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
+        content = native.content
+        if not isinstance(content, str) and not all(isinstance(piece, str) for piece in content):
             return understand(operation, native)
         text = told(native)
         if native.is_error:
             return _unsuccessful(text)
         last = text.rfind("\n") + 1
-        background = self._BACKGROUND.fullmatch(text, last)
+        background = self._BACKGROUND.fullmatch(text, last) if text.startswith("Command ", last) else None
         if background is not None:
             return _left_running(text[: max(0, last - 1)], background, fields(native))
         whole_output = kept(text)

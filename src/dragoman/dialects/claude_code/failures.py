@@ -57,7 +57,8 @@ class ClaudeFailures:
     def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
         """A failure by its flag, with its kind by its words or by what the log says of the decision."""
         if not native.is_error:
-            return _unflagged(call, native)
+            operations = call.operations
+            return _unflagged(call, native) if operations and type(operations[0]) in _UNFLAGGED else None
         text = told(native)
         if _is_run(call) and (EXIT_CODE.match(text) or TIMED_OUT.match(text)):
             return None  # the command ran: its own words tell how it ended
@@ -88,11 +89,8 @@ _UNFLAGGED = frozenset({op.ChangePlanItem, op.ReadPlan, op.MessageAgent, op.List
 
 
 def _unflagged(call: Call, native: NativeResult) -> out.Failure | None:
-    operation = call.operations[0] if call.operations else None
-    if type(operation) not in _UNFLAGGED:
-        return None
     text = told(native)
-    match operation:
+    match call.operations[0]:
         case op.ChangePlanItem() | op.ReadPlan() if text == "Task not found":
             return out.Failure("failed", text)
         case op.MessageAgent() if answer(native).get("success") is False:

@@ -44,20 +44,18 @@ class ReadingFiles:
         )
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.ReadFile | op.ReadNotebook)
+        assert isinstance(operation, (op.ReadFile, op.ReadNotebook))
+        known = fields(native).get("file")
+        content = text_in(known, "content")
+        if content is not None and isinstance(native.content, str) and "cells" not in known:
+            return _recorded_file(operation, known, content)
         cells = cells_of(native)
         if cells is not None:
             return out.NotebookOutcome(operation.path, cells)
         if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
             return _seen(operation, native)
-        known = fields(native).get("file")
-        content = text_in(known, "content")
         if content is not None:
-            first = number_in(known, "startLine") or 1
-            total = number_in(known, "totalLines")
-            return out.FileOutcome(
-                operation.path, content, first, total, truncated=_ended_early(operation, content, first, total)
-            )
+            return _recorded_file(operation, known, content)
         text = told(native)
         # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
         lines = unnumbered(text) or unnumbered(text, "→") or (None if text else (1, ""))
@@ -69,9 +67,13 @@ class ReadingFiles:
         return out.FileOutcome(operation.path, lines[1], first, total, truncated=cut is not None)
 
 
-def _ended_early(operation: op.Operation, text: str, first: int, total: int | None) -> bool:
-    if total is None:
-        return False
+def _recorded_file(operation: op.ReadFile | op.ReadNotebook, known: dict[str, Any], content: str) -> out.FileOutcome:
+    first, total = number_in(known, "startLine") or 1, number_in(known, "totalLines")
+    cut = total is not None and _ended_early(operation, content, first, total)
+    return out.FileOutcome(operation.path, content, first, total, truncated=cut)
+
+
+def _ended_early(operation: op.Operation, text: str, first: int, total: int) -> bool:
     asked = operation.last_line if isinstance(operation, op.ReadFile) else None
     return first + text.count("\n") < (total if asked is None else min(total, asked))
 
@@ -97,7 +99,7 @@ def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int |
     start, count = whole(offset, "offset"), whole(limit, "limit")
     if (start is not None and start < 0) or (count is not None and count < 1):
         raise ValueError("offset must be 0 or more and limit 1 or more")
-    first = None if start is None else max(1, start)  # 0 is the beginning as well
+    first = None if start is None else start or 1  # 0 is the beginning as well
     return first, None if count is None else (first or 1) + count - 1
 
 
@@ -306,12 +308,8 @@ class ChangingFiles:
 
     __slots__ = ()
 
-    _SAID = re.compile(
-        r"File created successfully at: (?P<created>[^\n]+?)(?: \(file state is current[^\n]*)?"
-        r"|The file (?P<updated>[^\n]+?) has been updated(?: successfully\.|\.).*"
-        r"|Applied \d+ edits? to (?P<edited>[^\n]+):\n.*",
-        re.DOTALL,
-    )
+    _CREATED = re.compile(r"File created successfully at: ([^\n]+?)(?: \(file state is current[^\n]*)?")
+    _EDITED = re.compile(r"Applied \d+ edits? to ([^\n]+):\n")
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1 or outcome.preview:
@@ -327,10 +325,14 @@ class ChangingFiles:
         return f"The file {path} has been updated successfully."
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = self._SAID.fullmatch(told(native))
-        if found is None:
+        text = told(native)
+        path = _updated(text)
+        created = self._CREATED.fullmatch(text) if path is None else None
+        found = self._EDITED.match(text) if path is None and created is None else created
+        if path is None and found is None:
             return understand(operation, native)
-        return out.ChangesOutcome((_changed(operation, found, fields(native)),))
+        is_new = created is not None
+        return out.ChangesOutcome((_changed(operation, path or found[1], fields(native), is_new=is_new),))
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         """A file that is created and edited at once is told as one change."""
@@ -339,28 +341,52 @@ class ChangingFiles:
         return tuple(self.to_outcome(operation, native) for operation in operations)
 
 
-def _changed(operation: op.Operation, found: re.Match[str], known: dict[str, Any]) -> out.Change:
-    path = found["created"] or found["updated"] or found["edited"]
+_UPDATED = "The file ", " has been updated"
+
+
+def _updated(text: str) -> str | None:
+    """The file that a text says to have been updated. It is found, not matched: a match would look at every letter."""
+    head, words = _UPDATED
+    if not text.startswith(head):
+        return None
+    end = text.find(words, len(head) + 1)
+    while end >= 0 and not text.startswith((".", " successfully."), end + len(words)):
+        end = text.find(words, end + 1)
+    path = text[len(head) : end] if end >= 0 else "\n"
+    return None if "\n" in path else path
+
+
+def _changed(operation: op.Operation, path: str, known: dict[str, Any], *, is_new: bool) -> out.Change:
     # An Edit that creates a file says "updated"; its record knows that there was nothing before.
-    created = bool(found["created"]) or (isinstance(operation, op.WriteFile) and text_in(known, "oldString") == "")
+    is_new = is_new or (isinstance(operation, op.WriteFile) and text_in(known, "oldString") == "")
     hunks = list_in(known, "structuredPatch")
     diff, added, removed = _unified(path, hunks) if hunks else (None, None, None)
-    return out.Change(path, "created" if created else "modified", diff=diff, added=added, removed=removed)
+    return out.Change(path, "created" if is_new else "modified", diff=diff, added=added, removed=removed)
+
+
+class _Hunk(msgspec.Struct, gc=False, rename="camel"):
+    """A part of a patch, as the log has it."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: list[str]
 
 
 def _unified(path: str, hunks: Sequence[Any]) -> tuple[str | None, int | None, int | None]:
     """A patch in parts as one unified diff, with what it adds and removes."""
-    lines: list[str] = []
-    for hunk in hunks:
-        spans = [number_in(hunk, name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
-        body = list_in(hunk, "lines")
-        if body is None or None in spans or not all([isinstance(line, str) for line in body]):  # noqa: C419
-            return None, None, None
-        lines += ["@@ -{},{} +{},{} @@".format(*spans), *body]
     name = path.lstrip("/")
-    diff = "\n".join((f"--- a/{name}", f"+++ b/{name}", *lines, ""))
-    marks = [line[:1] for line in lines]
-    return diff, marks.count("+"), marks.count("-")
+    diff, added, removed = [f"--- a/{name}\n+++ b/{name}"], 0, 0
+    try:
+        for hunk in msgspec.convert(hunks, list[_Hunk]):
+            body = "\n".join(("", *hunk.lines))
+            diff.append(f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@{body}")
+            added += body.count("\n+")
+            removed += body.count("\n-")
+    except msgspec.ValidationError:
+        return None, None, None
+    return "\n".join((*diff, "")), added, removed
 
 
 class Write(ChangingFiles, Spelling[op.WriteFile]):

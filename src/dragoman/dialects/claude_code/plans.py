@@ -60,16 +60,13 @@ class AnyTodo(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
-def _item(todo: Any) -> op.PlanItem:
+def _doing(todo: Todo | AnyTodo) -> str | None:
     """A form for the time it is done that only repeats the words says nothing of its own."""
-    doing = getattr(todo, "activeForm", None)
-    return op.PlanItem(
-        todo.content,
-        todo.status,
-        getattr(todo, "id", None),
-        doing=None if doing == todo.content else doing,
-        priority=getattr(todo, "priority", None),
-    )
+    return None if todo.activeForm == todo.content else todo.activeForm
+
+
+def _item(todo: AnyTodo) -> op.PlanItem:
+    return op.PlanItem(todo.content, todo.status, todo.id, doing=_doing(todo), priority=todo.priority)
 
 
 def _current(items: tuple[op.PlanItem, ...]) -> list[tuple[op.PlanItem, Status]]:
@@ -117,7 +114,8 @@ class TodoWrite(TellingPlans, Spelling[op.UpdatePlan]):
     todos: tuple[Todo, ...] = means("items", WHOLE)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(map(_item, self.todos))),)
+        items = [op.PlanItem(todo.content, todo.status, doing=_doing(todo)) for todo in self.todos]
+        return (op.UpdatePlan(tuple(items)),)
 
     @classmethod
     def from_operation(cls, operation: op.UpdatePlan) -> TodoWrite | None:
@@ -138,7 +136,7 @@ class TodoWriteShort(TellingPlans, Spelling[op.UpdatePlan]):
     todos: tuple[ShortTodo, ...] = means("items", WHOLE)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(map(_item, self.todos))),)
+        return (op.UpdatePlan(tuple([op.PlanItem(todo.content, todo.status) for todo in self.todos])),)
 
     @classmethod
     def from_operation(cls, operation: op.UpdatePlan) -> TodoWriteShort | None:
@@ -158,7 +156,8 @@ class TodoWriteRanked(TellingPlans, Spelling[op.UpdatePlan]):
     todos: tuple[RankedTodo, ...] = means("items", WHOLE)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(map(_item, self.todos))),)
+        items = [op.PlanItem(todo.content, todo.status, todo.id, priority=todo.priority) for todo in self.todos]
+        return (op.UpdatePlan(tuple(items)),)
 
     @classmethod
     def from_operation(cls, operation: op.UpdatePlan) -> TodoWriteRanked | None:

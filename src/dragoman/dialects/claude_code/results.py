@@ -33,12 +33,15 @@ def unreminded(text: str) -> str:
 def record(native: NativeResult) -> Any:
     """The `toolUseResult` of a log line: the item itself, or what stands under that name in it."""
     item = native.item
-    return item["toolUseResult"] if isinstance(item, dict) and "toolUseResult" in item else item
+    return item.get("toolUseResult", item) if isinstance(item, dict) else item
 
 
 def fields(native: NativeResult) -> dict[str, Any]:
     """The structured record, empty where there is none (files of sub-agents) or it is a message."""
-    found = record(native)
+    item = native.item
+    if not isinstance(item, dict):
+        return {}
+    found = item.get("toolUseResult", item)
     return found if isinstance(found, dict) else {}
 
 
@@ -87,7 +90,7 @@ _UNITS = {"B": 1, "KB": 1024, "MB": 1024 * 1024}
 
 def kept(text: str) -> Kept | None:
     """The parts of such a result; the size is told in round kilobytes."""
-    found = _KEPT.fullmatch(text)
+    found = _KEPT.fullmatch(text) if text.startswith("<persisted-output>") else None
     if found is None:
         return None
     size = round(float(found["size"]) * _UNITS[found["unit"]])
