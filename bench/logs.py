@@ -32,12 +32,13 @@ def ours() -> Reading:
         calls = operations = outcomes = 0
         for file in files:
             for event in read(file):
-                if isinstance(event, ToolCalled):
+                kind = type(event)
+                if kind is ToolCalled:
                     calls += 1
                     operations += len(event.call.operations)
-                elif isinstance(event, ToolReturned):
+                elif kind is ToolReturned:
                     outcomes += len(event.result.outcomes)
-                elif isinstance(event, Unreadable):
+                elif kind is Unreadable:
                     raise SystemExit(f"{file}: {event.reason}")
         if not 0 < operations <= outcomes:
             raise SystemExit(f"{calls} calls became {operations} operations and {outcomes} outcomes")

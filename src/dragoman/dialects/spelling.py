@@ -177,7 +177,7 @@ class SpellingMeta(msgspec.StructMeta):
         return cls
 
 
-class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta):
+class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False):
     """The root of all spellings; see the module."""
 
     native_name: ClassVar[str] = ""

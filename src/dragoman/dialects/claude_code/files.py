@@ -379,7 +379,8 @@ def _unified(path: str, hunks: Sequence[Any]) -> tuple[str | None, int | None, i
     name = path.lstrip("/")
     diff, added, removed = [f"--- a/{name}\n+++ b/{name}"], 0, 0
     try:
-        for hunk in msgspec.convert(hunks, list[_Hunk]):
+        for given in hunks:
+            hunk = msgspec.convert(given, _Hunk)
             body = "\n".join(("", *hunk.lines))
             diff.append(f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@{body}")
             added += body.count("\n+")
