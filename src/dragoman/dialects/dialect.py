@@ -162,6 +162,9 @@ class Dialect:
         self._by_operation: dict[type[op.Operation], tuple[AnySpelling, ...]] = {}
         self._hosted_by_name: dict[str, tuple[AnySpelling, ...]] = {}
         self._steer_by_name: dict[str, Steer] = {}
+        self._served: dict[str, tuple[str | None, str]] = {}
+        """Names that were found to be of an MCP server's tools, with the server and the tool."""
+        self._as_told: _AsTold | None = None
         self._index()
 
     def __repr__(self) -> str:
@@ -313,11 +316,19 @@ class Dialect:
         plain = None
         if native.item is None and native.executed_by is _HERE and native.namespace is None:
             plain = self._by_name.get(native.name)
-            if plain is not None:
-                heard = _read_plainly(plain, native)
-                if heard is not None:
-                    return heard
+            heard = self._read_served(native) if plain is None else _read_plainly(plain, native)
+            if heard is not None:
+                return heard
         return self._read_freely(native, plain), None
+
+    def _read_served(self, native: NativeCall) -> Heard | None:
+        """A call of a server's tool that was called before: whose it is need not be found out again."""
+        named, arguments = self._served.get(native.name), native.arguments
+        if named is None or type(arguments) is not dict:
+            return None
+        if self.unparsed is not None and self.unparsed(arguments) is not None:
+            return None
+        return Call(native.id, (op.CallMcpTool(*named, arguments),), native), self._as_told
 
     def _read_freely(self, native: NativeCall, plain: tuple[AnySpelling, ...] | None) -> Call:
         """A call that is not plainly one of this vocabulary's words."""
@@ -393,10 +404,20 @@ class Dialect:
         for names in self.mcp:
             found = names.read(native.name, native.namespace, self.servers)
             if found is not None and isinstance(arguments, dict):
+                if native.item is None and native.executed_by is _HERE and native.namespace is None:
+                    self._remember_served(native.name, found)
                 return Call(native.id, (op.CallMcpTool(found[0], found[1], arguments),), native)
         if native.namespace is not None and native.name in self._by_name:
             return _read(self._by_name[native.name], native)
         return Call(native.id, (op.Unrecognised(name, arguments),), native)
+
+    def _remember_served(self, name: str, found: tuple[str | None, str]) -> None:
+        if self._as_told is None:
+            from .wording import understand
+
+            self._as_told = _AsTold(understand if self.unspelled is None else self.unspelled.understand)
+        if len(self._served) < _REMEMBERED:
+            self._served[name] = found
 
     def _read_opened(self, steer: Steer, native: NativeCall) -> Call:
         inner = steer.opened(native)
@@ -537,7 +558,7 @@ class Dialect:
 
     # ── results ────────────────────────────────────────────────────────────
 
-    def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | None = None) -> Result:
+    def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | _AsTold | None = None) -> Result:
         """What a native result says: one outcome per operation of its call. `said` is what `hear` gave beside it."""
         if said is not None:
             failure = self.failures.understand(call, native)
@@ -685,8 +706,22 @@ class Dialect:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-Heard = tuple[Call, Spelling[Any] | None]
-"""A call, and the spelling it fits as it is, where it does."""
+class _AsTold:
+    """Reads the results of calls that have no spelling."""
+
+    def __init__(self, understand: Callable[[op.Operation, NativeResult], Outcome]) -> None:
+        self._understand = understand
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
+        """One outcome per operation."""
+        return tuple([self._understand(operation, native) for operation in operations])
+
+
+Heard = tuple[Call, Spelling[Any] | _AsTold | None]
+"""A call, and what reads its result where that is known: the spelling it fits as it is."""
+
+_REMEMBERED = 1000
+"""Names of servers' tools that a vocabulary remembers: a log may hold any number."""
 
 
 def _read_plainly(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard | None:
@@ -716,7 +751,8 @@ def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call:
     """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
     read: list[Call] = []
     fitting: list[Spelling[Any]] = []
-    for spelling in spellings:
+    able = _able(spellings, native.arguments)
+    for spelling in able:
         said = _strictly(spelling, native.arguments)
         if said is None:
             continue
@@ -729,7 +765,7 @@ def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call:
             fitting.append(said)
     read += [_meant(said, native, _unmapped(type(said), native.arguments)) for said in fitting]
     if all(call.failure is not None for call in read):  # liberties are only taken where nothing fits as it is
-        read = [_read_as(spelling, native) for spelling in _able(spellings, native.arguments)]
+        read = [_read_as(spelling, native) for spelling in able]
     return min(read, key=_misfit)
 
 

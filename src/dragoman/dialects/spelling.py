@@ -14,6 +14,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from typing import Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform
 
 import msgspec
@@ -169,6 +170,8 @@ class SpellingMeta(msgspec.StructMeta):
         renamed = {field: parameter.name for field, parameter in parameters.items() if parameter.name}
         if renamed:
             config["rename"] = renamed
+        if any(base.__dictoffset__ for base in bases):
+            config.setdefault("gc", True)  # a base without slots may hold anything, and what may refer to itself
         cls: Any = super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **config)
         inherited = getattr(cls.__base__, "parameters", {})
         cls.parameters = {**inherited, **parameters}
@@ -323,8 +326,8 @@ def knows_all(struct: type[msgspec.Struct], value: Any) -> bool:
     """Whether nothing stands inside an argument that is not known there."""
     known, nested = _known_in(struct)
     if isinstance(value, list):
-        if not nested and all([type(item) is dict and known.issuperset(item) for item in value]):  # noqa: C419 - faster
-            return True
+        if not nested and _OBJECTS.issuperset(map(type, value)):
+            return known.issuperset(chain.from_iterable(value))
         return all([knows_all(struct, item) for item in value])  # noqa: C419 - twice as fast
     if not isinstance(value, dict):
         return True
@@ -343,6 +346,9 @@ def left_over(struct: type[msgspec.Struct], value: Any, path: str) -> Iterator[t
         for wire, inner_struct in nested:
             if wire in value:
                 yield from left_over(inner_struct, value[wire], f"{path}.{wire}")
+
+
+_OBJECTS = frozenset({dict})
 
 
 @cache

@@ -63,15 +63,17 @@ def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
 
 def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
     """The outcome told by words like those above; any other text is what it is."""
-    if not isinstance(native.content, str):
-        return _understand_content(native.content)
     text = native.content
+    if not isinstance(text, str):
+        return _understand_content(text)
     if text.startswith('{"type":'):
         try:
             told: out.Outcome = _OUTCOMES.decode(text)
             return told
         except msgspec.DecodeError:
             pass
+    if type(operation) not in _WORDED:
+        return out.TextOutcome(text)
     match operation:
         case op.CallFunction() if text[:1] in ("{", "["):
             return _understand_json(text)
@@ -87,6 +89,24 @@ def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
         case op.SearchText() | op.SearchCode():
             return _understand_matches(operation, text)
     return out.TextOutcome(text)
+
+
+_WORDED = frozenset(
+    {
+        op.CallFunction,
+        op.ReadFile,
+        op.RunCommand,
+        op.ReadOutput,
+        op.TypeInto,
+        op.StopCommand,
+        op.WatchCommand,
+        op.FindFiles,
+        op.ListDirectory,
+        op.SearchText,
+        op.SearchCode,
+    }
+)
+"""Operations whose outcomes have words of their own; of the others a text is all there is."""
 
 
 def _understand_json(text: str) -> out.Outcome:

@@ -15,7 +15,7 @@ from dragoman.errors import DefinitionError, ToolError
 from .classes import class_info, has_fields
 from .constraints import COLLECTIONS, bare, members, origin_of
 from .types import Walk, shown_type
-from .values import json_problems, read_custom, shown, to_json, written, written_parts
+from .values import head, json_problems, read_custom, shown, to_json, written, written_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -176,7 +176,7 @@ class Reader(Generic[T]):
         value = self._checked(value, report)
         problems = [(written(path), message) for path, message in report.problems]
         if problems:
-            known = {re.split(r"[.\[]", path)[0] for path, _ in problems}
+            known = {head(path) for path, _ in report.problems}
             if "" not in known:
                 problems += self._conversion_problems(value, known=known)
             raise self._refusal(problems)

@@ -35,6 +35,13 @@ def written(path: Path) -> str:
     return "".join(reversed(parts)).removeprefix(".")
 
 
+def head(path: Path) -> str:
+    """The name that a path begins with; of the whole, an empty one."""
+    while path and path[0]:
+        path = path[0]
+    return str(path[1]) if path else ""
+
+
 def written_parts(parts: Iterable[Any]) -> str:
     path: Path = ()
     for part in parts:

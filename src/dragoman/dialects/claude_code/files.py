@@ -44,7 +44,7 @@ class ReadingFiles:
         )
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, (op.ReadFile, op.ReadNotebook))
+        assert type(operation) is op.ReadFile or type(operation) is op.ReadNotebook
         known = fields(native).get("file")
         content = text_in(known, "content")
         if content is not None and isinstance(native.content, str) and "cells" not in known:
@@ -74,7 +74,7 @@ def _recorded_file(operation: op.ReadFile | op.ReadNotebook, known: dict[str, An
 
 
 def _ended_early(operation: op.Operation, text: str, first: int, total: int) -> bool:
-    asked = operation.last_line if isinstance(operation, op.ReadFile) else None
+    asked = operation.last_line if type(operation) is op.ReadFile else None
     return first + text.count("\n") < (total if asked is None else min(total, asked))
 
 
@@ -358,7 +358,7 @@ def _updated(text: str) -> str | None:
 
 def _changed(operation: op.Operation, path: str, known: dict[str, Any], *, is_new: bool) -> out.Change:
     # An Edit that creates a file says "updated"; its record knows that there was nothing before.
-    is_new = is_new or (isinstance(operation, op.WriteFile) and text_in(known, "oldString") == "")
+    is_new = is_new or (text_in(known, "oldString") == "" and isinstance(operation, op.WriteFile))
     hunks = list_in(known, "structuredPatch")
     diff, added, removed = _unified(path, hunks) if hunks else (None, None, None)
     return out.Change(path, "created" if is_new else "modified", diff=diff, added=added, removed=removed)

@@ -83,7 +83,7 @@ class SearchingText:
         return f"{text}\n\n[Showing results with pagination = limit: {len(matches)}{skipped}]"
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.SearchText)
+        assert type(operation) is op.SearchText
         text = told(native)
         known = fields(native)
         paged = self._PAGED.search(text) if text.endswith("]") else None
