@@ -159,6 +159,7 @@ class Dialect:
         self.unparsed = unparsed
         """Finds the text of arguments that were no JSON, where a client wraps it up as if they were."""
         self._by_name: dict[str, tuple[AnySpelling, ...]] = {}
+        self._plain: dict[str, Plain] = {}
         self._by_operation: dict[type[op.Operation], tuple[AnySpelling, ...]] = {}
         self._hosted_by_name: dict[str, tuple[AnySpelling, ...]] = {}
         self._steer_by_name: dict[str, Steer] = {}
@@ -313,13 +314,19 @@ class Dialect:
 
         Whoever reads both keeps it, and `read_result` need not find it again.
         """
-        plain = None
         if native.item is None and native.executed_by is _HERE and native.namespace is None:
-            plain = self._by_name.get(native.name)
-            heard = self._read_served(native) if plain is None else _read_plainly(plain, native)
+            plain = self._plain.get(native.name) or self._made_plain(native.name)
+            heard = _read_plainly(plain, native) if plain else self._read_served(native)
             if heard is not None:
                 return heard
-        return self._read_freely(native, plain), None
+        return self._read_freely(native), None
+
+    def _made_plain(self, name: str) -> Plain:
+        """The spellings of a name with what reading a call plainly takes of each, found out once."""
+        plain = tuple([(one, one.meaningful, structs_in(one)) for one in self._by_name.get(name, ())])
+        if plain:
+            self._plain[name] = plain
+        return plain
 
     def _read_served(self, native: NativeCall) -> Heard | None:
         """A call of a server's tool that was called before: whose it is need not be found out again."""
@@ -330,9 +337,9 @@ class Dialect:
             return None
         return Call(native.id, (op.CallMcpTool(*named, arguments),), native), self._as_told
 
-    def _read_freely(self, native: NativeCall, plain: tuple[AnySpelling, ...] | None) -> Call:
+    def _read_freely(self, native: NativeCall) -> Call:
         """A call that is not plainly one of this vocabulary's words."""
-        if plain is None and (native.item is not None or native.executed_by is not _HERE):
+        if native.item is not None or native.executed_by is not _HERE:
             call = self._read_hosted(native)
             if call is not None:
                 return call
@@ -724,7 +731,11 @@ _REMEMBERED = 1000
 """Names of servers' tools that a vocabulary remembers: a log may hold any number."""
 
 
-def _read_plainly(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard | None:
+Plain = tuple[tuple[AnySpelling, frozenset[str], tuple[tuple[str, type[msgspec.Struct]], ...]], ...]
+"""The spellings of a name, each with the names of its parameters that mean something, and those that hold objects."""
+
+
+def _read_plainly(spellings: Plain, native: NativeCall) -> Heard | None:
     """A call that fits a spelling of its name as it is and says nothing else; `None`: it has to be looked at.
 
     Nearly every call does, so this is all that reading one takes; of such a call all else here says the same.
@@ -732,10 +743,10 @@ def _read_plainly(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Hea
     arguments = native.arguments
     if type(arguments) is not dict:
         return None
-    for spelling in spellings:
-        if not spelling.meaningful.issuperset(arguments):
+    for spelling, meaningful, nested in spellings:
+        if not meaningful.issuperset(arguments):
             continue
-        for wire, struct in structs_in(spelling):
+        for wire, struct in nested:
             if wire in arguments and not knows_all(struct, arguments[wire]):
                 break
         else:

@@ -317,7 +317,11 @@ class _Reader(LinesReader):
         for block in content:
             kind = block.type
             if kind == "tool_use" and block.name is not None:
-                events.append(self._called(place, _call(block, block.name, place)))
+                arguments = block.input
+                if type(arguments) is not dict or not block.id:
+                    events.append(self._called(place, _unusual_call(block, block.name, place)))
+                else:
+                    events.append(self._called(place, NativeCall(block.id, block.name, arguments)))
             elif kind == "text":
                 events.append(self._model_said(place, block.text or "", model))
             elif kind == "thinking":
@@ -455,9 +459,10 @@ def _note_name(value: _Record) -> str:
     return f"{value.type}/{subtype}" if isinstance(subtype, str) else str(value.type)
 
 
-def _call(block: _Block, name: str, place: Place) -> NativeCall:
+def _unusual_call(block: _Block, name: str, place: Place) -> NativeCall:
+    """A call without an id, or whose arguments are no object."""
     arguments = block.input
-    if type(arguments) is not dict and not isinstance(arguments, str):
+    if not isinstance(arguments, dict | str):
         arguments = {} if arguments is None else str(arguments)
     return NativeCall(block.id or f"{place.key}.{place.number}", name, arguments)
 

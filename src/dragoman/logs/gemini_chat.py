@@ -7,6 +7,7 @@ not tell before: its words, calls, results and tokens once each, however often t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -46,12 +47,12 @@ _ENDINGS: Final = {"GOAL": "completed", "TIMEOUT": "limited", "MAX_TURNS": "limi
 
 
 class _Told(msgspec.Struct):
-    """What a message told so far: how many events, and its words and tokens as hashes."""
+    """What a message told so far: how many events, and its words and tokens as digests."""
 
     number: int = 0
-    said: int | None = None
+    said: bytes | None = None
     thoughts: int = 0
-    tokens: int | None = None
+    tokens: bytes | None = None
 
 
 class ChatReader(DocumentReader):
@@ -226,9 +227,9 @@ class ChatReader(DocumentReader):
         content = value.get("content")
         yield from self._responses(content, place)
         text, media = said(content)
-        if (not text and not media) or silent or told.said == hash(text):
+        if (not text and not media) or silent or told.said == _digest(text):
             return
-        told.said = hash(text)
+        told.said = _digest(text)
         shown = said(value.get("displayContent"))[0]
         if shown:
             # What was typed; then what the client put in for the files it names.
@@ -269,12 +270,12 @@ class ChatReader(DocumentReader):
         if not silent:
             yield from self._thought(thoughts, content, told, place, model)
             text, media = said(content)
-            if (text or media) and told.said != hash(text):
-                told.said = hash(text)
+            if (text or media) and told.said != _digest(text):
+                told.said = _digest(text)
                 yield self.normaliser.event(ModelSaid, place, text=text, media=media, model=model)
         tokens = value.get("tokens")
         if isinstance(tokens, dict):
-            counted = hash(str(tokens))
+            counted = _digest(str(tokens))
             if told.tokens is None:
                 told.tokens = counted
                 yield self.normaliser.event(TokensUsed, place, usage=_usage(tokens), model=model)
@@ -350,6 +351,11 @@ class ChatReader(DocumentReader):
             status = "failed" if reason.startswith("ERROR") else _ENDINGS.get(reason, "unknown")
             text = text_or_none(shown.get("result"))
             yield self.normaliser.event(AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
+
+
+def _digest(text: str) -> bytes:
+    """What stands for a text. It is the same in every process: a reader may be stored by one and go on in another."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _opens_document(line: bytes) -> bool:

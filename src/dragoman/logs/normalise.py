@@ -95,14 +95,14 @@ class Normaliser:
         self._makers[kind, *facts] = make
         return make
 
-    def called(self, place: Place, native: NativeCall, *, by: str = "model") -> ToolCalled:
+    def called(self, place: Place, native: NativeCall, by: str = "model") -> ToolCalled:
         """A call, with its meaning."""
         heard = (self._versions.get(place.version) or self.at(place.version)).hear(native)
         self.calls[native.id] = call = heard[0]
         self.heard[native.id] = heard
         return self._make_called(place, call, native.id, by)
 
-    def returned(self, place: Place, native: NativeResult, *, duration: float | None = None) -> ToolReturned:
+    def returned(self, place: Place, native: NativeResult, duration: float | None = None) -> ToolReturned:
         """A result, read with the call it belongs to; one whose call is not in the file is read as it stands."""
         dialect = self._versions.get(place.version) or self.at(place.version)
         id = native.call_id
