@@ -32,13 +32,12 @@ def ours() -> Reading:
         calls = operations = outcomes = 0
         for file in files:
             for event in read(file):
-                kind = type(event)
-                if kind is ToolCalled:
+                if type(event) is ToolCalled:
                     calls += 1
                     operations += len(event.call.operations)
-                elif kind is ToolReturned:
+                elif type(event) is ToolReturned:
                     outcomes += len(event.result.outcomes)
-                elif kind is Unreadable:
+                elif type(event) is Unreadable:
                     raise SystemExit(f"{file}: {event.reason}")
         if not 0 < operations <= outcomes:
             raise SystemExit(f"{calls} calls became {operations} operations and {outcomes} outcomes")

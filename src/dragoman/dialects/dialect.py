@@ -317,9 +317,8 @@ class Dialect:
         if native.item is None and native.executed_by is _HERE and native.namespace is None:
             plain = self._plain.get(native.name) or self._made_plain(native.name)
             heard = _read_plainly(plain, native) if plain else self._read_served(native)
-            if heard is not None:
-                return heard
-        return self._read_freely(native), None
+            return heard or self._read_freely(native)
+        return self._read_freely(native)[0], None
 
     def _made_plain(self, name: str) -> Plain:
         """The spellings of a name with what reading a call plainly takes of each, found out once."""
@@ -337,28 +336,29 @@ class Dialect:
             return None
         return Call(native.id, (op.CallMcpTool(*named, arguments),), native), self._as_told
 
-    def _read_freely(self, native: NativeCall) -> Call:
+    def _read_freely(self, native: NativeCall) -> Heard:
         """A call that is not plainly one of this vocabulary's words."""
         if native.item is not None or native.executed_by is not _HERE:
-            call = self._read_hosted(native)
-            if call is not None:
-                return call
+            hosted = self._read_hosted(native)
+            if hosted is not None:
+                return hosted, None
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         spellings = self._by_name.get(name) or self._spellings(native)
-        call = None
+        heard, failed = None, False
         if spellings is not None:
-            call = _read_as(spellings[0], native) if len(spellings) == 1 else _read(spellings, native)
-            if call.failure is None and not call.unmapped:
-                return call
+            heard = _read_as(spellings[0], native) if len(spellings) == 1 else _read(spellings, native)
+            failed = heard[0].failure is not None
+            if not failed and not heard[0].unmapped:
+                return heard
         # What a client wraps a text in is no parameter of any tool, so a call that was read whole has none.
         if self.unparsed is not None and isinstance(native.arguments, dict):
             text = self.unparsed(native.arguments)
             if text is not None:
-                return _unread(native, f"the arguments are no JSON: {text}")
+                return _unread(native, f"the arguments are no JSON: {text}"), None
         steer = self._steer_by_name.get(name)
-        if call is None or (call.failure is not None and steer is not None and steer.fits(native)):
-            return self._read_otherwise(name, native)
-        return call
+        if heard is None or (failed and steer is not None and steer.fits(native)):
+            return self._read_otherwise(name, native), None
+        return heard
 
     def _read_hosted(self, native: NativeCall) -> Call | None:
         """A call that is no tool's of this vocabulary whatever it is called: a server's, or one the provider ran."""
@@ -415,7 +415,7 @@ class Dialect:
                     self._remember_served(native.name, found)
                 return Call(native.id, (op.CallMcpTool(found[0], found[1], arguments),), native)
         if native.namespace is not None and native.name in self._by_name:
-            return _read(self._by_name[native.name], native)
+            return _read(self._by_name[native.name], native)[0]
         return Call(native.id, (op.Unrecognised(name, arguments),), native)
 
     def _remember_served(self, name: str, found: tuple[str | None, str]) -> None:
@@ -758,9 +758,9 @@ def _read_plainly(spellings: Plain, native: NativeCall) -> Heard | None:
     return None
 
 
-def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call:
+def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
     """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
-    read: list[Call] = []
+    read: list[Heard] = []
     fitting: list[Spelling[Any]] = []
     able = _able(spellings, native.arguments)
     for spelling in able:
@@ -768,19 +768,20 @@ def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Call:
         if said is None:
             continue
         if _says_all(spelling, native.arguments):
-            call = _meant(said, native, {})
-            if call.failure is None:
-                return call
-            read.append(call)
+            heard = _meant(said, native, {})
+            if heard[0].failure is None:
+                return heard
+            read.append(heard)
         else:
             fitting.append(said)
     read += [_meant(said, native, _unmapped(type(said), native.arguments)) for said in fitting]
-    if all(call.failure is not None for call in read):  # liberties are only taken where nothing fits as it is
+    if all(call.failure is not None for call, _ in read):  # liberties are only taken where nothing fits as it is
         read = [_read_as(spelling, native) for spelling in able]
     return min(read, key=_misfit)
 
 
-def _misfit(call: Call) -> tuple[bool, int, int]:
+def _misfit(heard: Heard) -> tuple[bool, int, int]:
+    call = heard[0]
     return (call.failure is not None, len(call.coercions), len(call.unmapped))
 
 
@@ -792,7 +793,7 @@ def _able(spellings: tuple[AnySpelling, ...], arguments: dict[str, Any] | str) -
     return able or (min(spellings, key=lambda spelling: len(arguments.keys() - spelling.meaningful)),)
 
 
-def _read_as(spelling: AnySpelling, native: NativeCall) -> Call:
+def _read_as(spelling: AnySpelling, native: NativeCall) -> Heard:
     """Reads with one spelling, if need be with the liberties a tool takes."""
     said = _strictly(spelling, native.arguments)
     unmapped = _unmapped(spelling, native.arguments)
@@ -800,11 +801,12 @@ def _read_as(spelling: AnySpelling, native: NativeCall) -> Call:
         return _meant(said, native, unmapped)
     arguments = _mapping(spelling, native.arguments)
     if arguments is None:
-        return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
+        return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}"), None
     try:
         said, coercions = _leniently(spelling, arguments, native.name)
     except ToolError as error:
-        return Call(native.id, (), native, unmapped, failure=Failure("invalid_arguments", str(error), error.details))
+        failure = Failure("invalid_arguments", str(error), error.details)
+        return Call(native.id, (), native, unmapped, failure=failure), None
     return _meant(said, native, unmapped, coercions)
 
 
@@ -846,15 +848,15 @@ def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[st
 
 def _meant(
     said: Spelling[Any], native: NativeCall, unmapped: dict[str, Any], coercions: tuple[Coercion, ...] = ()
-) -> Call:
+) -> Heard:
     try:
         operations = said.to_operations()
     except ValueError as error:
-        return _unread(native, str(error), unmapped)
+        return _unread(native, str(error), unmapped), None
     except ToolError as error:  # the call itself says that, and how, it went wrong
         kind = msgspec.convert(error.kind, FailureKind)
-        return Call(native.id, (), native, unmapped, failure=Failure(kind, error.message, error.details))
-    return Call(native.id, operations, native, unmapped, coercions)
+        return Call(native.id, (), native, unmapped, failure=Failure(kind, error.message, error.details)), None
+    return Call(native.id, operations, native, unmapped, coercions), said
 
 
 def _mapping(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any] | None:
@@ -876,8 +878,23 @@ def _leniently(
 ) -> tuple[Spelling[Any], tuple[Coercion, ...]]:
     """Reads sloppy arguments as a tool would, each liberty taken reported; raises `ToolError` when that fails too."""
     known = {name: arguments[name] for name in spelling.__struct_encode_fields__ if name in arguments}
+    if not known:
+        refused = _refusal_of_nothing(spelling, name)
+        if refused is not None:
+            problems = [dict(problem) for problem in refused[1]]
+            raise ToolError(refused[0], kind="invalid_arguments", details={"problems": problems})
     said, coerced = _reader(spelling, name).read(known)
     return said, tuple(Coercion(*each) for each in coerced)
+
+
+@cache
+def _refusal_of_nothing(spelling: AnySpelling, name: str) -> tuple[str, list[dict[str, Any]]] | None:
+    """What is wrong with a call that says nothing the tool knows: a reply that was cut leaves many of them in a log."""
+    try:
+        _reader(spelling, name).read({})
+    except ToolError as error:
+        return error.message, error.details["problems"]
+    return None
 
 
 @cache

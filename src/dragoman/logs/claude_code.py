@@ -198,7 +198,7 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Record).decode
-_REMEMBERED = 100
+_REMEMBERED = 32
 """Calls kept after their result: a session that is gone on with tells a call again before its result."""
 
 
@@ -375,7 +375,7 @@ class _Reader(LinesReader):
     # ── the user, and what tools gave ──────────────────────────────────────
 
     def _user(self, value: _Record, content: str | list[_Block] | None, place: Place, events: list[AnyEvent]) -> None:
-        if type(content) is not list:
+        if content is None or isinstance(content, str):
             said = self._said(value, content, (), place) if content else self._client_noted(place, "user/empty")
             events.append(said)
             return

@@ -145,12 +145,12 @@ class LinesReader(LogReader):
         # Lines are read where they lie: to copy each of them takes a good part of the time that decoding it does.
         view, find, decode, add = memoryview(data), data.find, self.decode, self.add_record
         while (end := find(b"\n", start)) >= 0:
-            line, source = view[start:end], Source(path, begin + start, end + 1 - start)
+            lying, source = view[start:end], Source(path, begin + start, end + 1 - start)
             start = end + 1
             try:
-                value = decode(line)
+                value = decode(lying)
             except _UNDECODABLE:
-                self._read(line, source, events)
+                self._read(lying, source, events)
                 continue
             try:
                 add(value, source, events)

@@ -65,8 +65,9 @@ class Normaliser:
         self.heard: dict[str, Heard] = {}
         """The same of those that wait for a result, with what spares finding their words again to read it."""
         self.returned_ids: set[str] = set()
+        """The calls that have their result, where all are kept."""
         self._remembers = remembers
-        """How many calls that have their result are kept for another one; `None`: all."""
+        """How many calls that have their result are kept for another one, at least half as many; `None`: all."""
         self._answered: deque[str] = deque()
 
     def at(self, version: str | None) -> Dialect:
@@ -112,8 +113,9 @@ class Normaliser:
         else:
             call = self.calls.get(id) or dialect.read_call(NativeCall(id, native.name or "", {}))
             result = dialect.read_result(call, native)
-        self.returned_ids.add(id)
-        if self._remembers is not None:
+        if self._remembers is None:
+            self.returned_ids.add(id)
+        else:
             self._answered.append(id)
             if len(self._answered) > self._remembers:
                 self._forget(self._remembers // 2)

@@ -11,7 +11,7 @@ from dragoman.registry import FORMATS
 
 from .format import LogFormat, Sample, sample_of
 
-_PIECE = 1 << 17
+_PIECE = 1 << 18
 
 
 def recognise(path: Path | str) -> tuple[LogFormat, float]:

@@ -77,14 +77,16 @@ class RunningCommands:
             return _left_running(text[: max(0, last - 1)], background, fields(native))
         whole_output = kept(text)
         known = fields(native)
-        facts = _streams(known, text if whole_output is None else whole_output.text)
-        if not known and text in self._SILENT:
-            facts["output"] = ""
-        if whole_output is not None:
-            facts.update(output_path=whole_output.path, truncated=_left(known, whole_output.left))
         # `grep` without a match and the like count as success though their exit code, not told, is not 0.
         unknown = known.get("interrupted") is True or text_in(known, "returnCodeInterpretation") is not None
-        return out.CommandOutcome(None if unknown else 0, **facts)
+        code = None if unknown else 0
+        if whole_output is not None:
+            left = _left(known, whole_output.left)
+            streams = _streams(known, whole_output.text)
+            return out.CommandOutcome(code, *streams, truncated=left, output_path=whole_output.path)
+        if not known and text in self._SILENT:
+            return out.CommandOutcome(code, output="")
+        return out.CommandOutcome(code, *_streams(known, text))
 
 
 def _left(known: dict[str, Any], left: int) -> int:
@@ -136,12 +138,12 @@ def _unsuccessful(text: str) -> out.Outcome:
     return out.Failure("failed", text)
 
 
-def _streams(known: dict[str, Any], text: str) -> dict[str, Any]:
-    """Both streams where they were kept apart (up to 2.0); else the one text. A note of the client's is in neither."""
-    stdout, stderr = text_in(known, "stdout"), _without_note(text_in(known, "stderr") or "")
-    if stderr:
-        return {"stdout": stdout or "", "stderr": stderr}
-    return {"output": _without_note(text) if stdout is None else stdout}
+def _streams(known: dict[str, Any], text: str) -> tuple[str | None, str | None, str | None]:
+    """Both streams where they were kept apart (up to 2.0), else the one text. A note of the client's is in none."""
+    stdout, stderr = text_in(known, "stdout"), text_in(known, "stderr")
+    if stderr and (stderr := _without_note(stderr)):
+        return stdout or "", stderr, None
+    return None, None, _without_note(text) if stdout is None else stdout
 
 
 def _without_note(text: str) -> str:

@@ -45,7 +45,7 @@ class ReadingFiles:
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         assert type(operation) is op.ReadFile or type(operation) is op.ReadNotebook
-        known = fields(native).get("file")
+        known: Any = fields(native).get("file")
         content = text_in(known, "content")
         if content is not None and isinstance(native.content, str) and "cells" not in known:
             return _recorded_file(operation, known, content)
@@ -69,13 +69,13 @@ class ReadingFiles:
 
 def _recorded_file(operation: op.ReadFile | op.ReadNotebook, known: dict[str, Any], content: str) -> out.FileOutcome:
     first, total = number_in(known, "startLine") or 1, number_in(known, "totalLines")
-    cut = total is not None and _ended_early(operation, content, first, total)
-    return out.FileOutcome(operation.path, content, first, total, truncated=cut)
-
-
-def _ended_early(operation: op.Operation, text: str, first: int, total: int) -> bool:
+    if total is None:
+        return out.FileOutcome(operation.path, content, first)
+    lines = number_in(known, "numLines")
+    last = first + (content.count("\n") if lines is None else lines - 1)
     asked = operation.last_line if type(operation) is op.ReadFile else None
-    return first + text.count("\n") < (total if asked is None else min(total, asked))
+    cut = last < (total if asked is None else min(total, asked))
+    return out.FileOutcome(operation.path, content, first, total, truncated=cut)
 
 
 def _seen(operation: op.Operation, native: NativeResult) -> out.Outcome:
@@ -326,13 +326,14 @@ class ChangingFiles:
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = told(native)
-        path = _updated(text)
-        created = self._CREATED.fullmatch(text) if path is None else None
-        found = self._EDITED.match(text) if path is None and created is None else created
-        if path is None and found is None:
-            return understand(operation, native)
-        is_new = created is not None
-        return out.ChangesOutcome((_changed(operation, path or found[1], fields(native), is_new=is_new),))
+        path, is_new = _updated(text), False
+        if path is None:
+            created = self._CREATED.fullmatch(text)
+            found = created or self._EDITED.match(text)
+            if found is None:
+                return understand(operation, native)
+            path, is_new = found[1], created is not None
+        return out.ChangesOutcome((_changed(operation, path, fields(native), is_new=is_new),))
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         """A file that is created and edited at once is told as one change."""
