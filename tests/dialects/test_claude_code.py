@@ -73,6 +73,12 @@ def test_the_record_of_a_file_says_how_long_it_is(wrapped: bool) -> None:
     assert understood("Read", whole, "2\tx\n3\ty", item=item) == out.FileOutcome("a.py", "x\ny", 2, 9, truncated=True)
 
 
+def test_a_record_may_have_fewer_lines_of_a_long_file_than_were_read() -> None:
+    file = {"filePath": "a.py", "content": "x\ny", "numLines": 2601, "startLine": 1, "totalLines": 2601}
+    cut = out.FileOutcome("a.py", "x\ny", 1, 2601, truncated=True)
+    assert understood(*READ, "1\tx\n2\ty", item={"type": "text", "file": file}) == cut
+
+
 @pytest.mark.parametrize("total", [None, 2600])
 def test_a_file_that_was_cut_says_so(total: int | None) -> None:
     outcome = out.FileOutcome("a.py", "x\ny", total_lines=total, truncated=True)

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from dragoman.dialects import Dialect, dialect_from_file
 from dragoman.dialects.from_data import from_content, from_source
 from dragoman.dialects.laws import Problem, check
-from dragoman.errors import DefinitionError
+from dragoman.errors import DefinitionError, Unspeakable
 from dragoman.model import Call, NativeCall, operations as op
 from dragoman.registry import Plugins, Registry
 from tests.strategies import JSON
@@ -46,6 +46,12 @@ def test_names_that_are_no_identifiers_and_lines_by_their_number() -> None:
     assert said(op.ReadFile("a", 5, 9)) == [("open_file", {"file-name": "a", "from": 5, "count": 5})]
     call = read("cat_file", **{"file-name": "a", "count": 5.0, "cache": True})
     assert (call.operations, call.unmapped) == ((op.ReadFile("a", None, 5),), {"cache": True})
+
+
+def test_a_count_that_a_number_cannot_say_exactly_is_not_said() -> None:
+    with pytest.raises(Unspeakable):
+        said(op.ReadFile("a", -1, 2**53 - 1))
+    assert said(op.ReadFile("a", 1, 2**53)) == [("open_file", {"file-name": "a", "from": 1, "count": 2**53})]
 
 
 def test_a_field_said_in_parts_takes_a_call_for_each_value() -> None:

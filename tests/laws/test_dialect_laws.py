@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from dragoman.dialects import DIALECTS, Dialect, dialect_from_file, laws
-from dragoman.model import OPERATIONS, Failure, FunctionDefinition, NativeResult
+from dragoman.model import OPERATIONS, Failure, FunctionDefinition, NativeCall, NativeResult
 from dragoman.model.operations import Operation
 from tests.plain_values import outcomes_of, plain_values
 from tests.strategies import JSON, JSON_OBJECT, TEXT, values
@@ -95,6 +95,21 @@ def test_any_result_is_understood_as_something(name: str, data: st.DataObject) -
     operation = data.draw(st.sampled_from(_said(name, tag)))
     native = NativeResult("1", data.draw(TEXT), data.draw(st.none() | st.booleans()), item=data.draw(JSON))
     assert list(laws.hearing_problems(HELD[name], operation, native)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_result_is_read_the_same_by_whoever_heard_its_call(name: str, data: st.DataObject) -> None:
+    spelling = data.draw(st.sampled_from(HELD[name].spellings))
+    fields = st.dictionaries(st.sampled_from((*spelling.__struct_encode_fields__, "zz")), JSON, max_size=6)
+    tag = data.draw(st.sampled_from([tag for one, tag in PAIRS if one == name]))
+    written = HELD[name].write_call("1", data.draw(st.sampled_from(_said(name, tag))))[0]
+    asked = data.draw(st.just(written) | st.builds(NativeCall, st.just("1"), st.just(spelling.native_name), fields))
+    native = NativeResult("1", data.draw(TEXT), data.draw(st.none() | st.booleans()), item=data.draw(JSON))
+    call, said = HELD[name].hear(asked)
+    assert call == HELD[name].read_call(asked)
+    assert HELD[name].read_result(call, native, said) == HELD[name].read_result(call, native)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -34,6 +34,7 @@ from .spelling import (
     Parameter,
     Spelling,
     SpellingMeta,
+    sayable_number,
     whole_number,
 )
 
@@ -382,7 +383,8 @@ def _form(wire: str, table: Table, fields: _Fields, field: str, *, lossy: bool) 
         table.problem('counts lines to the "last_line" of read_file and nothing else', "convert")
     counts, convert = named == _LINE_COUNT, conversion.conversion
     if kind == "number" and conversion.native is int:
-        return _Form(float, Conversion(lambda number: convert.to(whole_number(number)), convert.back), counts)
+        exact = Conversion(lambda said: convert.to(whole_number(said)), lambda ours: sayable_number(convert.back(ours)))
+        return _Form(float, exact, counts)
     _check_kind(table, kind, _kinds(conversion.native), "")
     return _Form(conversion.native, None if convert is _SAME else convert, counts)
 

@@ -10,6 +10,7 @@ overriding one direction obliges the other, or a `read_only` reason.
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -87,7 +88,14 @@ def whole_number(number: float | None) -> int | None:
     return None if number is None else int(number)
 
 
-WHOLE = Conversion(to=whole_number, back=lambda number: number)
+def sayable_number(number: int | None) -> int | None:
+    """A whole number where any may be said: beyond 2**53 not every one can be."""
+    if number is not None and int(float(number)) != number:
+        raise ValueError(f"{number} is more than such a number can say exactly")
+    return number
+
+
+WHOLE = Conversion(to=whole_number, back=sayable_number)
 """A native number where only whole ones have a meaning."""
 
 TUPLE = Conversion(to=lambda items: tuple(items or ()), back=lambda items: list(items) or None)
@@ -310,10 +318,27 @@ def _as_json(value: Any) -> Any:
 @cache
 def structs_in(holder: type[msgspec.Struct]) -> tuple[tuple[str, type[msgspec.Struct]], ...]:
     """The fields that hold structs, or lists of them, by their native names."""
+    if not any(map(_may_hold_structs, _annotations(holder))):
+        return ()  # to make types of all annotations takes long, and most tools take texts and numbers
     hints = typing.get_type_hints(holder)
     named = zip(holder.__struct_encode_fields__, holder.__struct_fields__, strict=True)
     found = [(wire, _struct_in(hints[field])) for wire, field in named]
     return tuple((wire, struct) for wire, struct in found if struct is not None)
+
+
+def _annotations(holder: type[msgspec.Struct]) -> Iterator[Any]:
+    for base in holder.__mro__:
+        yield from vars(base).get("__annotations__", {}).values()
+
+
+_PLAIN = frozenset(["str", "int", "float", "bool", "None", "Any", "dict", "list", "tuple", "Literal"])
+_WORD = re.compile(r"\"[^\"]*\"|'[^']*'|([A-Za-z_][\w.]*)")
+
+
+def _may_hold_structs(annotation: Any) -> bool:
+    if not isinstance(annotation, str):
+        return True
+    return not annotation.startswith("ClassVar") and not _PLAIN.issuperset(filter(None, _WORD.findall(annotation)))
 
 
 def _struct_in(hint: Any) -> type[msgspec.Struct] | None:

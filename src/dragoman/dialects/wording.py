@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -29,7 +30,11 @@ TELLS: Mapping[type[out.Outcome], tuple[str, ...]] = {
 }
 """Fields the words below carry; of outcomes not named here, all."""
 
-_OUTCOMES: msgspec.json.Decoder[Any] = msgspec.json.Decoder(out.AnyOutcome)
+
+@cache
+def _outcomes() -> msgspec.json.Decoder[Any]:
+    """Made when first needed: a reader of every outcome there is takes long to make."""
+    return msgspec.json.Decoder(out.AnyOutcome)
 
 
 def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
@@ -68,7 +73,7 @@ def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
         return _understand_content(text)
     if text.startswith('{"type":'):
         try:
-            told: out.Outcome = _OUTCOMES.decode(text)
+            told: out.Outcome = _outcomes().decode(text)
             return told
         except msgspec.DecodeError:
             pass

@@ -37,7 +37,7 @@ from dragoman.model import (
 )
 from dragoman.registry import APIS
 
-from .format import LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
+from .format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
 from .loose import mapping as _mapping, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -198,6 +198,7 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Record).decode
+_decode_any = msgspec.json.Decoder().decode
 _REMEMBERED = 32
 """Calls kept after their result: a session that is gone on with tells a call again before its result."""
 
@@ -365,7 +366,10 @@ class _Reader(LinesReader):
             return
         self._counted.add(id)
         place.key, place.number = id, 0  # where its last line stood, whose own events are all told
-        used = decoded(usage)
+        try:
+            used = _decode_any(usage)
+        except UNDECODABLE:
+            used = decoded(usage)
         if type(used) is dict:
             events.append(self._tokens_used(place, self._usage(used), model))
         if stop_reason is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Final
@@ -69,7 +70,10 @@ def _written(event: AnyEvent) -> bytes:
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
-_read = msgspec.json.Decoder(AnyEvent).decode
+@cache
+def _decoder() -> msgspec.json.Decoder[AnyEvent]:
+    """Made when first needed: a reader of every event there is takes long to make."""
+    return msgspec.json.Decoder(AnyEvent)
 
 
 class Dragoman(LogFormat):
@@ -98,7 +102,7 @@ class _Reader(LinesReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser("plain", "dragoman", path.stem))
-        self.decode = _read
+        self.decode = _decoder().decode
 
     def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
         if not isinstance(value, Event):

@@ -149,7 +149,7 @@ class LinesReader(LogReader):
             start = end + 1
             try:
                 value = decode(lying)
-            except _UNDECODABLE:
+            except UNDECODABLE:
                 self._read(lying, source, events)
                 continue
             try:
@@ -174,7 +174,7 @@ class LinesReader(LogReader):
     def _read(self, line: bytes | memoryview, source: Source, events: list[AnyEvent]) -> None:
         try:
             value = self.decode(line)
-        except _UNDECODABLE as error:
+        except UNDECODABLE as error:
             line = bytes(line)
             if not line.strip():
                 return  # an empty line says nothing, and its place is known from its neighbours
@@ -199,7 +199,7 @@ def is_of_lines(reader: LogReader) -> bool:
 
 _decode = msgspec.json.Decoder().decode
 _NOTHING: Any = object()
-_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _UNEXPECTED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
@@ -226,7 +226,7 @@ def decoded(raw: bytes) -> Any:
     """What a part of a line says that was left as it is written; of what cannot be read, nothing."""
     try:
         return _decode(raw)
-    except _UNDECODABLE:
+    except UNDECODABLE:
         value = _decoded_leniently(raw)
         return None if value is _NOTHING else value
 
@@ -259,13 +259,14 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
     for line in head.split(b"\n")[:50]:
         try:
             records.append(_decode(line))
-        except _UNDECODABLE:
+        except UNDECODABLE:
             continue
     document = None
-    if head.lstrip()[:1] in (b"{", b"["):
+    are_lines = len(records) > 1 and type(records[0]) is type(records[1]) is dict
+    if not are_lines and head.lstrip()[:1] in (b"{", b"["):
         try:
             document = _decode(head) if whole else _decoded_in_place(path)
-        except _UNDECODABLE:
+        except UNDECODABLE:
             document = None
     return Sample(path, head, tuple(records), document)
 

@@ -168,8 +168,12 @@ def _maker(kind: type[Event], facts: tuple[str, ...]) -> Callable[[str, str], Ca
     lines = (
         "def of_file(client, file):",
         f"    def make({', '.join(('place', *facts))}):",
-        "        place.number = number = place.number + 1",
-        "        id = f'{place.session or file}:{place.key}:{number}'",
+        "        if place.number:",
+        "            place.number = number = place.number + 1",
+        "            id = f'{place.session or file}:{place.key}:{number}'",
+        "        else:",  # most records have but one
+        "            place.number = 1",
+        "            id = f'{place.session or file}:{place.key}:1'",
         f"        return kind({', '.join(told)})",
         "    return make",
     )

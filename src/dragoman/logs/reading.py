@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from dragoman.errors import LogError
@@ -41,13 +42,17 @@ def _confidence(format: LogFormat, sample: Sample) -> float:
 
 def read(path: Path | str, format: str | None = None) -> Iterator[AnyEvent]:
     """The events of one log file, in the order of its records."""
-    path = Path(path)
+    return chain.from_iterable(_pieces(Path(path), format))
+
+
+def _pieces(path: Path, format: str | None) -> Iterator[Iterable[AnyEvent]]:
+    """The same, some at a time: this goes on once for a piece of the file, not once for an event."""
     chosen = FORMATS[format] if format is not None else recognise(path)[0]
     reader = chosen.reader(path)
     try:
         with path.open("rb") as file:
             while data := file.read(_PIECE):
-                yield from reader.feed(data)
+                yield reader.feed(data)
     except OSError as error:
         raise LogError(f"cannot read {path}: {error.strerror}") from error
-    yield from reader.rest()
+    yield reader.rest()

@@ -113,6 +113,7 @@ def finish(raw: Any, *, calls: bool) -> FinishReason:
 
 # ── usage ────────────────────────────────────────────────────────────────────
 
+_COUNTED_APART = frozenset({"output_tokens_details", "server_tool_use"})
 _INT = frozenset({int})
 _COUNTS = frozenset({"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"})
 
@@ -131,6 +132,8 @@ def read_usage(usage: Any) -> Usage:
         rest = {key: value for key, value in usage.items() if not (key in _COUNTS and _is_count(value))}
     if None in rest.values():
         rest = {key: value for key, value in rest.items() if value is not None}
+    if _COUNTED_APART.isdisjoint(rest):
+        return Usage(fresh, cached, kept, told, metadata={NAME: rest} if rest else {})
     reasoning: int | None = None
     details = rest.get("output_tokens_details")
     if isinstance(details, dict) and _is_count(details.get("thinking_tokens")):

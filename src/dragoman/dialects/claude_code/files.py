@@ -71,8 +71,8 @@ def _recorded_file(operation: op.ReadFile | op.ReadNotebook, known: dict[str, An
     first, total = number_in(known, "startLine") or 1, number_in(known, "totalLines")
     if total is None:
         return out.FileOutcome(operation.path, content, first)
-    lines = number_in(known, "numLines")
-    last = first + (content.count("\n") if lines is None else lines - 1)
+    # The lines are counted: its `numLines` are those that were read, of which a long file's record has but some.
+    last = first + content.count("\n")
     asked = operation.last_line if type(operation) is op.ReadFile else None
     cut = last < (total if asked is None else min(total, asked))
     return out.FileOutcome(operation.path, content, first, total, truncated=cut)
@@ -378,17 +378,18 @@ class _Hunk(msgspec.Struct, gc=False, rename="camel"):
 def _unified(path: str, hunks: Sequence[Any]) -> tuple[str | None, int | None, int | None]:
     """A patch in parts as one unified diff, with what it adds and removes."""
     name = path.lstrip("/")
-    diff, added, removed = [f"--- a/{name}\n+++ b/{name}"], 0, 0
+    diff = f"--- a/{name}\n+++ b/{name}\n"
+    added = removed = 0
     try:
         for given in hunks:
             hunk = msgspec.convert(given, _Hunk)
             body = "\n".join(("", *hunk.lines))
-            diff.append(f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@{body}")
+            diff += f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@{body}\n"
             added += body.count("\n+")
             removed += body.count("\n-")
     except msgspec.ValidationError:
         return None, None, None
-    return "\n".join((*diff, "")), added, removed
+    return diff, added, removed
 
 
 class Write(ChangingFiles, Spelling[op.WriteFile]):

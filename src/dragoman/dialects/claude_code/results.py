@@ -16,7 +16,10 @@ _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 def told(native: NativeResult) -> str:
     """The text of a result without the reminders the client appended to it."""
-    return unreminded(text_of(native.content))
+    content = native.content
+    if type(content) is str and content and content[-1] != ">" and not content[-1].isspace():
+        return content  # as nearly all are
+    return unreminded(text_of(content))
 
 
 def unreminded(text: str) -> str:
