@@ -20,8 +20,12 @@ takes a name already taken is not used at all: it should put its own name before
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
@@ -105,7 +109,10 @@ class Registry(Generic[T]):
         holds: Iterable[str] = (),
         own_names: bool = False,
     ) -> None:
-        """`holds` are targets of the types a plugin's thing must be of; with `own_names` it bears its row's name."""
+        """`holds` are targets of the types a plugin's thing must be of; with `own_names` it bears its row's name.
+
+        Without, it may call itself otherwise (`acme.shout` is a tool called `shout`), but not as one of ours.
+        """
         self.kind = kind
         self._holds, self._own_names = tuple(holds), own_names
         self._plugins = PLUGINS if plugins is None else plugins
@@ -202,8 +209,11 @@ class Registry(Generic[T]):
             wanted = " or ".join(target.replace(":", ".") for target in self._holds)
             found = f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
             return f"what it names must be of type {wanted}, and is {found}"
-        if self._own_names and value.name != name:
-            return f"what it names calls itself {value.name!r}: both names must be the same"
+        called = getattr(value, "name", name)
+        if self._own_names and called != name:
+            return f"what it names calls itself {called!r}: both names must be the same"
+        if called != name and called in self.built_in:
+            return f"what it names calls itself {called!r}, as a built-in does: give it a name of its own"
         return None
 
     def entries(self) -> tuple[Entry, ...]:
@@ -453,7 +463,9 @@ def _plugin_files(folder: PluginFolder, refuse: Callable[[Path, str], None]) -> 
 
 
 def _packaged_rows(kind: str) -> list[_Row]:
-    from importlib.metadata import entry_points  # slow to import: only when a name is not built in
+    if not _has_packaged_rows():
+        return []
+    from importlib.metadata import entry_points  # slow to import, and to ask
 
     found = entry_points(group=f"dragoman.{kind}")
     rows = [(point.name, _distribution(point), point.value.partition("[")[0].strip()) for point in found]
@@ -461,6 +473,31 @@ def _packaged_rows(kind: str) -> list[_Row]:
         _Row(name, target, f"package {package}", lambda target=target: load_target(target))  # type: ignore[misc]
         for name, package, target in sorted(set(rows))
     ]
+
+
+def _has_packaged_rows() -> bool:
+    """Whether an installed package may name rows of ours.
+
+    Seen by a look at the very files: to ask for the entry points of every package takes longer than most commands do.
+    """
+    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+        return True
+    return any(map(_may_name_rows, sys.path))
+
+
+def _may_name_rows(folder: str) -> bool:
+    if not os.path.isdir(folder or "."):
+        return os.path.exists(folder)  # an archive, which is not looked into here
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        return False
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")) or name == "EGG-INFO":
+            with suppress(OSError), open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                if b"[dragoman." in file.read():
+                    return True
+    return False
 
 
 def _distribution(point: Any) -> str:

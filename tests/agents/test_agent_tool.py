@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.agents import AgentLimits, Kernel
-from dragoman.engine import ScriptedEngine, ToolPolicy
+from dragoman.engine import Engine, ScriptedEngine, ToolPolicy, engine_for
 from dragoman.model import AnyEvent, Failure, JsonOutcome, TextOutcome, ToolReturned
 from dragoman.schema import problems_against
 from dragoman.tools import MemoryWorkspace
@@ -49,12 +49,26 @@ async def test_without_a_model_of_its_own_the_one_of_the_agent_answers() -> None
     assert await outcomes(cast, custom("sums")) == [TextOutcome("Short.")]
 
 
-@pytest.mark.parametrize("answer", ['{"bullets": ["a"]}', ' {"bullets": ["a"]}\n', '```json\n{"bullets": ["a"]}\n```'])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"bullets": ["a"]}',
+        ' {"bullets": ["a"]}\n',
+        '```json\n{"bullets": ["a"]}\n```',
+        '```JSON\r\n{"bullets": ["a"]}\r\n```',
+        '```\n{"bullets": ["a"]}```\n',
+    ],
+)
 async def test_an_answer_that_fits_is_the_value(answer: str) -> None:
     cast = Cast(boss=once(), kid=[says(answer)])
     assert await outcomes(cast, sums(result_schema=BULLETS)) == [JsonOutcome({"bullets": ["a"]})]
     words = str(cast.asked("kid")[0].conversation[-1].parts[0].text)  # type: ignore[union-attr]
     assert words.startswith("Sum up tea\n\nAnswer with one JSON value")
+
+
+async def test_an_answer_of_nothing_is_told_as_such() -> None:
+    cast = Cast(boss=once(), kid=[says("null")])
+    assert await outcomes(cast, sums(result_schema={"type": ["string", "null"]})) == [JsonOutcome(None)]
 
 
 async def test_an_answer_that_does_not_fit_is_asked_for_again_with_what_was_wrong() -> None:
@@ -140,6 +154,79 @@ async def test_no_tool_is_offered_that_the_policy_forbids_also_none_that_starts_
     cast = Cast(boss=[says("Done.")])
     await Kernel([agent("boss")], engines=cast, policy=ToolPolicy(allowed=("signal_parent",))).run("boss", "Go")
     assert cast.offered("boss") == [set()]
+
+
+def described(cast: Cast, tool: str) -> list[str]:
+    """What the boss is told of a tool, question by question."""
+    return [str(one.description) for request in cast.asked("boss") for one in request.definitions if one.name == tool]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "dialect, tool",
+    [("plain", "spawn_agent"), ("claude_code", "Agent"), ("gemini_cli", "invoke_agent"), ("opencode", "task")],
+)
+async def test_a_model_is_told_which_agents_there_are_and_what_each_is_for(dialect: str, tool: str) -> None:
+    boss = agent("boss", dialect=dialect, description="Leads.")
+    kid, mute = agent("kid", description="Digs\nholes. " + "x" * 300), agent("mute")
+    files = {
+        "agents/cook.md": "---\ndescription: Cooks.\n---\nCook.\n",
+        "agents/bad.md": "---\nnam: x\n---\n",
+        "agents/lead.md": "---\nname: boss\n---\nLead.\n",
+        "agents/quiet.md": "---\nname: mute\n---\nBe quiet.\n",
+    }
+    cast = Cast(boss=[says("Done.")])
+    await Kernel([boss, kid, mute], engines=cast, workspace=MemoryWorkspace(files)).run("boss", "Go")
+    (text,) = described(cast, tool)
+    assert text.endswith(f"\n\nAgents that are there:\n- kid: Digs holes. {'x' * 187}…\n- mute\n- cook: Cooks.")
+
+
+async def test_words_that_cannot_name_an_agent_tell_of_none() -> None:
+    cast = Cast(boss=[says("Done.")])
+    await Kernel([agent("boss", dialect="codex"), agent("kid")], engines=cast).run("boss", "Go")
+    assert ["Agents that are there" in text for text in described(cast, "spawn_agent")] == [False]
+
+
+async def test_an_agent_that_was_written_is_told_of_in_the_next_round() -> None:
+    made = (
+        "spawn_agent",
+        {"name": "made", "prompt": "a", "system_prompt": "You.", "model": "kid", "background": False},
+    )
+    cast = Cast(boss=[calls(made), says("Done.")], kid=[says("1")])
+    await Kernel([agent("boss")], engines=cast, workspace=MemoryWorkspace()).run("boss", "Go")
+    assert [text.partition("Agents that are there:\n")[2] for text in described(cast, "spawn_agent")] == [
+        "",
+        "- made: made",
+    ]
+
+
+@pytest.mark.parametrize(
+    "dialect, tool, arguments",
+    [
+        ("claude_code", "Agent", {"description": "x", "subagent_type": "kid"}),
+        ("gemini_cli", "invoke_agent", {"agent_name": "kid"}),
+        ("opencode", "task", {"description": "x", "subagent_type": "kid"}),
+    ],
+)
+async def test_words_that_mean_waiting_wait(dialect: str, tool: str, arguments: dict[str, Any]) -> None:
+    cast = Cast(boss=[calls((tool, {"prompt": "Dig.", **arguments})), says("Done.")], kid=[says("A bone.")])
+    ended = await Kernel([agent("boss", dialect=dialect), agent("kid")], engines=cast).run("boss", "Go")
+    assert "A bone." in told(ended)[0]
+    assert ended.rounds == 2
+    cast.finish()
+
+
+async def test_a_model_that_only_a_client_knows_is_not_offered_and_starts_nobody() -> None:
+    start = {"description": "x", "prompt": "Dig.", "subagent_type": "kid"}
+    scripts = {"boss": ScriptedEngine([calls(("Agent", {**start, "model": "haiku"})), says("Done.")])}
+
+    def engines(model: str) -> tuple[Engine, str]:
+        return (scripts[model], model) if model in scripts else engine_for(model)
+
+    ended = await Kernel([agent("boss", dialect="claude_code"), agent("kid")], engines=engines).run("boss", "Go")
+    (offered,) = [one for one in scripts["boss"].requests[0].definitions if one.name == "Agent"]
+    assert "model" not in offered.parameters["properties"]  # type: ignore[union-attr]
+    assert ended.children == ()
+    assert "a model is written provider:model" in told(ended)[0]
 
 
 async def test_an_anonymous_agent_is_like_the_one_that_starts_it() -> None:

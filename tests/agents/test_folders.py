@@ -69,6 +69,13 @@ def test_the_project_around_a_folder_is_looked_into_too(here: Path) -> None:
     assert {one.path.relative_to(here).as_posix() for one in found} == names
 
 
+def test_an_agent_of_opencode_in_a_folder_is_found_by_its_name(here: Path) -> None:
+    path = written(here / ".opencode" / "agents" / "team" / "reviewer.md", "---\ndescription: d\n---\nLook.\n")
+    assert agent_named("team/reviewer", loaded(here), here).path == path
+    with pytest.raises(DefinitionError, match="cannot be read"):
+        agent_named("team/nobody", loaded(here), here)
+
+
 def test_a_name_a_path_and_what_is_neither(here: Path) -> None:
     written(here / "agents" / "one.md")
     broken = written(here / "agents" / "broken.md", "---\n")

@@ -78,7 +78,7 @@ def test_an_agent_of_claude_code() -> None:
     assert remarks(agent) == (
         "tools: Bash(git diff:*, git log:*) has no meaning here, or not all of it",
         "tools: ExitPlanMode has no meaning here, or not all of it",
-        "mcpServers: has no meaning here",
+        "mcpServers: slack has no meaning here",
         "color: has no meaning here",
         "skills: has no meaning here",
     )
@@ -90,6 +90,7 @@ def test_an_agent_of_claude_code() -> None:
         ("", None),
         ("tools:", ()),
         ("tools: '*'", None),
+        ("tools: *", None),
         ("tools: Read Edit", ("read_file", "edit_file")),
         ("tools: [Read, 'Glob, Grep']", ("read_file", "find_files", "search_text")),
         ("tools: Task", ("spawn_agent",)),
@@ -131,6 +132,60 @@ def test_a_model_that_only_its_client_knows_is_kept() -> None:
         'model: which one "sonnet" is, is not known here; name it as provider:model with --model',
     )
     assert read(CLAUDE, "---\nname: a\ndescription: d\nmodel: inherit\n---\nx\n").unmapped == {}
+
+
+@pytest.mark.parametrize("model", ["opus[1m]", "Sonnet"])
+def test_an_alias_is_one_in_every_form(model: str) -> None:
+    agent = read(CLAUDE, f"---\nname: a\ndescription: d\nmodel: {model}\n---\nx\n")
+    assert (agent.model, agent.unmapped) == (None, {"model": model})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use it when: it rains # or snows",
+        "[Beta] Use it: now",
+        "*Important* to use",
+        "!important to use",
+        "@reviewer looks",
+        "`lint` and more",
+        "%done of it",
+        "'tis the season: now",
+    ],
+)
+def test_a_text_that_is_no_yaml_is_read_as_claude_code_does(text: str) -> None:
+    agent = read(CLAUDE, f"---\nname: a\ndescription: {text}\nmodel:\tinherit\ncolor: >\n  red: or\n  so\n---\nx\n")
+    assert (agent.description, agent.model, agent.unmapped) == (text, None, {"color": "red: or so\n"})
+
+
+def test_servers_of_claude_code_have_our_keys() -> None:
+    agent = read(
+        CLAUDE,
+        """
+        ---
+        name: a
+        description: d
+        mcpServers:
+          - slack
+          - git: {type: stdio, command: git-mcp, args: [x], env: {A: b}, alwaysLoad: true}
+          - far: {type: http, url: "http://127.0.0.1/mcp", headers: {A: b}}
+            old: {type: sse, url: "http://127.0.0.1/sse"}
+        ---
+        x
+        """,
+    )
+    assert agent.mcp_servers == {
+        "git": {"command": "git-mcp", "args": ["x"], "env": {"A": "b"}},
+        "far": {"url": "http://127.0.0.1/mcp", "headers": {"A": "b"}},
+        "old": {"url": "http://127.0.0.1/sse", "transport": "sse"},
+    }
+    assert agent.unmapped == {"mcpServers": ["slack", "git.alwaysLoad"]}
+    assert remarks(agent) == (
+        "mcpServers: slack has no meaning here",
+        "mcpServers: git.alwaysLoad has no meaning here",
+    )
+    wrong = "---\nname: a\ndescription: d\nmcpServers:\n  - git: {args: [x]}\n---\nx\n"
+    assert problems_of(CLAUDE, wrong) == ('line 5: mcpServers[0].git: needs a "command" to start, or a "url" to reach',)
 
 
 def test_what_claude_code_would_pass_over_is_a_problem() -> None:
@@ -293,6 +348,33 @@ def test_an_agent_of_gemini_cli() -> None:
     )
 
 
+def test_servers_of_gemini_cli_have_our_keys() -> None:
+    agent = read(
+        GEMINI,
+        """
+        ---
+        name: a
+        description: d
+        mcp_servers:
+          near: {command: near-mcp, cwd: /x, timeout: 5000, trust: true, exclude_tools: [push]}
+          far: {http_url: "http://127.0.0.1/mcp", headers: {A: b}}
+          old: {url: "http://127.0.0.1/sse"}
+          new: {url: "http://127.0.0.1/mcp", type: http}
+          wire: {tcp: "127.0.0.1:80"}
+        ---
+        x
+        """,
+    )
+    assert agent.mcp_servers == {
+        "near": {"command": "near-mcp", "cwd": "/x", "timeout": 5.0},
+        "far": {"url": "http://127.0.0.1/mcp", "headers": {"A": "b"}},
+        "old": {"url": "http://127.0.0.1/sse", "transport": "sse"},
+        "new": {"url": "http://127.0.0.1/mcp"},
+    }
+    assert agent.policy == {"approval": [{"verdict": "deny", "tool": "mcp__near__push"}]}
+    assert agent.unmapped == {"mcp_servers": ["near.trust", "wire.tcp"]}
+
+
 def test_what_gemini_cli_would_not_take_is_a_problem() -> None:
     assert problems_of(
         GEMINI, "---\nname: An Auditor\ntool: [read_file]\ntools: [read_fil]\ntimeout_mins: 0\n---\n"
@@ -350,6 +432,43 @@ def test_a_role_of_codex() -> None:
         format="codex",
         unmapped={"approval_policy": "never", "model_reasoning_effort": "high", "nickname_candidates": ["Ada"]},
     )
+
+
+def test_servers_of_codex_have_our_keys() -> None:
+    agent = read(
+        CODEX,
+        """
+        name = "a"
+        description = "d"
+        developer_instructions = "i"
+        [mcp_servers.near]
+        command = "near-mcp"
+        env_vars = ["HOME"]
+        tool_timeout_sec = 60
+        startup_timeout_sec = 10
+        enabled_tools = ["look"]
+        disabled_tools = ["push"]
+        [mcp_servers.far]
+        url = "http://127.0.0.1/mcp"
+        bearer_token_env_var = "TOKEN"
+        http_headers = { A = "b" }
+        env_http_headers = { C = "D" }
+        [mcp_servers.off]
+        command = "off-mcp"
+        enabled = false
+        """,
+    )
+    assert agent.mcp_servers == {
+        "near": {"command": "near-mcp", "env": {"HOME": "${HOME:-}"}, "timeout": 60},
+        "far": {
+            "url": "http://127.0.0.1/mcp",
+            "headers": {"A": "b", "C": "${D:-}", "Authorization": "Bearer ${TOKEN}"},
+        },
+    }
+    assert agent.policy == {
+        "approval": [{"verdict": "deny", "tool": "mcp__near__push"}, {"verdict": "ask", "tool": "mcp__near__*"}]
+    }
+    assert agent.unmapped == {"mcp_servers": ["near.startup_timeout_sec", "near.enabled_tools"]}
 
 
 def test_a_model_of_a_provider_nobody_knows_is_kept() -> None:

@@ -224,6 +224,25 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         ("---\n? [a]\n: b\n---\n", "line 2: a key must be a word"),
         ("---\ntools: 3\n---\n", "line 2: tools: must be a list of names and tools, not 3"),
         ("---\nmodel:\n---\n", "line 2: model: is empty; it must be text"),
+        (
+            "\n\n---\npolicy: {deny: ['*']}\n---\n",
+            "line 3: the frontmatter must begin on line 1, with a line of its own",
+        ),
+        ("---\rpolicy: {deny: ['*']}\r---\r", "line 1: the frontmatter must begin on line 1, with a line of its own"),
+        ("---\ndescription: Use it: now\n---\n", "line 2: not valid YAML: mapping values are not allowed here; a text"),
+        ('---\nname: "a\\ud83d"\n---\n', "line 2: 'a\\ud83d' holds half of a letter"),
+        (
+            "---\ntools: Bash\n---\n",
+            'line 2: tools: there is no tool "Bash". claude_code says so; here it is run_command.',
+        ),
+        (
+            "---\ntools: [Edit]\n---\n",
+            'line 2: tools[0]: there is no tool "Edit". claude_code says so; here it is edit_file.',
+        ),
+        (
+            "---\npolicy: {default: alow}\n---\n",
+            "line 2: policy.default: must be deny, ask or allow, not 'alow'. Did you",
+        ),
         ("---\ncustom_tools: [read_file]\n---\n", "line 2: custom_tools[0]: must be a table that says a tool"),
     ],
 )
@@ -237,6 +256,65 @@ def test_a_tool_is_not_told_twice() -> None:
     assert problems_of(f"---\ntools:\n  - {tool}\ncustom_tools:\n  - {tool}\n---\n") == (
         'line 5: the tool "t" is already there, on line 3',
     )
+
+
+@pytest.mark.parametrize("name", ["read_file", "spawn_agent", "signal_parent", "weather"])
+def test_a_tool_of_its_own_has_a_name_of_its_own(name: str) -> None:
+    text = f"---\ntools:\n  - {{name: {name}, description: d, prompt: p}}\n---\n"
+    assert problems_of(text, known=("weather",)) == (
+        f'line 3: there is a tool "{name}" already; give yours a name of its own',
+    )
+
+
+def test_a_default_is_something_that_the_parameter_may_be() -> None:
+    text = page("""
+        custom_tools:
+          - name: t
+            description: d
+            prompt: "{{a}} {{b}} {{c}} {{d}}"
+            parameters:
+              a: {type: integer, default: many}
+              b: {type: string, enum: [x, y], default: z}
+              c: {type: string, default: null}
+              d: {type: array, items: {type: integer}, default: [1, 2]}
+          - name: u
+            description: d
+            prompt: "{{a}}"
+            parameters:
+              type: object
+              properties:
+                a: {$ref: "#/$defs/number", default: one}
+              $defs: {number: {type: integer}}
+    """)
+    assert problems_of(text) == (
+        "line 7: custom_tools[0].parameters.a.default: the default does not fit: the value must be an integer, "
+        'not "many"',
+        "line 8: custom_tools[0].parameters.b.default: the default does not fit: the value must be one of "
+        '"x", "y", not "z"',
+        "line 17: custom_tools[1].parameters.properties.a.default: the default does not fit: the value must be an "
+        'integer, not "one"',
+    )
+
+
+def test_a_server_that_could_not_be_started_is_told_of() -> None:
+    text = page("""
+        mcp_servers:
+          a: {comand: x}
+          b: {command: x, argz: [y]}
+          c: {url: 5}
+          d: {command: x, url: "http://127.0.0.1/"}
+          e: {command: x, args: [y], env: {A: b}, timeout: 5}
+    """)
+    assert problems_of(text) == (
+        'line 3: mcp_servers.a: needs a "command" to start, or a "url" to reach',
+        'line 4: mcp_servers.b: `argz` is nothing a server has. Did you mean "args"?',
+        "line 5: mcp_servers.c: Expected `str | null`, got `int` - at `$.url`",
+        "line 6: mcp_servers.d: give it a `command` to start, or a `url`, and not both",
+    )
+
+
+def test_a_letter_that_json_writes_in_two_halves_is_that_letter() -> None:
+    assert parse_agent('---\ndescription: "\\ud83d\\ude00 tea"\n---\nx\n', path="one.md").description == "😀 tea"
 
 
 def test_a_text_that_grows_out_of_references_is_refused_at_once() -> None:

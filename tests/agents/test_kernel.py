@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.agents import Activation, Agent, AgentLimits, Kernel
 from dragoman.engine import Approval, Question, ScriptedEngine, ToolPolicy
-from dragoman.errors import ConfigError, EngineError
+from dragoman.errors import ConfigError, DefinitionError, EngineError
 from dragoman.logs import sessions_of
 from dragoman.model import (
     AgentEnded,
@@ -180,6 +180,67 @@ async def test_cancelling_the_run_cancels_all_below_it_whoever_works_or_waits() 
     assert kernel.root._slots.free == 1
 
 
+class Clinging(Held):
+    """A model whose question, once cancelled, takes its time to end: until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ending = asyncio.Event()
+
+    async def ask(self, request: Request, observe: Any = None) -> Reply:
+        self.asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ending.set()
+            while not self.let.is_set():
+                try:
+                    await self.let.wait()
+                except asyncio.CancelledError:
+                    continue
+        raise AssertionError("it was cancelled")
+
+
+@pytest.mark.parametrize("background", [True, False])
+async def test_a_second_cancel_while_children_are_stopped_leaves_nobody_without_an_end(*, background: bool) -> None:
+    clinging = Clinging()
+    cast = Cast(boss=[calls(spawns("kid", "a", background=background)), says("I wait.")])
+    cast.engines["kid"] = clinging  # type: ignore[assignment]
+    events: list[AnyEvent] = []
+    kernel = kernel_of(cast, emit=events.append)
+    task = asyncio.create_task(kernel.run("boss", "Go"))
+    await clinging.asked.wait()
+    task.cancel()
+    await clinging.ending.wait()
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+    assert not task.done()
+    clinging.let.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert kernel.root is not None
+    assert kernel.root.ended is not None
+    assert shape(kernel.root.ended) == ("boss", "cancelled", [("kid", "cancelled", [])])
+    assert [one.stream for one in events if isinstance(one, SessionEnded)] == ["kid-1", "main"]
+
+
+async def test_an_agent_that_is_cancelled_twice_ends_after_those_below_it() -> None:
+    clinging = Clinging()
+    cast = Cast(boss=[calls(spawns("kid", "a", background=False))])
+    cast.engines["kid"] = clinging  # type: ignore[assignment]
+    kernel = kernel_of(cast)
+    task = asyncio.create_task(kernel.run("boss", "Go", run_id="r"))
+    await clinging.asked.wait()
+    assert kernel.cancel("r")
+    await clinging.ending.wait()
+    for _ in range(3):
+        assert kernel.cancel("r")
+        await asyncio.sleep(0)
+    clinging.let.set()
+    assert shape(await task) == ("boss", "cancelled", [("kid", "cancelled", [])])
+
+
 async def test_a_run_within_a_deadline_of_the_callers_ends_with_it() -> None:
     held = Held()
     cast = Cast(boss=[calls(spawns("kid", "dig", background=False))])
@@ -262,6 +323,11 @@ async def test_a_listener_that_fails_ends_the_run_and_leaves_nobody_waiting() ->
 async def test_what_nobody_knows_cannot_be_run() -> None:
     with pytest.raises(ConfigError, match=r'no agent "bos".* Did you mean "boss"'):
         await kernel_of(Cast()).run("bos", "Go")
+
+
+def test_two_agents_of_one_name_are_refused() -> None:
+    with pytest.raises(DefinitionError, match=r"two agents called 'boss' \(agents/boss.md\)"):
+        Kernel([BOSS, agent("boss", path="agents/boss.md")])
 
 
 # ── limits ───────────────────────────────────────────────────────────────────
@@ -461,7 +527,30 @@ async def test_a_call_that_would_wait_for_an_answer_fails_the_agent() -> None:
     kernel = kernel_of(cast, workspace=MemoryWorkspace(), tools=[READ], policy=policy, approver=lambda _: None)
     ended = await kernel.run("boss", "Go")
     assert ended.status == "failed"
-    assert "give an approver" in str(ended.error)
+    assert ended.error == (
+        "whether vfs_read may run was put off, and agents do not wait for that: give an approver that answers, "
+        "however long it takes it, or say it in the policy"
+    )
+    assert kernel.root is not None
+    assert [call.operations for call in kernel.root.waiting] == [(op.ReadFile("a"),)]
+
+
+async def test_an_approver_may_take_its_time_and_a_child_goes_on_then() -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def approve(_: Question) -> bool:
+        asked.set()
+        await answer.wait()
+        return True
+
+    reads = calls(("vfs_read", {"path": "a"}))
+    cast = Cast(boss=[calls(spawns("kid", "a")), says("x"), says("y")], kid=[reads, says("Read.")])
+    policy = ToolPolicy(approval=(Approval("ask", operation="read_file"),))
+    kernel = kernel_of(cast, workspace=MemoryWorkspace({"a": "x"}), tools=[READ], policy=policy, approver=approve)
+    task = asyncio.create_task(kernel.run("boss", "Go"))
+    await asked.wait()
+    answer.set()
+    assert shape(await task) == ("boss", "completed", [("kid", "completed", [])])
 
 
 # ── agents written as files ──────────────────────────────────────────────────
@@ -488,6 +577,28 @@ async def test_a_file_written_under_agents_is_that_agent_from_then_on() -> None:
     await kernel_of(cast, workspace=MemoryWorkspace(), tools=[READ, WRITE]).run("boss", "Go")
     systems = [str(request.conversation[0].parts[0].text) for request in cast.asked("kid")]  # type: ignore[union-attr]
     assert [text.strip() for text in systems] == ["Dig deep.", "Dig wide."]
+
+
+async def test_a_file_is_started_by_its_name_whatever_letters_that_has() -> None:
+    names = ("料理人", "code.review", "agent", "two words")
+    workspace = MemoryWorkspace({f"agents/{name}.md": written(f"You are {name}.") for name in names})
+    started = [calls(spawns(name, f"for {name}", background=False)) for name in (*names, "agents/code.review.md")]
+    cast = Cast(boss=[*started, says("Done.")], kid=[says("ok")] * 5)
+    await kernel_of(cast, workspace=workspace).run("boss", "Go")
+    systems = [str(request.conversation[0].parts[0].text) for request in cast.asked("kid")]  # type: ignore[union-attr]
+    assert systems == [f"You are {name}." for name in (*names, "code.review")]
+
+
+@pytest.mark.parametrize("names", [("料理人", "画家"), ("🍵", "🎨")])
+async def test_agents_made_with_names_in_other_scripts_are_not_one_another(names: tuple[str, str]) -> None:
+    def made(name: str) -> tuple[str, dict[str, Any]]:
+        more = {"system_prompt": f"You are {name}.", "model": "kid", "background": False}
+        return "spawn_agent", {"name": name, "prompt": "Go", **more}
+
+    cast = Cast(boss=[*(calls(made(name)) for name in names), says("x")], kid=[says("1"), says("2")])
+    await kernel_of(cast, workspace=MemoryWorkspace()).run("boss", "Go")
+    systems = [str(request.conversation[0].parts[0].text) for request in cast.asked("kid")]  # type: ignore[union-attr]
+    assert systems == [f"You are {name}." for name in names]
 
 
 async def test_a_broken_file_tells_the_model_every_problem_with_its_line() -> None:
@@ -517,6 +628,19 @@ async def test_spawning_with_instructions_writes_a_file_and_an_agent_that_is_the
     assert len(cast.asked("kid")) == 2
 
 
+@pytest.mark.parametrize("begin", ["---\n", "\n---\n", "---\r\n"])
+async def test_instructions_may_be_a_whole_file_and_what_it_says_holds(begin: str) -> None:
+    text = f"{begin}name: digger\ntools: [read_file]\n---\nDig.\n"
+    made = (
+        "spawn_agent",
+        {"name": "digger", "prompt": "a", "system_prompt": text, "model": "kid", "background": False},
+    )
+    cast = Cast(boss=[calls(made), says("x")], kid=[says("1")])
+    await kernel_of(cast, workspace=MemoryWorkspace(), tools=[READ, WRITE]).run("boss", "Go")
+    assert cast.offered("kid") == [{"vfs_read", "signal_parent"}]
+    assert str(cast.asked("kid")[0].conversation[0].parts[0].text).strip() == "Dig."  # type: ignore[union-attr]
+
+
 async def test_who_may_not_write_makes_agents_for_the_run_only() -> None:
     made = ("spawn_agent", {"name": "digger", "prompt": "a", "system_prompt": "Dig.", "model": "kid"})
     workspace = MemoryWorkspace()
@@ -535,6 +659,15 @@ async def test_a_name_that_leads_elsewhere_is_only_a_name(tmp_path: Any) -> None
     cast = Cast(boss=[calls(spawns("../../secret", "one")), says("Done.")])
     ended = await kernel_of(cast, workspace=DiskWorkspace(tmp_path / "inside")).run("boss", "Go")
     assert 'there is no agent "../../secret"' in told(ended)[0]
+
+
+@pytest.mark.parametrize("target", ["/etc", "/nowhere", "agents"])
+async def test_a_folder_of_agents_that_leads_elsewhere_holds_none_and_costs_nothing(tmp_path: Any, target: str) -> None:
+    (tmp_path / "agents").symlink_to(target)
+    cast = Cast(boss=[calls(spawns("kid", "a", background=False)), says("Done.")], kid=[says("ok")])
+    kernel = kernel_of(cast, workspace=DiskWorkspace(tmp_path))
+    assert shape(await kernel.run("boss", "Go")) == ("boss", "completed", [("kid", "completed", [])])
+    assert kernel.names() == ("boss", "kid")
 
 
 # ── the record ───────────────────────────────────────────────────────────────
@@ -586,3 +719,15 @@ def test_an_activation_is_data() -> None:
     made = Activation(id="a", agent="b", input="c", status="completed")
     assert msgspec.json.decode(msgspec.json.encode(made), type=Activation) == made
     assert op.SpawnAgent("x").kind == "agent"
+
+
+async def test_servers_that_nobody_opened_for_a_child_are_noted() -> None:
+    from dragoman.model import ClientNoted
+
+    kid = agent("kid", mcp_servers={"near": {"command": "near-mcp"}, "open": {"command": "open-mcp"}})
+    tool = Tool("mcp__open__x", "x", {"type": "object", "properties": {}}, lambda _: "x", tags=("mcp", "mcp:open"))
+    cast = Cast(boss=[calls(spawns("kid", "a", background=False)), says("x")], kid=[says("y")])
+    events: list[AnyEvent] = []
+    await kernel_of(cast, BOSS, kid, tools=[tool], emit=events.append).run("boss", "Go")
+    noted = [(one.stream, one.name, one.data) for one in events if isinstance(one, ClientNoted)]
+    assert noted == [("kid-1", "servers_not_started", {"servers": ["near"]})]

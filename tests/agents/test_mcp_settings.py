@@ -115,6 +115,49 @@ async def test_a_project_starts_no_server_until_it_is_trusted(place: Place, tmp_
     assert changed.refused.startswith("this project is not trusted as it is now.")
 
 
+def test_what_a_project_says_wrong_costs_no_other_server_anything(place: Place) -> None:
+    place.own.write_text('[mcp.servers.mine]\ncommand = "mine"\n')
+    rows = {"ws": {"type": "ws", "url": "ws://x"}, "list": {"command": ["a"]}, "five": 5, "good": {"command": "x"}}
+    (place.project / ".mcp.json").write_text(json.dumps({"mcpServers": rows}))
+    (place.project / "opencode.json").write_text('{"mcp": [}')
+    (place.project / ".gemini").mkdir()
+    (place.project / ".gemini" / "settings.json").write_text('{"mcp": {"allowed": ["x"]}}')
+    place.trust()
+    servers = place.servers()
+    assert {name: server.refused is None for name, server in servers.items()} == {
+        "five": False,
+        "good": True,
+        "list": False,
+        "mine": True,
+        "opencode.json": False,
+        "ws": False,
+    }
+    assert "the server 'ws' has the type 'ws'" in str(servers["ws"].refused)
+    assert "not valid JSON" in str(servers["opencode.json"].refused)
+
+
+def test_comments_and_last_commas_are_read_as_vs_code_does(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(
+        """\ufeff{
+            // those of the team, "quoted"
+            "servers": { /* one
+            of many */ "x": {"command": "x", "args": ["// a,]", "\\"/*", "b*/"], },
+            }, // the end
+        }"""
+    )
+    (server,) = mcp_servers_in(path)
+    assert server.command == ("x", "// a,]", '"/*', "b*/")
+
+
+@pytest.mark.parametrize("text", ["/*" * 200_000, '\\"' * 200_000, "," * 400_000, '"' * 200_001])
+def test_a_file_that_has_no_end_is_given_up_soon(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="not valid JSON"):
+        mcp_servers_in(path)
+
+
 def test_a_file_that_changed_since_the_settings_were_read_is_not_believed(place: Place) -> None:
     named = place.project / ".mcp.json"
     named.write_text(json.dumps({"mcpServers": {"x": {"command": "good"}}}))

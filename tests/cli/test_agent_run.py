@@ -72,6 +72,7 @@ async def test_the_first_agents_words_are_the_result_and_the_others_are_aside(us
     assert "14 rounds" in answer.err
 
 
+PEER = Path(__file__).parents[1] / "agents" / "mcp_peer.py"
 PLAIN = "---\nname: {name}\ndescription: One.\n{more}---\nYou are {name}.\n"
 
 
@@ -107,8 +108,22 @@ async def test_a_file_nobody_vouches_for_loosens_nothing_and_starts_no_server(us
         answer = await runs(user, server, "--agent", str(path), "Go")
     assert answer.code == 0, answer.err
     assert "does not loosen what your own rules say" in answer.err
-    assert "nobody vouches for" in answer.err
+    assert "one.md: read it, put it into .dragoman/agents, then run dragoman trust" in answer.err
     assert not (user.here / "started").exists()
+
+
+async def test_what_is_told_to_be_done_for_a_server_to_be_started_does_it(user: User) -> None:
+    servers = f"mcp_servers: {{ toy: {{ command: {sys.executable}, args: [{PEER}] }} }}\n"
+    more = f"model: openai-chat:m\ntools: [toy/echo]\n{servers}"
+    user.write(user.here / ".dragoman" / "agents" / "one.md", PLAIN.format(name="one", more=more))
+    async with loopback(Turn("No."), Turn("Yes.")) as server:
+        refused = await runs(user, server, "--agent", "one", "Go")
+        assert "one.md: read it, then run dragoman trust" in refused.err
+        assert user.types("trust", str(user.here)).code == 0
+        started = await runs(user, server, "--agent", "one", "Go")
+    assert started.code == 0, started.err
+    first, second = ([tool["function"]["name"] for tool in one.body.get("tools", [])] for one in server.requests)
+    assert (first, second) == ([], ["mcp__toy__echo"])
 
 
 async def test_a_limit_and_a_provider_that_fails_have_their_own_exit_codes(user: User) -> None:
@@ -122,6 +137,15 @@ async def test_a_limit_and_a_provider_that_fails_have_their_own_exit_codes(user:
         failed = await runs(user, server, "--agent", str(path), "Go")
     assert failed.code == 4
     assert "did not accept the key" in failed.err
+
+
+async def test_a_limit_of_a_file_nobody_vouches_for_that_does_not_hold_is_told(user: User) -> None:
+    more = "model: openai-chat:m\nlimits: { max_turns: 40 }\n"
+    path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))
+    async with loopback(Turn("Hello.")) as server:
+        answer = await runs(user, server, "--agent", str(path), "Go")
+    assert answer.code == 0
+    assert "limits.max_turns: 40 is looser than 15; only your own files" in answer.err
 
 
 def test_what_does_not_go_together_is_said(user: User) -> None:
@@ -140,8 +164,7 @@ def test_what_does_not_go_together_is_said(user: User) -> None:
 
 
 async def test_the_servers_of_an_agent_of_ones_own_are_started_and_its_tools_called(user: User) -> None:
-    peer = str(Path(__file__).parents[1] / "agents" / "mcp_peer.py")
-    servers = f"mcp_servers: {{ toy: {{ command: {sys.executable}, args: [{peer}] }} }}\n"
+    servers = f"mcp_servers: {{ toy: {{ command: {sys.executable}, args: [{PEER}] }} }}\n"
     more = f"model: openai-chat:m\ndialect: plain\ntools: [toy/*]\n{servers}"
     user.write(user.config_dir / "agents" / "one.md", PLAIN.format(name="one", more=more))
     echo = Turn(calls=(("c1", "mcp__toy__echo", {"text": "hello there"}),))
@@ -153,6 +176,82 @@ async def test_the_servers_of_an_agent_of_ones_own_are_started_and_its_tools_cal
     assert "mcp__toy__echo" in names
     assert not {"vfs_read", "spawn_agent"} & names
     assert "hello there" in second.body["messages"][-1]["content"]
+
+
+def peer() -> str:
+    return f"command = {sys.executable!r}\nargs = [{str(PEER)!r}]\n"
+
+
+@pytest.mark.parametrize(
+    "more, words, offered",
+    [
+        ("tools: [set/echo, read_file]\n", (), {"mcp__set__echo", "vfs_read"}),
+        ("tools: [read_file]\n", (), {"vfs_read"}),
+        ("", ("--tools", "mcp__set__echo"), {"mcp__set__echo"}),
+        ("tools: [set/*, read_file]\n", ("--no-mcp",), {"vfs_read"}),
+    ],
+)
+async def test_tools_of_servers_that_are_set_up_are_an_agents_too(
+    user: User, more: str, words: tuple[str, ...], offered: set[str]
+) -> None:
+    user.settings(f"[mcp.servers.set]\n{peer()}")
+    path = user.write(
+        user.here / "one.md", PLAIN.format(name="one", more=f"model: openai-chat:m\ndialect: plain\n{more}")
+    )
+    async with loopback(Turn("Done.")) as server:
+        answer = await runs(user, server, "--agent", str(path), *words, "Go")
+    assert answer.code == 0, answer.err
+    assert {tool["function"]["name"] for tool in server.requests[0].body["tools"]} == offered
+    assert ("no MCP server set runs" in answer.err) == ("--no-mcp" in words)
+
+
+async def test_an_agent_that_names_no_tools_has_those_of_all_servers_and_its_own_beside(user: User) -> None:
+    user.settings(f"[mcp.servers.set]\n{peer()}")
+    command = f"command: {sys.executable}, args: [{PEER}]"
+    more = f"model: openai-chat:m\ndialect: plain\nmcp_servers: {{ own: {{ {command} }}, set: {{ {command} }} }}\n"
+    user.write(user.config_dir / "agents" / "one.md", PLAIN.format(name="one", more=more))
+    async with loopback(Turn("Done.")) as server:
+        answer = await runs(user, server, "--agent", "one", "Go")
+    assert answer.code == 0, answer.err
+    assert "MCP server set of one.md is not started: one of that name is set up, and is used" in answer.err
+    names = {tool["function"]["name"] for tool in server.requests[0].body["tools"]}
+    assert {"mcp__set__echo", "mcp__own__echo", "read_mcp_resource", "vfs_read", "spawn_agent"} <= names
+
+
+@pytest.mark.parametrize("format", ["claude_code", "gemini_cli", "codex"])
+async def test_an_agent_of_another_client_with_servers_is_run(user: User, format: str) -> None:
+    head = "name: one\ndescription: d\n"
+    file = {
+        "claude_code": f"---\n{head}mcpServers:\n  - toy: {{type: stdio, command: touch, args: [started]}}\n---\nx\n",
+        "gemini_cli": f"---\n{head}mcp_servers: {{toy: {{command: touch, args: [started], trust: true}}}}\n---\nx\n",
+        "codex": 'name = "one"\ndescription = "d"\ndeveloper_instructions = "x"\n'
+        '[mcp_servers.toy]\ncommand = "touch"\nargs = ["started"]\nstartup_timeout_sec = 5\n',
+    }[format]
+    folder, suffix = {"claude_code": (".claude", "md"), "gemini_cli": (".gemini", "md"), "codex": (".codex", "toml")}[
+        format
+    ]
+    path = user.write(user.here / folder / "agents" / f"one.{suffix}", file)
+    async with loopback(Turn("Hello.")) as server:
+        answer = await runs(user, server, "--agent", str(path), "--model", "openai-chat:m", "Go")
+    assert (answer.code, answer.out) == (0, "Hello.\n"), answer.err
+    assert "nobody vouches for" in answer.err
+    assert not (user.here / "started").exists()
+
+
+async def test_a_call_that_is_put_off_is_answered_later_in_the_first_conversation(user: User) -> None:
+    more = "model: openai-chat:m\ndialect: plain\ntools: [write_file]\n"
+    path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))
+    writes = Turn(calls=(("c1", "vfs_write", {"path": "a.txt", "content": "x"}),))
+    async with loopback(writes) as server:
+        waiting = await runs(user, server, "--agent", str(path), "--ask", "Go")
+    assert waiting.code == 8, waiting.err
+    assert "These calls wait for your approval:\n  c1  write a.txt" in waiting.err
+    assert "Answer and go on:  dragoman run --resume" in waiting.err
+    assert not (user.here / "a.txt").exists()
+    async with loopback(Turn("Written.")) as server:
+        answer = await runs(user, server, "--resume", "last", "--approve", "all")
+    assert (answer.code, answer.out) == (0, "Written.\n"), answer.err
+    assert (user.here / "a.txt").read_text() == "x"
 
 
 async def test_on_a_terminal_the_question_says_which_agent_asks(user: User) -> None:

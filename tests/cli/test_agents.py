@@ -116,6 +116,18 @@ def test_show_tells_what_is_understood_and_what_does_not_hold(user: User) -> Non
     assert "policy.allow: kind=write does not loosen what your own rules say" in answer.err
 
 
+def test_a_limit_that_is_looser_than_the_usual_one_holds_only_where_the_user_vouches(user: User) -> None:
+    limits = "limits: { max_turns: 40, max_tokens: null, max_depth: 1 }"
+    text = GOOD.format(name="one").replace("---\nDo", f"{limits}\n---\nDo")
+    path = user.write(user.here / "agents" / "one.md", text)
+    user.write(user.config_dir / "agents" / "two.md", text.replace("one", "two"))
+    assert user.types("agents", "show", str(path), "--json").json["refused"] == [
+        "limits.max_turns: 40 is looser than 15",
+        "limits.max_tokens: None is looser than 500000",
+    ]
+    assert user.types("agents", "show", "two", "--json").json["refused"] == []
+
+
 def test_only_a_trusted_file_with_these_very_contents_may_loosen(user: User) -> None:
     text = GOOD.format(name="one").replace("---\nDo", "policy: {allow: [write]}\n---\nDo")
     path = user.write(user.here / ".dragoman" / "agents" / "one.md", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sys
 from pathlib import Path
 
@@ -105,3 +106,11 @@ def test_what_is_wrong_on_the_command_line_is_said(user: User) -> None:
     answer = user.types("mcp", "serve", "--http", "0.0.0.0:0", "--tools", "read")
     assert (answer.code, "give a token" in answer.err) == (3, True)
     assert "has no token in it" in user.types("mcp", "serve", "--http", "127.0.0.1:0", "--token-env", "NO_SUCH").err
+
+
+def test_an_address_that_somebody_else_has_is_a_setting_to_change(user: User) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = user.types("mcp", "serve", "--http", f"127.0.0.1:{port}", "--tools", "read")
+    assert answer.code == 3
+    assert f"127.0.0.1:{port} cannot be served at: " in answer.err

@@ -753,3 +753,17 @@ def test_each_version_offers_its_own(version: str, named: set[str], missing: set
 def test_a_tool_of_the_newest_version_that_is_not_offered_can_be_asked_for() -> None:
     assert [definition.name for definition in DIALECT.definitions([op.SearchText])] == ["Grep"]
     assert "TodoWrite" in {definition.name for definition in DIALECT.definitions(names=["TodoWrite"])}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "operation"),
+    [
+        ("TodoRead", {}, op.ReadPlan()),
+        ("SlashCommand", {"command": "/review-pr 12 quickly"}, op.UseSkill("review-pr", "12 quickly")),
+        ("SlashCommand", {"command": "/team:plan"}, op.UseSkill("team:plan")),
+    ],
+)
+def test_tools_that_no_known_version_has_any_more_are_read(
+    name: str, arguments: dict[str, Any], operation: op.Operation
+) -> None:
+    assert DIALECTS["claude_code"].read_call(NativeCall("1", name, arguments)).operations == (operation,)

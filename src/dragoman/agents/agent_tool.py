@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.errors import ConfigError, DefinitionError, ToolError
-from dragoman.model import AgentReport, AgentsOutcome, Kind, TextOutcome, operations as op
+from dragoman.errors import ConfigError, DefinitionError, DragomanError, ToolError
+from dragoman.model import AgentReport, AgentsOutcome, JsonOutcome, Kind, TextOutcome, operations as op
 from dragoman.schema import problems_against
 from dragoman.tools import Context, Tool
 
@@ -25,6 +26,13 @@ _NO_END: Final = 7 * 24 * 3600.0
 """Seconds: the agents' own limits say how long, not those of a call."""
 _PASSED_OVER: Final = ("effort", "isolation", "cwd", "history", "continues", "command")
 """What starting an agent may be asked for elsewhere, and does not mean anything here: it is not offered."""
+_WAITS: Final = ("claude_code", "gemini_cli", "opencode", "qwen_code", "copilot")
+"""Vocabularies whose word for it gives the answer, unless it is told to go on beside."""
+_ALIASES_ALONE: Final = ("claude_code",)
+"""Vocabularies that name models in a way only their client knows."""
+_MOST_TOLD: Final = 40
+_LONGEST_TOLD: Final = 200
+"""Agents a model is told of, and letters of what each is for."""
 _AWAITED, _BESIDE = 1, 2
 """Priorities: somebody waits for one, and works on beside the other."""
 
@@ -34,7 +42,7 @@ def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
 
     async def spawn(wanted: op.SpawnAgent, context: Context) -> AgentsOutcome:
         agent, lent = _agent_for(kernel, live, wanted)
-        awaited = wanted.background is False
+        awaited = wanted.background is False or (wanted.background is None and live.dialect in _WAITS)
         priority = _AWAITED if awaited else _BESIDE
         child = kernel.admit(live, agent, wanted.prompt, call_id=context.call_id, lent=lent, priority=priority)
         if awaited:
@@ -66,7 +74,9 @@ def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
         live.parent.tell(f"Agent {live.agent.name} ({live.id}) says: {wanted.message}")
         return TextOutcome("The parent will hear it.")
 
-    spawn.passes_over = _PASSED_OVER  # type: ignore[attr-defined]
+    unknown = ("model",) if live.dialect in _ALIASES_ALONE else ()
+    spawn.passes_over = (*_PASSED_OVER, *unknown)  # type: ignore[attr-defined]
+    spawn.tells = (op.SpawnAgent("a task", "by name"), "agent", _roster(kernel, live))  # type: ignore[attr-defined]
     wait.passes_over = ("since_turn",)  # type: ignore[attr-defined]
     return [
         Tool.from_operation(op.SpawnAgent, spawn, timeout=_NO_END),
@@ -93,9 +103,31 @@ def _agent_for(kernel: Kernel, live: Live, wanted: op.SpawnAgent) -> tuple[Agent
             agent = Agent(
                 name="agent", instructions=live.agent.instructions, dialect=live.agent.dialect, tools=live.agent.tools
             )
+        if wanted.model is not None:
+            kernel.reach(wanted.model)
         return _narrowed(agent, wanted), not kernel.is_given(agent)
     except (ConfigError, DefinitionError, ValueError) as error:
         raise ToolError(str(error), kind="invalid_arguments") from error
+
+
+def _roster(kernel: Kernel, live: Live) -> str:
+    """What a model is told of the agents it can start by name; nothing when there are none but itself."""
+    rows: list[str] = []
+    names = kernel.names()
+    for name in names:
+        with suppress(DragomanError):  # what is wrong with a file is said to who starts it
+            agent = kernel.find(name)
+            twice = agent.name != name and agent.name in names  # a file, and the agent it is about
+            about = " ".join(agent.description.split())
+            if not twice and agent.name != live.agent.name:
+                rows.append(f"- {name}: {_cut(about)}" if about else f"- {name}")
+    left = len(rows) - _MOST_TOLD
+    more = [f"… and {left} more"] if left > 0 else []
+    return "\n".join(["Agents that are there:", *rows[:_MOST_TOLD], *more]) if rows else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TOLD else f"{text[: _LONGEST_TOLD - 1]}…"
 
 
 def _narrowed(agent: Agent, wanted: op.SpawnAgent) -> Agent:
@@ -210,7 +242,7 @@ def _check(tool: CustomTool) -> Callable[[str], list[str]] | None:
 
 
 _NOTHING: Any = object()
-_FENCE = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 def _value(text: str) -> Any:
@@ -227,4 +259,7 @@ def _given(tool: CustomTool, ended: Activation) -> Any:
         details = {"agent": ended.id, "status": ended.status, **({"raw": ended.text} if ended.text else {})}
         kind = "cancelled" if ended.status == "cancelled" else "failed"
         raise ToolError(f"{tool.name}: {ended.error}", kind=kind, details=details)
-    return ended.text if tool.result_schema is None else _value(ended.text)
+    if tool.result_schema is None:
+        return ended.text
+    value = _value(ended.text)
+    return JsonOutcome(None) if value is None else value  # nothing at all would be told as "Done."

@@ -40,6 +40,8 @@ def _of_agent(agent: Agent) -> list[str]:
             found += [f"tools: {entry} has no meaning here, or not all of it" for entry in value]
         elif key == "model":
             found.append(f'model: which one "{value}" is, is not known here; name it as provider:model with --model')
+        elif key in ("mcpServers", "mcp_servers") and isinstance(value, list):
+            found += [f"{key}: {entry} has no meaning here" for entry in value]
         elif key == "permission":
             found += [f"permission: {entry} is not kept: the stricter reading holds" for entry in value]
         else:

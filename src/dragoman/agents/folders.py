@@ -109,11 +109,13 @@ def find_agents(configuration: Configuration, workspace: Path) -> tuple[FoundAge
 def agent_named(given: str, configuration: Configuration, workspace: Path) -> FoundAgent:
     """The agent of a path, or of a name. One that is not well defined is raised as a `DefinitionError`."""
     path = Path(given)
-    if path.suffix in (".md", ".toml") or os.sep in given or path.is_file():
+    if path.suffix in (".md", ".toml") or path.is_file():
         found = load_agent(path, configuration, "named")
     else:
         everything = find_agents(configuration, workspace)
         named = [one for one in everything if one.name == given and one.hidden_by is None]
+        if not named and os.sep in given:  # in the name of an agent too: opencode's `team/reviewer`
+            named = [load_agent(path, configuration, "named")]
         if not named:
             known = [one.name for one in everything]
             hint = nearest(given, known) or " `dragoman agents list` shows them."

@@ -78,7 +78,8 @@ class Draft:
             provider, name = _PROVIDERS.get(provider, provider), stated_name
         else:
             name = stated
-        if provider not in PROVIDERS or not name or stated in aliases:
+        # `opus[1m]` is the alias, with more room.
+        if provider not in PROVIDERS or not name or stated.lower().removesuffix("[1m]") in aliases:
             self.keep(key, stated)
             return None
         return f"{provider}:{name}"

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from .agent import Agent
 from .foreign import Draft
-from .page import Problems, read_page, shown
+from .foreign_servers import claude_code, servers_of
+from .page import Problems, Section, read_page, shown
 
 # The aliases stand for whatever the client takes to be the newest of a line: which model that is, only it knows.
-_ALIASES: Final = ("sonnet", "opus", "haiku", "best", "sonnet[1m]", "opusplan", "default")
+_ALIASES: Final = ("sonnet", "opus", "haiku", "best", "opusplan", "default")
 _READS: Final = ("read", "search", "plan")
 
 
@@ -121,7 +122,8 @@ def _servers(draft: Draft) -> dict[str, dict[str, Any]]:
     listed = [value] if isinstance(value, dict) else value
     for index, entry in enumerate(listed or () if isinstance(listed, list | None) else ()):
         if isinstance(entry, dict) and all(isinstance(server, dict) for server in entry.values()):
-            servers |= entry
+            table = Section(entry, draft.section.problems, ("mcpServers", *(() if entry is value else (index,))))
+            servers |= servers_of(draft, "mcpServers", table, claude_code)
         elif isinstance(entry, str):
             draft.keep("mcpServers", [entry])
         else:

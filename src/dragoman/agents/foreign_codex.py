@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .agent import Agent
 from .foreign import Draft
-from .frontmatter import servers_in
+from .foreign_servers import codex, servers_of
 from .page import Place, Problems, raise_all
 
 _KEY: Final = re.compile(r"""^\s*(?:"([^"\\]+)"|'([^']+)'|([A-Za-z0-9_-]+))\s*=""")
@@ -62,7 +62,7 @@ def _role(
         draft.keep("model_provider", provider)
     _sandbox(draft)
     _search(draft)
-    servers = servers_in(draft.section, "mcp_servers") if "mcp_servers" in values else {}
+    servers = servers_of(draft, "mcp_servers", draft.section.table("mcp_servers"), codex)
     return draft.agent(
         name,
         path,

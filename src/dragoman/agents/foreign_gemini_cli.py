@@ -8,7 +8,7 @@ from typing import Final
 
 from .agent import Agent
 from .foreign import Draft, list_of_texts
-from .frontmatter import servers_in
+from .foreign_servers import gemini_cli, servers_of
 from .page import Problems, read_page
 
 _NAME: Final = re.compile(r"[a-z0-9_-]+")
@@ -41,7 +41,7 @@ def read(text: str, problems: Problems, path: str | None, known: Collection[str]
     elif minutes is not None:
         draft.limits["timeout"] = minutes * 60.0
     model = draft.model(provider="gemini")
-    servers = servers_in(section, "mcp_servers")
+    servers = servers_of(draft, "mcp_servers", section.table("mcp_servers"), gemini_cli)
     for key in ("display_name", "temperature"):
         if section.take(key) is not None:
             draft.keep(key, section.take(key))

@@ -17,7 +17,7 @@ from dragoman.errors import DefinitionError, nearest
 from .agent import Agent, AgentLimits, CustomTool
 from .page import LARGEST_FILE, Problems, Section, raise_all, read_page, shown
 from .policies import read_policy
-from .tool_words import own_candidates, own_names, unknown_tool
+from .tool_words import own_names, unknown_here
 
 OWN: Final = "dragoman"
 AGENT_FORMATS: Final = (OWN, "claude_code", "opencode", "gemini_cli", "codex")
@@ -118,6 +118,7 @@ def _own(text: str, problems: Problems, path: str | None, known: Collection[str]
     model, dialect = section.text("model"), _dialect(section)
     custom = (*_custom_tools(section, "tools"), *_custom_tools(section, "custom_tools"))
     _told_twice(custom, problems)
+    _taken(custom, known, problems)
     known = (*known, *(tool.name for tool in custom))
     tools = _allowed(section, dialect, known)
     limits = limits_in(section) or AgentLimits()
@@ -161,7 +162,11 @@ def _dialect(section: Section) -> str | None:
     if name is not None and name not in DIALECTS:
         section.problem(f'there is no dialect "{name}".{nearest(name, DIALECTS)}', "dialect")
         return None
-    return name
+    try:
+        return None if name is None else str(DIALECTS[name].name)
+    except DefinitionError as error:  # of a plugin
+        section.problem(f'the dialect "{name}" cannot be used: {"; ".join(error.problems)}', "dialect")
+        return None
 
 
 def _allowed(section: Section, dialect: str | None, known: Collection[str]) -> tuple[str, ...] | None:
@@ -184,7 +189,7 @@ def _allowed(section: Section, dialect: str | None, known: Collection[str]) -> t
             continue
         meant = own_names(entry, dialect, known)
         if meant is None:
-            section.problem(unknown_tool(entry, tuple(own_candidates(dialect, known))), *at)
+            section.problem(unknown_here(entry, dialect, known), *at)
         elif not meant.names and not meant.everything:
             section.problem(f'"{entry}" steers its own client and has no meaning here', *at)
         else:
@@ -219,17 +224,28 @@ def _plainly(error: Exception) -> str:
 
 
 def servers_in(section: Section, key: str) -> dict[str, dict[str, Any]]:
-    """MCP servers by their names; what one needs is for whoever starts it to check."""
+    """MCP servers by their names."""
     table = section.table(key)
     if table is None:
         return {}
-    for name, server in table.content.items():
-        if not isinstance(server, dict) or not (_REACHED_BY & server.keys()):
-            table.problem('needs a "command" to start, or a "url" to reach', name)
-    return {name: server for name, server in table.content.items() if isinstance(server, dict)}
+    return {name: server for name, server in table.content.items() if checked_server(table, name, server)}
 
 
-_REACHED_BY: Final = {"command", "url", "http_url", "tcp"}
+def checked_server(table: Section, name: str, server: Any) -> bool:
+    """Whether this says how a server is reached; what is wrong with it is noted."""
+    from .mcp_settings import mcp_server_of
+
+    problems: Collection[str] = ()
+    if not isinstance(server, dict) or not ({"command", "url"} & server.keys()):
+        problems = ['needs a "command" to start, or a "url" to reach']
+    else:
+        try:
+            mcp_server_of(name, server)
+        except DefinitionError as error:
+            problems = error.problems
+    for problem in problems:
+        table.problem(problem, name)
+    return not problems
 
 
 # ── tools of its own ─────────────────────────────────────────────────────────
@@ -253,6 +269,16 @@ def _told_twice(tools: Collection[CustomTool], problems: Problems) -> None:
         if tool.name in seen:
             problems.add_at(tool.line, f'the tool "{tool.name}" is already there, on line {seen[tool.name]}')
         seen.setdefault(tool.name, tool.line)
+
+
+def _taken(tools: Collection[CustomTool], known: Collection[str], problems: Problems) -> None:
+    """A name stands for one tool: with two of them no run would begin."""
+    from dragoman.model import operations as op
+    from dragoman.registry import TOOLS
+
+    for tool in tools:
+        if tool.name in op.OPERATIONS or tool.name in known or tool.name in TOOLS:
+            problems.add_at(tool.line, f'there is a tool "{tool.name}" already; give yours a name of its own')
 
 
 def _custom_tool(section: Section) -> CustomTool | None:
@@ -335,6 +361,22 @@ def _check_tool(section: Section, name: str, description: str, parameters: dict[
         Tool(name, description, parameters, lambda arguments: None)
     except DefinitionError as error:
         _point_out(section, "parameters", error.problems)
+        return
+    _check_defaults(section, parameters)
+
+
+def _check_defaults(section: Section, parameters: dict[str, Any]) -> None:
+    """A default goes into the prompt as an argument would. `null` says that there is none."""
+    from dragoman.schema import problems_against
+
+    properties = parameters.get("properties", {})
+    within = ("properties",) if section.content.get("parameters", {}).get("properties") is properties else ()
+    for name, said in properties.items():
+        default = said.get("default") if isinstance(said, dict) else None
+        if default is not None:
+            whole = {**said, **({"$defs": parameters["$defs"]} if "$defs" in parameters else {})}
+            for problem in problems_against(whole, default):
+                section.problem(f"the default does not fit: {problem}", "parameters", *within, name, "default")
 
 
 def _check_result_schema(section: Section, schema: dict[str, Any]) -> None:

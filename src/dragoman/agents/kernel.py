@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dragoman.engine import Approver, Engine, Hooks, Orchestrator, Question, ToolPolicy, engine_for
+from dragoman.engine import Approver, Engine, Hooks, Orchestrator, Question, ToolPolicy, dialect_of, engine_for
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
 from dragoman.model import (
     AgentEnded,
@@ -77,7 +77,7 @@ class Kernel:
         web: Callable[[SearchBackend | None], Web] | None = None,
         **settings: Any,
     ) -> None:
-        self.agents = {agent.name: agent for agent in agents}
+        self.agents = _by_name(agents)
         self._strangers = {agent.name: agent for agent in strangers}
         self.model, self.workspace = model, workspace
         self.tools = tools if isinstance(tools, Toolset) else Toolset(tools)
@@ -137,8 +137,8 @@ class Kernel:
         """The agent of this name: one in the workspace's `agents/` as it stands there now, else one that was given."""
         from .frontmatter import parse_agent
 
-        stem = stem_of(name)
-        text = self._written(f"agents/{stem}.md")
+        stem = self._stem(name)
+        text = self._written(f"agents/{stem}.md") if stem in self._files() else None
         if text is not None:
             return parse_agent(text, path=f"agents/{stem}.md", format="dragoman", known=self.tools.names)
         everyone = {**self._strangers, **self.agents, **self._made}
@@ -151,7 +151,12 @@ class Kernel:
 
     def knows(self, name: str) -> bool:
         """Whether an agent can be started by this name."""
-        return not {name, stem_of(name)}.isdisjoint(self.names())
+        return not {name, self._stem(name)}.isdisjoint(self.names())
+
+    def _stem(self, name: str) -> str:
+        """The file that a name means: one that is there may be called whatever its folder holds."""
+        bare = _bare(name)
+        return bare if bare in self._files() else stem_of(name)
 
     def is_given(self, agent: Agent) -> bool:
         """Whether it is one of those the kernel was made with, as it was: no file in the workspace is it."""
@@ -159,12 +164,18 @@ class Kernel:
 
     def names(self) -> tuple[str, ...]:
         """Every agent that can be started by name."""
-        found = dict.fromkeys((*self.agents, *self._strangers, *self._made))
-        if self.workspace is not None:
+        return tuple(dict.fromkeys((*self.agents, *self._strangers, *self._made, *self._files())))
+
+    def _files(self) -> list[str]:
+        """The files in the workspace's `agents/`, without their ending; none where that cannot be looked into."""
+        if self.workspace is None:
+            return []
+        try:
             folder = self.workspace.entry("agents")
             below = self.workspace.entries("agents") if folder is not None and folder.kind == "directory" else []
-            found |= {one.path.removesuffix(".md"): None for one in below if one.path.endswith(".md")}
-        return tuple(found)
+        except ToolError:  # a link that leads out of the workspace, or to itself
+            return []
+        return [one.path.removesuffix(".md") for one in below if one.path.endswith(".md")]
 
     def _written(self, path: str) -> str | None:
         from .page import LARGEST_FILE
@@ -192,10 +203,11 @@ class Kernel:
 
         from .frontmatter import parse_agent
 
-        stem = stem_of(name)
+        stem = self._stem(name)
         path = f"agents/{stem}.md"
         head = yaml.safe_dump({"name": stem, "description": description or stem}, allow_unicode=True, sort_keys=False)
-        text = instructions if instructions.startswith("---\n") else f"---\n{head}---\n{instructions}\n"
+        whole = instructions.lstrip()
+        text = whole if whole.startswith(("---\n", "---\r\n")) else f"---\n{head}---\n{instructions}\n"
         agent = parse_agent(text, path=path, format="dragoman", known=self.tools.names)
         writes = op.WriteFile(path, text)
         if self.workspace is not None and self._allowed(live, writes):
@@ -268,10 +280,17 @@ class Kernel:
         self._told(parent, AgentStarted, call_id=call_id, agent=live.id, name=agent.name, prompt=input)
         if refused:
             self._told(live, ClientNoted, name="policy_refused", data={"refused": list(refused)})
+        servers = [name for name in agent.mcp_servers if not self._open(name)]
+        if servers:
+            self._told(live, ClientNoted, name="servers_not_started", data={"servers": servers})
         parent.children.append(live)
         self._live[live.id] = self._given[digest] = live
         self._begin(live)
         return live
+
+    def _open(self, server: str) -> bool:
+        """Whether tools of an MCP server are there: whoever makes the kernel opens it, the kernel itself none."""
+        return any(f"mcp:{server}" in tool.tags for tool in self.tools if isinstance(tool, Tool))
 
     def _prepare(self, live: Live, bound: ToolPolicy) -> tuple[str, ...]:
         """Settles whom it asks and what it may do; gives what of its policy does not hold."""
@@ -365,13 +384,15 @@ class Kernel:
             result = await running.result()
         finally:
             live.rests()
+        live.waiting = result.waiting
         if isinstance(result.error, LimitReached) and result.error.limit == "iterations":
             raise turns if live.rounds >= live.limits.max_turns else result.error
         return result
 
     def _orchestrator(self, live: Live, rounds: int) -> Orchestrator:
         engine, name = self._engine(live)
-        own = [*agent_tools(self, live), *(custom_tool(self, live, tool) for tool in live.agent.custom_tools)]
+        live.dialect = live.agent.dialect or dialect_of(name)
+        own, names = self._own_tools(live), self.names()
         toolset = self._toolset(live, own)
         policy = msgspec.structs.replace(
             live.policy,
@@ -385,6 +406,9 @@ class Kernel:
             spent = live.spent(self._prices)  # others may have used it up while it waited
             if spent is not None:
                 raise spent
+            nonlocal own, names
+            if self.names() != names:  # somebody wrote an agent: who could start it is told
+                own, names = self._own_tools(live), self.names()
             now = self._toolset(live, own)  # tools of servers come and go
             if now.list() != orchestrator.toolset.list():
                 orchestrator.toolset = now
@@ -416,9 +440,13 @@ class Kernel:
     def _engine(self, live: Live) -> tuple[Engine, str]:
         if live.model is None:
             raise DefinitionError(f"agent {live.agent.name!r}", ["it names no model, and none was given"])
-        if live.model not in self._known:
-            self._known[live.model] = self._engines(live.model)
-        return self._known[live.model]
+        return self.reach(live.model)
+
+    def reach(self, model: str) -> tuple[Engine, str]:
+        """The engine of a model, and the name to ask it by; an error when there is none."""
+        if model not in self._known:
+            self._known[model] = self._engines(model)
+        return self._known[model]
 
     async def _services(self, live: Live, stack: AsyncExitStack) -> Any:
         """What its tools are given: a shell, a plan and a web of its own, for as long as it works."""
@@ -438,6 +466,9 @@ class Kernel:
             return await said if hasattr(said, "__await__") else said
 
     # ── tools ──────────────────────────────────────────────────────────────
+
+    def _own_tools(self, live: Live) -> list[Tool]:
+        return [*agent_tools(self, live), *(custom_tool(self, live, tool) for tool in live.agent.custom_tools)]
 
     def _toolset(self, live: Live, own: Iterable[Tool]) -> Toolset:
         """What an agent may use: the tools its file names, its custom tools, and those that start and hear others."""
@@ -516,14 +547,34 @@ def stem_of(name: str) -> str:
     """The name of an agent's file, without folder and ending: `agents/helper.md` is `helper`."""
     import re
 
-    bare = name.strip().removeprefix("./").removeprefix("agents/").removesuffix(".md")
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", bare).strip("-")[:100] or "agent"
+    bare = _bare(name)
+    # What has no letter of any script in it is told apart by what it was.
+    return re.sub(r"[^\w-]+", "-", bare).strip("-")[:100] or f"agent-{_hash(bare.encode())[:8]}"
+
+
+def _bare(name: str) -> str:
+    return name.strip().removeprefix("./").removeprefix("agents/").removesuffix(".md")
+
+
+def _by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
+    found: dict[str, Agent] = {}
+    for agent in agents:
+        if agent.name in found:
+            places = " and ".join(one.path for one in (found[agent.name], agent) if one.path)
+            where = f" ({places})" if places else ""
+            raise DefinitionError("the agents", [f"there are two agents called {agent.name!r}{where}"])
+        found[agent.name] = agent
+    return found
 
 
 def _answer(result: RunResult) -> str:
     """What a run answered; an error when it did not come to that."""
     if result.status == "waiting":
-        raise ToolError("a call waits for an approval, and an agent's run cannot wait for one: give an approver")
+        called = ", ".join(dict.fromkeys(call.native.name for call in result.waiting))
+        raise ToolError(
+            f"whether {called} may run was put off, and agents do not wait for that: give an approver that answers, "
+            "however long it takes it, or say it in the policy"
+        )
     if result.status == "limited":
         raise result.error if isinstance(result.error, LimitReached) else LimitReached("the run", 0)
     if result.status != "completed":
@@ -555,7 +606,10 @@ def _may_use(live: Live, tool: Tool | ProviderTool) -> bool:
 
 
 def _digest(agent: Agent, input: str) -> str:
-    said = msgspec.json.encode([agent.name, agent.instructions, input])
+    return _hash(msgspec.json.encode([agent.name, agent.instructions, input]))
+
+
+def _hash(said: bytes) -> str:
     return blake2s(said, digest_size=16).hexdigest()
 
 

@@ -31,6 +31,8 @@ from .mcp_connection import installed
 from .mcp_content import from_result
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from mcp.server import Server
     from mcp.types import CallToolResult, Tool as McpTool
 
@@ -207,23 +209,29 @@ class ToolServer:
 
         Only clients with the token are served, where one is given; beyond this machine there must be one.
         """
-        import socket
-
         import uvicorn
 
         if host not in _LOOPBACK and not token:
             raise ConfigError(f"{host} can be reached from other machines: give a token that its clients must know")
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         async with self.opened() as server:
             app: Any = server.streamable_http_app(streamable_http_path=PATH, host=host)
             if token:
                 app = _guarded(app, token)
-            with socket.create_server((host, port), family=family) as listening:
+            with _listening(host, port) as listening:
                 settings = uvicorn.Config(app, log_level="critical", access_log=False, ws="none")
                 if ready is not None:
                     shown = f"[{host}]" if ":" in host else host
                     ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
                 await uvicorn.Server(settings).serve(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket:
+    from socket import AF_INET, AF_INET6, create_server
+
+    try:
+        return create_server((host, port), family=AF_INET6 if ":" in host else AF_INET)
+    except OSError as error:
+        raise ConfigError(f"{host}:{port} cannot be served at: {error.strerror}; choose another address") from error
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -130,6 +130,8 @@ def _read(kind: type, value: object) -> object:
 
 # ── from the files of other clients ──────────────────────────────────────────
 
+Reads = Callable[[Path, str, Any], "McpServer"]
+
 
 def project_servers(configuration: Configuration) -> dict[str, McpServer]:
     """The servers that the project's files name, each refused unless the project is trusted as it is."""
@@ -145,32 +147,65 @@ def project_servers(configuration: Configuration) -> dict[str, McpServer]:
         if project.trust.state != "trusted" or project.trust.digests.get(name) != digest(content):
             changed = " as it is now" if project.trust.state != "untrusted" else ""
             refused = f"this project is not trusted{changed}. Read {path}, then run: dragoman trust {project.root}"
-        for server in mcp_servers_in(path, content):
-            found.setdefault(server.name, msgspec.structs.replace(server, refused=refused))
+        for server in _understood(path, name, content):
+            found.setdefault(server.name, msgspec.structs.replace(server, refused=server.refused or refused))
     return found
+
+
+def _understood(path: Path, name: str, content: bytes) -> Iterator[McpServer]:
+    """The servers of a file. What cannot be understood is refused, and costs no other server anything."""
+    try:
+        rows = _rows(path, content)
+    except ConfigError as error:
+        yield McpServer(name=name, transport="stdio", origin=str(path), refused=str(error))
+        return
+    for called, row, read in rows:
+        try:
+            yield read(path, called, row)
+        except ConfigError as error:
+            yield McpServer(name=called, transport="stdio", origin=str(path), refused=str(error))
 
 
 def mcp_servers_in(path: Path, content: bytes | None = None) -> list[McpServer]:
     """The servers a file names: Claude Code's `.mcp.json`, Cursor's and VS Code's `mcp.json`, the settings of Gemini
     CLI, or opencode's `opencode.json`. It says nothing about trust: whoever names the file answers for it."""
     content = path.read_bytes() if content is None else content
+    return [read(path, name, row) for name, row, read in _rows(path, content)]
+
+
+def _rows(path: Path, content: bytes) -> list[tuple[str, Any, Reads]]:
+    """Every server a file names and does not switch off, and who reads it."""
+    document = _document(path, content)
+    for key, read in _SHAPES.items():
+        rows = document.get(key)
+        # In Gemini CLI's settings `mcp` says which servers are allowed, not what they are.
+        if isinstance(rows, dict) and (key, path.parent.name) != ("mcp", ".gemini"):
+            return [(str(name), row, read) for name, row in rows.items() if _used(row)]
+    return []
+
+
+def _used(row: Any) -> bool:
+    return not isinstance(row, dict) or (row.get("enabled") is not False and row.get("disabled") is not True)
+
+
+# A string, or what is no JSON: a comment, and a comma after the last of something. What has no end goes to the end of
+# the file, so that it is looked for once.
+_STRING: Final = rb'"(?:[^"\\]|\\.)*(?:"|\Z)'
+_BESIDE_JSON: Final = re.compile(_STRING + rb"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMA: Final = re.compile(_STRING + rb"|,(?=\s*[}\]])", re.DOTALL)
+
+
+def _document(path: Path, content: bytes) -> dict[str, Any]:
+    """A file as JSON with comments, which VS Code, Gemini CLI and opencode take."""
+    without = _BESIDE_JSON.sub(lambda found: found[0] if found[0].startswith(b'"') else b" ", content)
+    without = _LAST_COMMA.sub(lambda found: found[0] if found[0].startswith(b'"') else b"", without)
     try:
-        document = msgspec.json.decode(content)
+        document = msgspec.json.decode(without.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid JSON: {error}") from error
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: expected an object")
-    for key, read in _SHAPES.items():
-        rows = document.get(key)
-        if isinstance(rows, dict):
-            return [read(path, str(name), row) for name, row in rows.items() if _used(path, name, row)]
-    return []
-
-
-def _used(path: Path, name: str, row: Any) -> bool:
-    if not isinstance(row, dict):
-        raise ConfigError(f"{path}: the server {name!r} is no object")
-    return row.get("enabled") is not False and row.get("disabled") is not True
+    return document
 
 
 _HTTP: Final = ("http", "streamable-http", "streamableHttp", "streamable_http")
@@ -189,8 +224,9 @@ _SPOKEN: Final = (
 )
 
 
-def _common(path: Path, name: str, row: dict[str, Any]) -> McpServer:
+def _common(path: Path, name: str, row: Any) -> McpServer:
     """`mcpServers` of Claude Code, Cursor and Gemini CLI, `servers` of VS Code: the same but for a few keys."""
+    row = _table(path, name, row)
     url = row.get("httpUrl") or row.get("url")
     said = str(row.get("type") or ("" if "httpUrl" not in row else "http"))
     # Gemini CLI means SSE by a bare `url`; to everybody else it is streamable HTTP, which came later.
@@ -213,8 +249,9 @@ def _common(path: Path, name: str, row: dict[str, Any]) -> McpServer:
     return _foreign(path, name, table, [key for key in row if key not in _SPOKEN], _dollar if gemini else _as_it_is)
 
 
-def _opencode(path: Path, name: str, row: dict[str, Any]) -> McpServer:
+def _opencode(path: Path, name: str, row: Any) -> McpServer:
     """`mcp` of opencode: a command is a list, `type` is local or remote."""
+    row = _table(path, name, row)
     given = row.get("command") or [None]
     command = given if isinstance(given, list) else [given]
     timeout = row["timeout"] / 1000 if isinstance(row.get("timeout"), (int, float)) else None
@@ -230,7 +267,13 @@ def _opencode(path: Path, name: str, row: dict[str, Any]) -> McpServer:
     return _foreign(path, name, table, [key for key in row if key not in spoken], _braces)
 
 
-_SHAPES: Final[dict[str, Callable[[Path, str, dict[str, Any]], McpServer]]] = {
+def _table(path: Path, name: str, row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise ConfigError(f"{path}: the server {name!r} is no object")
+    return row
+
+
+_SHAPES: Final[dict[str, Reads]] = {
     "mcpServers": _common,
     "servers": _common,
     "mcp": _opencode,

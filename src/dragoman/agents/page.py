@@ -77,11 +77,16 @@ _FENCE: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 def read_page(text: str, problems: Problems, *, lenient: bool = False) -> Page | None:
     """The page, or `None` when its frontmatter cannot be read at all.
 
-    `lenient` also reads `key: some: text`, which is not YAML but is met in files of clients that read it so.
+    `lenient` also reads `key: some: text` and `key: *`, no YAML but met in files of clients that read it so.
     """
     text = text.removeprefix("\ufeff")
     opening = _FENCE.match(text)
     if opening is None:
+        begun = text.lstrip()
+        if begun.startswith("---"):  # taken for instructions, its rules would be gone without a word
+            before = text[: len(text) - len(begun)].count("\n")
+            problems.add_at(before + 1, "the frontmatter must begin on line 1, with a line of its own: `---`")
+            return None
         return Page({}, {}, text.strip(), has_frontmatter=False)
     closing = _FENCE.search(text, opening.end() + 1)
     if closing is None:
@@ -93,29 +98,28 @@ def read_page(text: str, problems: Problems, *, lenient: bool = False) -> Page |
         problems.add_at(1, f"the frontmatter is longer than {LARGEST_FRONTMATTER} characters; put the text below it")
         return None
     values, lines, wrong = read_yaml(source)
-    if wrong and lenient and values is None:
-        values, lines, again = read_yaml(_quoted(source))
-        wrong = wrong if again else again
+    if wrong and lenient:
+        again = read_yaml(_quoted(source))
+        values, lines, wrong = (values, lines, wrong) if again[2] else again
     for line, message in wrong:
         problems.add_at(line, message)
     problems.lines.update(lines)
     return None if values is None else Page(values, lines, text[closing.end() :].strip())
 
 
-# `key: text`, where the text is not quoted, nor a list, a table, a block or a comment.
-_LOOSE: Final = re.compile(r"""^([A-Za-z_][\w-]*):[ \t]+([^\s"'\[{|>#&*!].*?)[ \t]*\r?$""", re.MULTILINE)
+_LOOSE: Final = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*\r?$", re.MULTILINE)
+# A block of text, a comment, or what was written as a quotation, a list or a table from its first letter to its last.
+_AS_IT_IS: Final = re.compile(r"""[|>][-+0-9]*(?:\s+\#.*)?|\#.*|".*"|'.*'|\[.*\]|\{.*\}""")
+_UNSAYABLE: Final = re.compile(r"""[\[{}\]*&!|>%@`,"']|.*(?:: | \#|:$)""")
 
 
 def _quoted(source: str) -> str:
-    """Top-level texts that hold `: ` or ` #` in quotation marks."""
+    """Top-level texts that YAML would take for something else in quotation marks."""
 
     def quoted(found: re.Match[str]) -> str:
         key, said = found[1], found[2]
-        return (
-            found[0]
-            if ": " not in said and " #" not in said and not said.endswith(":")
-            else f"{key}: '{_doubled(said)}'"
-        )
+        plain = _AS_IT_IS.fullmatch(said) or not _UNSAYABLE.match(said)
+        return f"{key}: {said}" if plain else f"{key}: '{_doubled(said)}'"
 
     return _LOOSE.sub(quoted, source)
 
@@ -152,7 +156,9 @@ def read_yaml(source: str) -> tuple[dict[str, Any] | None, dict[Place, int], Wro
         values = {} if root is None else reading.value(root, ())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        return None, {}, [(mark.line + 1 if mark else None, f"not valid YAML: {error.problem or error.context}")]
+        said = error.problem or str(error.context)
+        hint = "; a text that holds `: ` needs quotation marks" if said.startswith("mapping values") else ""
+        return None, {}, [(mark.line + 1 if mark else None, f"not valid YAML: {said}{hint}")]
     except yaml.YAMLError as error:
         return None, {}, [(None, f"not valid YAML: {' '.join(str(error).split())}")]
     except RecursionError:
@@ -173,6 +179,8 @@ def _loader(source: str) -> yaml.SafeLoader:
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(rf"(?:{pattern})\Z"), letters)
     return Loader(source)
 
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 # In the place of what was not read, so that nobody complains about it a second time.
 _UNREAD: Final = object()
@@ -236,7 +244,16 @@ class _Reading:
                     return float(written)
         except ValueError:  # `!!int "a"`, or more digits than Python reads
             self.wrong.append((line, f"{written!r:.60} is no number"))
-        return written
+        return self._whole(written, line)
+
+    def _whole(self, written: str, line: int) -> str:
+        """A text whose `\\ud83d\\ude00`, as JSON writes one letter, is that letter; half of one is no text."""
+        if written.isascii() or not _HALF.search(written):
+            return written
+        joined = written.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        if "\ufffd" in joined and "\ufffd" not in written:
+            self.wrong.append((line, f"{written!r:.60} holds half of a letter"))
+        return joined
 
 
 # ── taking a table apart ─────────────────────────────────────────────────────

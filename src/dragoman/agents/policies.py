@@ -16,12 +16,12 @@ from dragoman.errors import ConfigError, nearest
 from dragoman.model import operations as op
 
 from .page import Section, shown
-from .tool_words import conditions, own_candidates, own_names, unknown_tool
+from .tool_words import conditions, own_names, unknown_here
 
 if TYPE_CHECKING:
     from dragoman.engine import ToolPolicy
 
-    from .agent import Agent
+    from .agent import Agent, AgentLimits
 
 VERDICTS: Final = ("deny", "ask", "allow")
 """The strictest first."""
@@ -62,6 +62,9 @@ def read_policy(section: Section, dialect: str | None = None, known: Collection[
 def _try(section: Section, key: str, value: Any) -> None:
     from dragoman.engine import ToolPolicy
 
+    if key == "default" and value not in VERDICTS:
+        section.problem(f"must be deny, ask or allow, not {shown(value)}.{nearest(str(value), VERDICTS)}", key)
+        return
     try:
         ToolPolicy.read({key: value})
     except ConfigError as error:
@@ -97,7 +100,7 @@ def _rows_of_text(
         return [{"verdict": verdict, "kind": entry}]
     meant = own_names(entry, dialect, known)
     if meant is None:
-        section.problem(unknown_tool(entry, tuple(own_candidates(dialect, known))), *at)
+        section.problem(unknown_here(entry, dialect, known), *at)
         return []
     if meant.everything:
         return [{"verdict": verdict}]
@@ -169,6 +172,25 @@ def policy_for(agent: Agent, base: ToolPolicy, *, trusted: bool) -> tuple[ToolPo
             conditions = ", ".join(f"{key}={value}" for key in CONDITIONS if (value := getattr(rule, key)) is not None)
             refused.append(f"policy.allow: {conditions or 'everything'} does not loosen what your own rules say")
     return msgspec.structs.replace(base, **changes, within=base), tuple(refused)
+
+
+def limits_for(agent: Agent, *, trusted: bool) -> tuple[AgentLimits | None, tuple[str, ...]]:
+    """The limits over those of an agent's file, and which of the file's do not hold because they are looser.
+
+    `None`: the file's own hold, since the user vouches for it.
+    """
+    from .agent import AgentLimits
+
+    if trusted:
+        return None, ()
+    usual = AgentLimits()
+    stated = {name: (getattr(agent.limits, name), getattr(usual, name)) for name in AgentLimits.__struct_fields__}
+    refused = (
+        f"limits.{name}: {shown(after)} is looser than {shown(before)}"
+        for name, (after, before) in stated.items()
+        if not _no_more(after, before)
+    )
+    return usual, tuple(refused)
 
 
 def _lowered(name: str, base: ToolPolicy, wanted: ToolPolicy, refused: list[str]) -> Any:

@@ -10,9 +10,10 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from dragoman.errors import nearest
+from dragoman.errors import DragomanError, nearest
 from dragoman.model import ExecutedBy, operations as op
 from dragoman.registry import DIALECTS, TOOLS
+from dragoman.tools import ProviderTool
 
 OWN_KINDS = tuple(str(kind) for kind in op.Kind if kind is not op.Kind.OTHER)
 
@@ -104,16 +105,20 @@ def own_names(name: str, dialect: str | None, known: Collection[str]) -> Meant |
     """What a name in a file of ours stands for: operations, kinds, tools, `server/tool`, or words of its dialect."""
     if name == "*":
         return Meant(everything=True)
-    if name in op.OPERATIONS or name in known or name in TOOLS:
+    if name in op.OPERATIONS or name in known:
         return Meant((name,))
+    if name in TOOLS:
+        called = _called(name)
+        return None if called is None else Meant((called,))
     if name in OWN_KINDS:
         return Meant(tuple(tag for tag, operation in op.OPERATIONS.items() if str(operation.kind) == name))
     server, slash, tool = name.partition("/")
     if slash:
         return Meant((name,)) if server and tool and "/" not in tool else None
-    fitting = tuple(one for one in dict.fromkeys((*op.OPERATIONS, *known, *TOOLS)) if fnmatchcase(one, name))
+    fitting = [one for one in (*op.OPERATIONS, *known) if fnmatchcase(one, name)]
+    fitting += [called for one in TOOLS if fnmatchcase(one, name) and (called := _called(one)) is not None]
     if fitting:
-        return Meant(fitting)
+        return Meant(tuple(dict.fromkeys(fitting)))
     for vocabulary in filter(None, ("plain", dialect)):
         meant = meant_by(vocabulary, name)
         if meant is not None:
@@ -121,9 +126,38 @@ def own_names(name: str, dialect: str | None, known: Collection[str]) -> Meant |
     return None
 
 
+def _called(name: str) -> str | None:
+    """What a registered tool calls itself: a plugin may list `shout` as `acme.shout`. `None`: it cannot be loaded."""
+    if name in TOOLS.built_in:
+        return name
+    try:
+        tool = TOOLS[name]
+    except DragomanError:  # `unknown_tool` says why
+        return None
+    return str(tool.id if isinstance(tool, ProviderTool) else tool.name)
+
+
 def unknown_tool(name: str, known: Collection[str]) -> str:
-    """What is said about a name that stands for nothing."""
+    """What is said about a name that stands for nothing in a vocabulary."""
     return f'there is no tool "{name}".{nearest(name, known)}'
+
+
+def unknown_here(name: str, dialect: str | None, known: Collection[str]) -> str:
+    """What is said about a name in a file of ours that stands for nothing."""
+    broken = next((entry.broken for entry in TOOLS.entries() if entry.name == name and entry.broken), None)
+    if broken:
+        return f'the tool "{name}" cannot be used: {broken}'
+    hint = _said_by_others(name) or nearest(name, tuple(own_candidates(dialect, known)))
+    return f'there is no tool "{name}".{hint}'
+
+
+def _said_by_others(name: str) -> str:
+    """What a name is in the words of another client: files are copied from one folder to another."""
+    for dialect in ("claude_code", "opencode", "gemini_cli", "codex"):
+        meant = words_of(dialect).get(name)
+        if meant:
+            return f" {dialect} says so; here it is {', '.join(meant)}."
+    return ""
 
 
 def own_candidates(dialect: str | None, known: Collection[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import msgspec
 
 from dragoman.engine import Running, ToolPolicy
 from dragoman.errors import LimitReached
-from dragoman.model import Conversation, Usage
+from dragoman.model import Call, Conversation, Usage
 
 from .agent import Agent, AgentLimits
 from .slots import Slots
@@ -67,6 +67,8 @@ class Live:
             self.deepest = min(self.deepest, parent.deepest)
         self.policy = ToolPolicy()
         self.model: str | None = agent.model
+        self.dialect: str | None = agent.dialect
+        """The vocabulary it is spoken to in, once that is settled."""
         self.children: list[Live] = []
         self.inbox: list[str] = []
         """What children told it, not read yet."""
@@ -77,6 +79,8 @@ class Live:
         self.ended: Activation | None = None
         self.cause: Exception | None = None
         """What made it fail."""
+        self.waiting: tuple[Call, ...] = ()
+        """Calls of its own whose approval was put off: what ended it."""
         self.task: asyncio.Task[None] | None = None
         self.context: Context | None = None
         self.priority = priority

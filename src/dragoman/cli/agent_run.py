@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,12 +14,13 @@ import msgspec
 from dragoman.errors import EngineError
 
 from .advice import advice
+from .agents import plugins_aside
 from .console import Console, ExitCode, exit_code_of, foreign
 from .session import Session
 from .session_options import Options
 
 if TYPE_CHECKING:
-    from dragoman.agents import Activation, Agent, FoundAgent, Kernel, Live
+    from dragoman.agents import Activation, Agent, AgentLimits, FoundAgent, Kernel, Live, McpServer
     from dragoman.engine import Approver, Engine, Question, RunResult, ToolPolicy
     from dragoman.model import AnyChunk, AnyEvent
     from dragoman.tools import Toolset
@@ -30,19 +33,26 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
     for name, given in (("--resume", options.resume), ("--system", options.system)):
         if given is not None:
             raise click.UsageError(f"{name} and --agent do not go together: the agent's file says who it is.")
-    found = agent_named(wanted, console.configuration(), options.workspace or _here())
+    configuration = console.configuration()
+    with plugins_aside():
+        found = agent_named(wanted, configuration, options.workspace or _here())
     assert found.agent is not None  # one that is not well defined was raised
     chosen = {"model": options.model or found.agent.model, "dialect": options.dialect or found.agent.dialect}
     with asyncio.Runner() as runner:
         session = AgentSession(console, msgspec.structs.replace(options, **chosen), found)
         try:
             runner.run(session.open_all())
-            return runner.run(session.work(task))
+            code = runner.run(session.work(task))
         except KeyboardInterrupt:
             session.stopped()
             return ExitCode.INTERRUPTED
         finally:
             runner.run(session.close())
+    hint = session.how_to_resume(code, "run") if code is ExitCode.WAITING else None
+    if hint is not None:
+        console.note("It goes on as a run of its own, with the usual tools: no custom ones, and no agents below it.")
+        console.note(hint)
+    return code
 
 
 def _here() -> Any:
@@ -66,17 +76,21 @@ class AgentSession(Session):
     async def work(self, task: str) -> ExitCode:
         """The task, done or not, and what it took."""
         self._open_record()
-        kernel = await self._kernel()
+        with plugins_aside():
+            kernel = self._kernel()
         self.begins()
         began = time.monotonic()
         ended = await kernel.run(self._agent, task, run_id=self.id)
         self.view.pause()
         assert kernel.root is not None
-        self.view.ended(_whole(ended, kernel.root, self.configuration.settings.prices), time.monotonic() - began)
+        whole = _whole(ended, kernel.root, self.configuration.settings.prices)
+        self.view.ended(whole, time.monotonic() - began)
         if self._refused:
             self._console.note(
                 f"Refused, since nobody could be asked: {self._refused}. --yes allows what would be asked."
             )
+        if kernel.root.waiting:
+            return self._verdict(whole)
         return await self._told_end(ended, kernel.root.cause)
 
     async def _told_end(self, ended: Activation, cause: Exception | None) -> ExitCode:
@@ -94,8 +108,8 @@ class AgentSession(Session):
 
     # ── the kernel ─────────────────────────────────────────────────────────
 
-    async def _kernel(self) -> Kernel:
-        from dragoman.agents import AgentLimits, Kernel, find_agents
+    def _kernel(self) -> Kernel:
+        from dragoman.agents import Kernel, find_agents
         from dragoman.tools import Web
 
         others = [one for one in find_agents(self.configuration, self.folder) if one.agent is not None]
@@ -112,9 +126,9 @@ class AgentSession(Session):
             model=self.model,
             engines=self._engine_of,
             workspace=self.workspace,
-            tools=await self._all_tools(),
+            tools=self._all_tools(),
             policy=self._policy_of_agent(),
-            limits=None if self._found.trusted else AgentLimits(),
+            limits=self._limits(),
             approver=self._asks(),
             emit=self._emit,
             watch=self._watched,
@@ -129,30 +143,66 @@ class AgentSession(Session):
             return msgspec.structs.replace(agent, tools=tuple(names))
         if agent.tools is not None:
             return agent
-        names = [tool.name for tool in self.orchestrator.toolset]
-        servers = [f"{name}/*" for name in agent.mcp_servers]
-        return msgspec.structs.replace(agent, tools=(*names, "search_web", "spawn_agent", *servers))
+        names = [tool.name for tool in self.orchestrator.toolset if "mcp" not in getattr(tool, "tags", ())]
+        # Servers that are set up are for all; those that an agent brings, for it alone.
+        others = self._found.agent.mcp_servers if self._found.agent is not None else {}
+        servers = [name for name in self._open_servers() if name in agent.mcp_servers or name not in others]
+        return msgspec.structs.replace(
+            agent, tools=(*names, "search_web", "spawn_agent", *(f"{name}/*" for name in servers))
+        )
 
-    async def _all_tools(self) -> Toolset:
+    def _own_servers(self) -> Sequence[McpServer]:
+        from dragoman.agents import mcp_server_of
+
+        why = None
+        if not self._found.trusted:
+            inside = self._found.path.resolve().parts[-3:-1] == (".dragoman", "agents")
+            first = "read it" if inside else "read it, put it into .dragoman/agents"
+            why = f"nobody vouches for {self._found.path}: {first}, then run dragoman trust"
+        rows = self._agent.mcp_servers.items()
+        return [mcp_server_of(name, row, origin=self._found.path.name, refused=why) for name, row in rows]
+
+    def _open_servers(self) -> list[str]:
+        return [] if self._servers is None else list(self._servers.connections)
+
+    def _all_tools(self) -> Toolset:
         from dragoman.agents import builtin_toolset
         from dragoman.registry import TOOLS
         from dragoman.tools import Toolset
 
-        tools = Toolset([TOOLS[name] for name in TOOLS]).merge(builtin_toolset(), on_duplicate="replace")
-        if self._agent.mcp_servers:
-            from dragoman.agents import McpServers, mcp_server_of
-
-            why = None
-            if not self._found.trusted:
-                why = f"nobody vouches for {self._found.path}: read it, then trust its folder (dragoman trust)"
-            rows = self._agent.mcp_servers.items()
-            made = [mcp_server_of(name, row, origin=str(self._found.path), refused=why) for name, row in rows]
-            servers = await self._stack.enter_async_context(McpServers(made))
-            for name, problems in servers.problems.items():
-                for problem in problems:
-                    self._console.warn(f"MCP server {name}: {problem}")
-            servers.join(tools)
+        ours = Toolset([TOOLS[name] for name in TOOLS.built_in])
+        tools = ours.merge(builtin_toolset(), on_duplicate="replace")
+        self._add_plugins(tools)
+        if self._servers is not None:
+            self._servers.join(tools)
+        for name in self._agent.tools or ():
+            server, slash, _ = name.partition("/")
+            if slash and server != "*" and not any(fnmatchcase(one, server) for one in self._open_servers()):
+                self._console.warn(
+                    f"there is no tool {name}: no MCP server {server} runs; `dragoman mcp list` shows them"
+                )
         return tools
+
+    def _add_plugins(self, tools: Toolset) -> None:
+        """Tools of plugins, without those that cannot be loaded: who names one of these was told so."""
+        from dragoman.model import operations as op
+        from dragoman.registry import TOOLS
+
+        for name, tool in TOOLS.working():
+            called = getattr(tool, "name", None) or tool.id
+            if name not in TOOLS.built_in:
+                if called in tools or called in op.OPERATIONS:
+                    self._console.warn(f'the plugin\'s tool "{name}" is left out: there is a tool "{called}" already')
+                else:
+                    tools.register(tool)
+
+    def _limits(self) -> AgentLimits | None:
+        from dragoman.agents import limits_for
+
+        limits, refused = limits_for(self._agent, trusted=self._found.trusted)
+        for line in refused:
+            self._console.warn(f"{line}; only your own files, or trusted ones in .dragoman/agents, may loosen")
+        return limits
 
     def _policy_of_agent(self) -> ToolPolicy:
         from dragoman.agents import policy_for
@@ -197,8 +247,11 @@ class AgentSession(Session):
             self.view.chunk(chunk)
 
     def _emit(self, event: AnyEvent) -> None:
-        from dragoman.model import AgentEnded, AgentStarted, ToolCalled, ToolReturned
+        from dragoman.model import AgentEnded, AgentStarted, ClientNoted, ToolCalled, ToolReturned
 
+        if isinstance(event, ClientNoted) and event.name == "servers_not_started":
+            why = "only those of the agent that is run are"
+            self.view.begins(foreign(f"── {event.stream}: its MCP servers are not started: {why}", one_line=True))
         if isinstance(event, AgentStarted | AgentEnded):
             self.view.begins(_line(event))
         elif isinstance(event, ToolCalled | ToolReturned) and event.stream != self._speaker:
@@ -223,8 +276,16 @@ def _whole(ended: Activation, root: Live, prices: Any) -> RunResult:
 
     charged = tuple(root.charged)
     usage = sum((used for _, used in charged), Usage())
-    status: Any = "completed" if ended.status == "completed" else "failed"
-    rounds = len(charged)
+    status: Any = "waiting" if root.waiting else "completed" if ended.status == "completed" else "failed"
     return RunResult(
-        ended.id, status, ended.text, ended.conversation, None, usage, rounds, charged=charged, prices=tuple(prices)
+        ended.id,
+        status,
+        ended.text,
+        ended.conversation,
+        None,
+        usage,
+        len(charged),
+        root.waiting,
+        charged=charged,
+        prices=tuple(prices),
     )

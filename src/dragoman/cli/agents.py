@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,9 @@ def check(console: Console, *, paths: tuple[Path, ...], strict: bool, format: st
     from dragoman.agents import load_agent, remarks
 
     configuration = console.configuration()
-    found = [load_agent(file, configuration, "named", _format(format)) for path in paths for file in _files_at(path)]
+    chosen = _format(format)
+    with plugins_aside():
+        found = [load_agent(file, configuration, "named", chosen) for path in paths for file in _files_at(path)]
     told = [(one, () if one.agent is None else remarks(one.agent)) for one in found]
     if as_json:
         console.json([{**_facts(one), "remarks": said} for one, said in told])
@@ -53,6 +57,11 @@ def check(console: Console, *, paths: tuple[Path, ...], strict: bool, format: st
     if not as_json and (broken or len(found) > 1):
         console.note(f"{len(found) - broken} of {len(found)} files are well defined.")
     return ExitCode.NO if broken or (strict and any(said for _, said in told)) else ExitCode.OK
+
+
+def plugins_aside() -> contextlib.AbstractContextManager[object]:
+    """What a plugin prints while it is imported, because a file names its tool, is not the answer."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _format(format: str | None) -> str | None:
@@ -103,7 +112,9 @@ def list_(console: Console, *, as_json: bool) -> ExitCode:
     """
     from dragoman.agents import find_agents
 
-    found = find_agents(console.configuration(), Path.cwd())
+    configuration = console.configuration()
+    with plugins_aside():
+        found = find_agents(configuration, Path.cwd())
     if as_json:
         console.json([_facts(one) for one in found])
     elif not found:
@@ -151,14 +162,16 @@ def complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: 
 @click.pass_obj
 def show(console: Console, *, agent: str, as_json: bool) -> ExitCode:
     """Show what is understood of an agent's file: its tools as operations, its rules, its limits, its own tools."""
-    from dragoman.agents import agent_named, policy_for, remarks
+    from dragoman.agents import agent_named, limits_for, policy_for, remarks
     from dragoman.engine import ToolPolicy
 
     configuration = console.configuration()
-    found = agent_named(agent, configuration, Path.cwd())
+    with plugins_aside():
+        found = agent_named(agent, configuration, Path.cwd())
     assert found.agent is not None  # else it was raised
     base = ToolPolicy.from_settings(configuration.settings)
-    _, refused = policy_for(found.agent, base, trusted=found.trusted)
+    _, beyond = limits_for(found.agent, trusted=found.trusted)
+    refused = (*policy_for(found.agent, base, trusted=found.trusted)[1], *beyond)
     if as_json:
         console.json({**_facts(found), "refused": refused, "remarks": remarks(found.agent)})
         return ExitCode.OK

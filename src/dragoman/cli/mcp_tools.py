@@ -5,7 +5,7 @@ Rule: a server that cannot be started is a warning, and one that may not be star
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from dragoman.errors import ConfigError, MissingExtra, nearest
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
-    from dragoman.agents import McpServers
+    from dragoman.agents import McpServer, McpServers
     from dragoman.config import Configuration
     from dragoman.tools import Toolset
 
@@ -30,19 +30,30 @@ def is_served(word: str) -> bool:
     return word.startswith("mcp__") or word in _RESOURCES
 
 
-async def opened_servers(console: Console, configuration: Configuration, stack: AsyncExitStack) -> McpServers | None:
-    """The servers that are set up, open for as long as the stack is; `None` when there are none to be had."""
+async def opened_servers(
+    console: Console, configuration: Configuration, stack: AsyncExitStack, own: Sequence[McpServer] = ()
+) -> McpServers | None:
+    """The servers that are set up, open for as long as the stack is; `None` when there are none to be had.
+
+    `own` are those of an agent; one that is set up hides one of its name.
+    """
     from dragoman.agents import configured_mcp_servers
 
+    known: Mapping[str, McpServer] = {}
     try:
-        known = configured_mcp_servers(configuration).values()
+        known = configured_mcp_servers(configuration)
     except ConfigError as error:  # a file of a project that names servers for other clients
-        console.warn(f"no MCP server is started: {error}")
-        return None
-    refused = [server.name for server in known if server.refused is not None]
+        console.warn(f"no MCP server that is set up is started: {error}")
+    refused = [server.name for server in known.values() if server.refused is not None]
     if refused:
         console.note(f"Not started: {', '.join(refused)}. `dragoman mcp list` says why.")
-    usable = [server for server in known if server.refused is None]
+    usable = [server for server in known.values() if server.refused is None]
+    for server in own:
+        why = "one of that name is set up, and is used" if server.name in known else server.refused
+        if why is None:
+            usable.append(server)
+        else:
+            console.warn(f"MCP server {server.name} of {server.origin} is not started: {why}")
     if not usable:
         return None
     from dragoman.agents import McpServers
@@ -52,9 +63,9 @@ async def opened_servers(console: Console, configuration: Configuration, stack: 
     except MissingExtra as error:
         console.warn(f"no MCP server is started: {error}")
         return None
-    for problems in servers.problems.values():
+    for name, problems in servers.problems.items():
         for problem in problems:
-            console.warn(problem)
+            console.warn(problem if name in problem else f"MCP server {name}: {problem}")
     return servers
 
 

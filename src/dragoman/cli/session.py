@@ -26,7 +26,7 @@ from .records import find_record, locked, private, runs_folder
 from .session_options import Options
 
 if TYPE_CHECKING:
-    from dragoman.agents import McpServers
+    from dragoman.agents import McpServer, McpServers
     from dragoman.dialects import Dialect
     from dragoman.engine import (
         Answer,
@@ -271,10 +271,15 @@ class Session:
             if words
             else usual_tools(dialect.at(family=model), web_search=searching)
         )
-        if served != [] and self._servers is None and not self._options.no_mcp:
-            self._servers = await opened_servers(self._console, self.configuration, self._stack)
+        own = self._own_servers()
+        if (served != [] or own) and self._servers is None and not self._options.no_mcp:
+            self._servers = await opened_servers(self._console, self.configuration, self._stack, own)
         offer_served(toolset, self._servers, served)
         return toolset
+
+    def _own_servers(self) -> Sequence[McpServer]:
+        """MCP servers beside those that are set up."""
+        return ()
 
     def _policy(self, provider: str, model: str) -> ToolPolicy:
         from dragoman.engine import Approval, ToolPolicy

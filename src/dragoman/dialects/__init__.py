@@ -12,6 +12,7 @@ from dragoman.registry import DIALECTS as DIALECTS
 from .dialect import (
     Dialect as Dialect,
     Failures as Failures,
+    Heard as Heard,
     Loss as Loss,
     Steer as Steer,
     joined as joined,

@@ -191,13 +191,14 @@ class Facade:
         }
         spoken = wanted - self._in_plain
         said = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
-        said = [self._apart(one, reserved, self.dialect) for one in said]
+        telling = [tool.run.tells for tool in operations if hasattr(tool.run, "tells")]
+        said = [self._apart(_telling(one, self.dialect, telling), reserved, self.dialect) for one in said]
         if self._plain is None or not self._in_plain:
             return said, []
         worded = self._plain.definitions(self._in_plain, executed_by=CLIENT, ignoring=ignoring)
         # One name cannot mean two things in one request: a native tool keeps it, the plain one is told apart.
         taken = reserved | {each.name.casefold() for each in said if each.name}
-        return said, [self._apart(one, taken, self._plain) for one in worded]
+        return said, [self._apart(_telling(one, self._plain, telling), taken, self._plain) for one in worded]
 
     def _apart(self, definition: Definition, taken: set[str], speaker: Dialect) -> Definition:
         """A definition under another name when somebody who comes first has its own."""
@@ -434,6 +435,25 @@ class Facade:
                 return [definition.name]
         known = [*self.names.ours.values(), *sorted(offered)]
         raise DefinitionError("tool choice", [f"no tool {name!r} is offered.{nearest(name, known)}"])
+
+
+def _telling(definition: Definition, speaker: Dialect, telling: Sequence[tuple[op.Operation, str, str]]) -> Definition:
+    """A definition with what a tool `tells` of the values of one of its fields, where these words have that field.
+
+    It says so by a sample of its operation, the field, and the text.
+    """
+    for sample, field, text in telling:
+        if not text or not isinstance(definition, FunctionDefinition):
+            continue
+        try:
+            said = [one.arguments for one in speaker.write_call("", sample) if one.name == definition.name]
+        except Unspeakable:
+            continue
+        there = definition.parameters.get("properties", {})
+        pairs = [pair for one in said if not isinstance(one, str) for pair in one.items()]
+        if any(key in there and value == getattr(sample, field) for key, value in pairs):
+            return msgspec.structs.replace(definition, description=f"{definition.description}\n\n{text}")
+    return definition
 
 
 def _operation_of(tool: Tool) -> type[op.Operation]:

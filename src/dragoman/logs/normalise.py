@@ -28,8 +28,7 @@ from dragoman.model import (
 from dragoman.registry import DIALECTS
 
 if TYPE_CHECKING:
-    from dragoman.dialects import Dialect
-    from dragoman.dialects.dialect import Heard
+    from dragoman.dialects import Dialect, Heard
 
 Kind = TypeVar("Kind", bound=Event)
 

@@ -31,7 +31,14 @@ from .commands import (
     TaskStop,
     Workflow,
 )
-from .extensions import ListMcpResourcesTool, ReadMcpResourceDirTool, ReadMcpResourceTool, Skill, ToolSearch
+from .extensions import (
+    ListMcpResourcesTool,
+    ReadMcpResourceDirTool,
+    ReadMcpResourceTool,
+    Skill,
+    SlashCommand,
+    ToolSearch,
+)
 from .failures import ClaudeFailures
 from .files import LS, Edit, MultiEdit, NotebookEdit, NotebookRead, Read, ReadByNumber, Write
 from .people import AskUserQuestion, AskUserQuestionWithMarkdown, PlainAskUserQuestion
@@ -40,6 +47,7 @@ from .plans import (
     TaskGet,
     TaskList,
     TaskUpdate,
+    TodoRead,
     TodoWrite,
     TodoWriteMixed,
     TodoWriteRanked,
@@ -101,6 +109,7 @@ DIALECT = Dialect(
         TaskUpdate,
         TaskList,
         TaskGet,
+        TodoRead,
         SendMessage,
         SendTeamMessage,
         ListAgents,
@@ -108,6 +117,7 @@ DIALECT = Dialect(
         AskUserQuestionWithMarkdown,
         PlainAskUserQuestion,
         Skill,
+        SlashCommand,
         ToolSearch,
         Monitor,
         Workflow,

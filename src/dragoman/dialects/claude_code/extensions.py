@@ -33,6 +33,19 @@ class Skill(Spelling[op.UseSkill]):
         return out.DoneOutcome(text) if text == f"Launching skill: {self.skill}" else understand(operation, native)
 
 
+class SlashCommand(Spelling[op.UseSkill]):
+    """Run a command of the user's, as it would be typed."""
+
+    native_name = "SlashCommand"
+    read_only = "it became Skill; no version whose tools are known has it"
+
+    command: str = means("name", "The command with its slash, and what to tell it.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        name, _, arguments = self.command.strip().removeprefix("/").partition(" ")
+        return (op.UseSkill(name, arguments.strip() or None),)
+
+
 class Reference(msgspec.Struct, frozen=True, tag="tool_reference"):
     """How a tool that was found is named: a block of its own on the wire, its JSON in a text."""
 

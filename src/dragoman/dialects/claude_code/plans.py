@@ -394,6 +394,14 @@ class TaskList(ReadingPlans, Spelling[op.ReadPlan]):
     always = {"id": None}
 
 
+class TodoRead(ReadingPlans, Spelling[op.ReadPlan]):
+    """Read the list of things to do."""
+
+    native_name = "TodoRead"
+    read_only = "first versions had it; none whose tools are known does"
+    always = {"id": None}
+
+
 class TaskGet(ReadingPlans, Spelling[op.ReadPlan]):
     """Read one thing to do in full."""
 
