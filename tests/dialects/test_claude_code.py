@@ -756,7 +756,7 @@ def test_a_tool_of_the_newest_version_that_is_not_offered_can_be_asked_for() -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "operation"),
+    "name, arguments, operation",
     [
         ("TodoRead", {}, op.ReadPlan()),
         ("SlashCommand", {"command": "/review-pr 12 quickly"}, op.UseSkill("review-pr", "12 quickly")),

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs import FORMATS, Places, read, recognise, sessions_of
+import pytest
+
+from dragoman.logs import FORMATS, TABLES, Index, Places, find_logs, read, recognise, sessions_of
 from dragoman.model import (
     AnyEvent,
     CallMcpTool,
@@ -33,7 +35,7 @@ from dragoman.model import (
     UserSaid,
     operations as op,
 )
-from tests.logs.samples import CLINE, CLINE_AGENTS_OWN, CLINE_SESSION, cline_reply, cline_result
+from tests.logs.samples import CLINE, CLINE_AGENTS_OWN, CLINE_SESSION, cline_call, cline_reply, cline_result
 
 
 def events_of(folder: Path, data: bytes, name: str = "l-1.messages.json") -> list[AnyEvent]:
@@ -169,9 +171,14 @@ def test_tasks_are_where_editors_keep_them(tmp_path: Path) -> None:
         ("win32", {"APPDATA": "/a"}, "/a"),
     ):
         assert Path(folder) / task in format.homes(Places(Path("/h"), environment, system))
+    assert Path("/h/.vscode-server/data") / task.removeprefix("Code/") in format.homes(Places(Path("/h")))
     for name in ("api_conversation_history.json", "ui_messages.json", "task_metadata.json"):
         written(tmp_path / "1700" / name, b"[]")
-    assert [path.name for path in format.files(tmp_path)] == ["api_conversation_history.json", "ui_messages.json"]
+    written(tmp_path / "1800" / "ui_messages.json", b"[]")
+    said, shown = tmp_path / "1700" / "api_conversation_history.json", tmp_path / "1800" / "ui_messages.json"
+    assert list(format.files(tmp_path)) == [said, shown]
+    assert [format.whole(path) for path in (said, said.with_name("ui_messages.json"), shown)] == [said, said, shown]
+    assert list(format.beside(said)) == [said.with_name("ui_messages.json")]
 
 
 def written(path: Path, data: bytes) -> Path:
@@ -280,8 +287,72 @@ def test_what_the_user_saw_tells_tokens_errors_and_interrupts(tmp_path: Path) ->
     assert not any(isinstance(event, ToolCalled) for event in events)
 
 
+def asked(time: int, tokens: int, **more: Any) -> dict[str, Any]:
+    facts = json.dumps({"request": "x", "tokensIn": tokens, "tokensOut": 0})
+    return {"ts": time, "type": "say", "say": "api_req_started", "text": facts, **more}
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_both_files_of_a_task_are_one_session_and_tokens_stand_with_their_reply(tmp_path: Path, timed: bool) -> None:
+    call = "<list_files>\n<path>.</path>\n</list_files>"
+    messages = [
+        said("user", "<task>\nGo.\n</task>"),
+        said("assistant", f"First. {call}"),
+        said("user", "[list_files for '.'] Result:", "x"),
+        said("assistant", call),
+        said("user", "[list_files for '.'] Result:", "y"),
+        said("assistant", "Done."),
+    ]
+    for index, message in enumerate(messages):
+        message.pop("ts")
+        if timed:
+            message["ts"] = 1767225600000 + index * 10
+    shown = [asked(1767225600001 + index * 20, 10 + index, modelInfo={"modelId": "m"}) for index in range(3)]
+    broken = json.dumps(shown).encode()[:-1] + b', {"ts": 17'
+    path = written(tmp_path / "1700" / "ui_messages.json", broken)
+    said_there = written(tmp_path / "1700" / "api_conversation_history.json", json.dumps(messages).encode())
+    (found,) = find_logs(str(tmp_path))
+    events = list(read(found.path))
+    (session,) = sessions_of(events)
+    (turn,) = session.turns
+    assert [(len(step.tools), step.usage.total) for step in turn.steps] == [(1, 10), (1, 11), (0, 12)]
+    assert session.models == ("m",)
+    used = [event.source for event in events if isinstance(event, TokensUsed)]
+    assert [json.loads(path.read_bytes()[one.offset : one.offset + one.length]) for one in used if one] == shown
+    (bad,) = [event.source for event in events if isinstance(event, Unreadable)]
+    assert bad is not None
+    assert path.read_bytes()[bad.offset :].lstrip(b", ") == b'{"ts": 17'
+    with Index.in_memory() as index:
+        index.update([found])
+        (row,) = index.rows("sessions")
+        columns = dict(zip(TABLES["sessions"].__struct_fields__, row, strict=True))
+        assert (columns["turns"], columns["steps"], columns["file"]) == (1, 3, str(said_there))
+
+
 def test_a_result_that_is_flagged_is_a_failure(tmp_path: Path) -> None:
     flagged = cline_result("t1", "ask_question", "nobody is there") | {"is_error": True}
     events = events_of(tmp_path, with_message({"id": "n1", "role": "user", "content": [flagged]}))
     outcomes = [event.result.outcomes for event in events if isinstance(event, ToolReturned)]
     assert outcomes == [(Failure("failed", "nobody is there"),)]
+
+
+def test_replies_without_tokens_are_told_apart_by_their_messages(tmp_path: Path) -> None:
+    def reply(id: str) -> dict[str, Any]:
+        message = cline_reply(f"n-{id}", cline_call(id, "run_commands", commands=["true"]))
+        message.pop("metrics")
+        return message
+
+    results = [{"role": "user", "content": [cline_result(id, "run_commands", "x")]} for id in ("t1", "t2")]
+    head = json.loads(CLINE)
+    head["messages"] = [head["messages"][0], reply("t1"), results[0], reply("t2"), results[1]]
+    (session,) = sessions_of(events_of(tmp_path, json.dumps(head).encode()))
+    steps = session.turns[0].steps
+    assert [[use.called.call.id for use in step.tools] for step in steps] == [["t1"], ["t2"]]
+
+
+def test_a_task_is_named_by_its_folder_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(
+        tmp_path / "1700" / "api_conversation_history.json", json.dumps([said("assistant", "Yes.")]).encode()
+    )
+    monkeypatch.chdir(path.parent)
+    assert {event.session for event in read(path.name, "cline")} == {"1700"}

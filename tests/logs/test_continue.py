@@ -51,7 +51,7 @@ def test_a_session_is_told_in_the_order_of_its_history(tmp_path: Path) -> None:
         SessionStarted,
         UserSaid,
         *[ModelSaid, ToolCalled, ToolCalled, ToolCalled, ToolCalled, TokensUsed],
-        *[ToolReturned, ToolReturned, ToolReturned, Interrupted],
+        *[ToolReturned, ToolReturned, ToolReturned, ToolReturned, Interrupted],
         *[ModelSaid, TokensUsed],
         ClientNoted,
     ]
@@ -82,6 +82,7 @@ def test_a_command_that_ended_badly_ran_and_a_tool_nobody_has_failed(tmp_path: P
     assert [outcome.exit_code for outcome in returned["t1"] if isinstance(outcome, CommandOutcome)] == [1]
     assert returned["t2"] == (TextOutcome("hi"),)
     assert returned["t3"] == (Failure("unknown_tool", "Tool no_such not found"),)
+    assert returned["t4"] == (Failure("cancelled", ""),)
     assert [event.call_id for event in events if isinstance(event, Interrupted)] == ["t4"]
 
 
@@ -171,7 +172,10 @@ def test_a_session_holds_its_turns_and_its_tokens(tmp_path: Path) -> None:
 def test_homes_and_files_are_where_the_client_keeps_them(tmp_path: Path) -> None:
     format = FORMATS["continue"]
     assert list(format.homes(Places(Path("/h")))) == [Path("/h/.continue/sessions")]
-    assert list(format.homes(Places(Path("/h"), {"CONTINUE_GLOBAL_DIR": "/x"}))) == [Path("/x/sessions")]
+    assert list(format.homes(Places(Path("/h"), {"CONTINUE_GLOBAL_DIR": "/x"}))) == [
+        Path("/x/sessions"),
+        Path("/h/.continue/sessions"),
+    ]
     for name in ("k-1.json", "sessions.json"):
         (tmp_path / name).write_bytes(b"{}")
     assert [path.name for path in format.files(tmp_path)] == ["k-1.json"]
@@ -182,3 +186,25 @@ def test_a_call_and_its_result_that_are_written_twice_are_told_once(tmp_path: Pa
     events = events_of(tmp_path, continue_document(reply, reply))
     told = [type(event) for event in events if isinstance(event, ToolCalled | ToolReturned)]
     assert told == [ToolCalled, ToolReturned]
+
+
+def test_replies_without_tokens_are_told_apart_by_their_messages(tmp_path: Path) -> None:
+    replies = []
+    for id in ("t1", "t2"):
+        reply = continue_reply("", continue_state(id, "Bash", '{"command": "ls"}', "done", "a\n"))
+        del reply["message"]["usage"]
+        replies.append(reply)
+    (session,) = sessions_of(events_of(tmp_path, continue_document(item("user", "Twice."), *replies)))
+    steps = session.turns[0].steps
+    assert [[use.called.call.id for use in step.tools] for step in steps] == [["t1"], ["t2"]]
+
+
+def test_a_folder_on_a_drive_is_named_as_it_is_there(tmp_path: Path) -> None:
+    for given, folder in (
+        ("file:///c%3A/dev/x%20y", "c:/dev/x y"),
+        ("file:///home/u/p", "/home/u/p"),
+        ("C:\\p", "C:\\p"),
+    ):
+        path = tmp_path / "k-1.json"
+        path.write_text(json.dumps({"sessionId": "k-1", "workspaceDirectory": given, "history": []}))
+        assert [event.cwd for event in read(path) if isinstance(event, SessionStarted)] == [folder]

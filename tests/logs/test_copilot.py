@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dragoman.logs import FORMATS, Places, read, sessions_of
 from dragoman.model import (
     AgentEnded,
@@ -285,3 +287,80 @@ def test_results_without_an_id_belong_to_the_call_of_their_tool(tmp_path: Path) 
     assert isinstance(called, ToolCalled)
     assert called.call.operations == (op.WriteFile("a", "x", overwrite=False),)
     assert called.call_id == returned.call_id
+
+
+def test_replies_of_a_document_are_told_apart_by_their_messages(tmp_path: Path) -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Twice."}]
+    for id in ("c1", "c2"):
+        function = {"name": "bash", "arguments": '{"command": "ls"}'}
+        messages.append({"role": "assistant", "tool_calls": [{"id": id, "function": function}]})
+        messages.append({"role": "tool", "tool_call_id": id, "content": "x"})
+    path = tmp_path / "session_x.json"
+    path.write_text(json.dumps({"sessionId": "x", "chatMessages": messages}))
+    (session,) = sessions_of(read(path))
+    steps = session.turns[0].steps
+    assert [[use.called.call.id for use in step.tools] for step in steps] == [["c1"], ["c2"]]
+
+
+def test_a_search_is_where_the_model_said_by_either_name(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        called("c1", "grep", {"pattern": "x", "path": "docs"}),
+        called("c2", "grep", {"pattern": "x", "paths": ["src"]}),
+        called("c3", "grep", {"pattern": "x"}),
+        called("c4", "glob", {"pattern": "*.md", "path": "docs"}),
+    )
+    calls = [event.call for event in told if isinstance(event, ToolCalled)]
+    assert [(call.operations, call.unmapped) for call in calls] == [
+        *(((op.SearchText("x", folder, mode="files"),), {}) for folder in ("docs", "src", ".")),
+        ((op.FindFiles("*.md", "docs"),), {}),
+    ]
+
+
+def test_what_the_user_rejected_is_denied_whatever_the_words(tmp_path: Path) -> None:
+    error = {"message": "The user rejected this tool call.", "code": "rejected"}
+    told = events(
+        tmp_path,
+        called("c1", "bash", {"command": "rm -r x", "description": "d"}),
+        copilot("tool.execution_complete", 1, toolCallId="c1", success=False, error=error),
+    )
+    (returned,) = [event for event in told if isinstance(event, ToolReturned)]
+    assert returned.result.outcomes == (Failure("denied", "The user rejected this tool call."),)
+
+
+def test_parameters_that_are_not_offered_here_are_known_all_the_same(tmp_path: Path) -> None:
+    why = {"citations": "a.md", "reason": "it matters", "scope": "repository"}
+    told = events(
+        tmp_path,
+        called("c1", "web_fetch", {"url": "http://x", "max_length": 3000}),
+        called("c2", "store_memory", {"fact": "f", "subject": "s", **why}),
+    )
+    calls = [event.call for event in told if isinstance(event, ToolCalled)]
+    assert [call.operations for call in calls] == [(op.FetchPage("http://x", limit=3000),), (op.SaveMemory("f", "s"),)]
+    assert [call.unmapped for call in calls] == [{}, why]
+
+
+def test_calls_that_are_numbered_anew_are_different_calls(tmp_path: Path) -> None:
+    def ran(content: str) -> dict[str, Any]:
+        return copilot("tool.execution_complete", 1, toolCallId="call_0", success=True, result={"content": content})
+
+    def began(command: str) -> dict[str, Any]:
+        arguments = {"command": command}
+        return copilot("tool.execution_start", 1, toolCallId="call_0", toolName="bash", arguments=arguments)
+
+    told = events(
+        tmp_path,
+        *(called("call_0", "bash", {"command": "a"}), began("a"), ran("A"), ran("A")),
+        *(called("call_0", "bash", {"command": "b"}), began("b"), ran("B")),
+    )
+    (session,) = sessions_of(told)
+    uses = [use for turn in session.turns for step in turn.steps for use in step.tools]
+    assert [use.called.call.native.arguments for use in uses] == [{"command": "a"}, {"command": "b"}]
+    given = [use.returned.result.native.content for use in uses if use.returned and use.returned.result.native]
+    assert given == ["A", "B"]
+
+
+def test_a_session_is_named_by_its_folder_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events(tmp_path, called("c1", "bash", {"command": "a", "description": "d"}))
+    monkeypatch.chdir(tmp_path / "p-1")
+    assert {event.session for event in read("events.jsonl", "copilot")} == {"p-1"}

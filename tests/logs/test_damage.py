@@ -112,12 +112,20 @@ def test_a_recording_of_ours_holds_what_has_no_utf_8(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ALL)
-def test_a_byte_order_mark_costs_one_record_at_most(format: str, tmp_path: Path) -> None:
+def test_a_byte_order_mark_costs_nothing(format: str, tmp_path: Path) -> None:
     for name, data in texts(format):
         whole = events_of(written(tmp_path, name, data), format)
-        marked = events_of(written(tmp_path, name, b"\xef\xbb\xbf" + data), format)
-        assert calls_in(marked) == calls_in(whole)
-        assert len(unreadable_in(marked)) <= len(unreadable_in(whole)) + 1
+        path = written(tmp_path, name, b"\xef\xbb\xbf" + data)
+        assert recognise(path)[0].name == format
+        assert [type(event) for event in events_of(path, format)] == [type(event) for event in whole]
+        path.write_bytes(path.read_bytes() + b" \n" * 40_000)  # longer than what is looked at
+        assert recognise(path)[0].name == format
+
+
+def test_a_document_some_of_whose_lines_are_objects_is_a_document(tmp_path: Path) -> None:
+    said = b'{"type": "user", "content": "Hi."}'
+    data = b'{\n"sessionId": "g-1",\n"startTime": "x",\n"messages": [\n' + said + b"\n,\n" + said + b"\n]\n}\n"
+    assert recognise(written(tmp_path, "session.json", data))[0].name == "gemini_cli"
 
 
 # ── lines ────────────────────────────────────────────────────────────────────
@@ -136,6 +144,14 @@ def test_bad_lines_cost_nothing_else(format: str, name: str, data: bytes, tmp_pa
     assert len([event for event in events if isinstance(event, Unreadable)]) == len(known) + len(lines)
     assert calls_in(events) == calls_in(clean)
     assert len([event for event in events if not isinstance(event, Unreadable)]) == len(clean) - len(known)
+
+
+@pytest.mark.parametrize("format, name, data", LINES, ids=[f"{one[0]}-{one[1]}" for one in LINES])
+def test_zeros_a_crash_left_before_a_line_cost_nothing(format: str, name: str, data: bytes, tmp_path: Path) -> None:
+    clean = events_of(written(tmp_path, name, data), format)
+    first, *rest = data.splitlines(keepends=True)
+    events = events_of(written(tmp_path, name, b"".join((first, b"\x00" * 300, *rest))), format)
+    assert [type(event) for event in events] == [type(event) for event in clean]
 
 
 @pytest.mark.parametrize("format, name, data", LINES, ids=[f"{one[0]}-{one[1]}" for one in LINES])

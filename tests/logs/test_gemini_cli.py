@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dragoman.logs import FORMATS, Places, read, recognise
+from dragoman.logs import FORMATS, Found, Index, Places, read, recognise, sessions_of
 from dragoman.model import (
     AgentEnded,
     AgentStarted,
@@ -21,6 +24,7 @@ from dragoman.model import (
     Failure,
     HistoryRewound,
     Media,
+    ModelFinished,
     ModelSaid,
     ModelThought,
     RunCommand,
@@ -137,8 +141,8 @@ def test_a_resumed_session_says_nothing_twice(tmp_path: Path) -> None:
     events = events_of(tmp_path, lines(GEMINI_HEADER, first, called, {"$set": {"sessionId": "g-1"}}, again))
     assert [event.resumed for event in events if isinstance(event, SessionStarted)] == [False, True]
     assert heard(events) == [("user", "Hi.")]
-    assert [type(event) for event in events[2:5]] == [ModelThought, ToolCalled, ToolReturned]
-    assert [type(event) for event in events[5:]] == [SessionStarted, ClientNoted]
+    assert [type(event) for event in events[2:6]] == [ModelThought, ToolCalled, ToolReturned, ModelFinished]
+    assert [type(event) for event in events[6:]] == [SessionStarted, ClientNoted]
 
 
 def test_a_summary_in_place_of_messages_is_a_compaction(tmp_path: Path) -> None:
@@ -227,7 +231,7 @@ def test_a_call_may_be_refused_cancelled_or_hold_a_picture(tmp_path: Path) -> No
 def test_a_result_without_its_call_record_is_read_from_what_the_model_was_sent(tmp_path: Path) -> None:
     asked = message("m1", "gemini", [{"functionCall": {"id": "run_1", "name": "run_shell_command", "args": {}}}])
     events = events_of(tmp_path, lines(GEMINI_HEADER, asked, message("m2", "user", GEMINI_SHELL["result"])))
-    assert [type(event) for event in events] == [SessionStarted, ToolCalled, ToolReturned]
+    assert [type(event) for event in events] == [SessionStarted, ToolCalled, ModelFinished, ToolReturned]
 
 
 def test_what_was_typed_is_the_users_and_what_was_put_in_the_clients(tmp_path: Path) -> None:
@@ -263,7 +267,7 @@ def test_sessions_are_found_where_the_client_keeps_them(tmp_path: Path) -> None:
     format = FORMATS["gemini_cli"]
     (home,) = format.homes(Places(tmp_path))
     assert home == tmp_path / ".gemini" / "tmp"
-    assert list(format.homes(Places(tmp_path, {"GEMINI_CLI_HOME": "/h"}))) == [Path("/h/.gemini/tmp")]
+    assert list(format.homes(Places(tmp_path, {"GEMINI_CLI_HOME": "/h"}))) == [Path("/h/.gemini/tmp"), home]
     for name in ("p/chats/session-1.json", "p/chats/session-2.jsonl", "p/chats/s/a.jsonl", "p/logs.json"):
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -277,3 +281,112 @@ def test_the_spawning_call_is_kept_as_it_was_logged(tmp_path: Path) -> None:
     native = returned[1].result.native
     assert native is not None
     assert native.item == GEMINI_AGENT
+
+
+def test_a_message_that_is_written_again_with_its_calls_is_one_step(tmp_path: Path) -> None:
+    tokens = {"input": 5, "output": 2, "cached": 0, "thoughts": 0, "tool": 0, "total": 7}
+    first = message("m1", "gemini", "I look.", tokens=tokens)
+    asked, answered = message("u1", "user", "Look."), message("u2", "user", GEMINI_SHELL["result"])
+    events = events_of(
+        tmp_path,
+        lines(
+            GEMINI_HEADER,
+            asked,
+            first,
+            {"$set": {"lastUpdated": "x"}},
+            {**first, "toolCalls": [GEMINI_SHELL]},
+            answered,
+        ),
+    )
+    (session,) = sessions_of(events)
+    (step,) = session.turns[0].steps
+    assert [said.text for said in step.said] == ["I look."]
+    assert [use.called.call.id for use in step.tools] == [GEMINI_SHELL["id"]]
+    assert step.usage.total == 7
+    (used,) = [event for event in events if isinstance(event, TokensUsed)]
+    assert used.source == next(event.source for event in events if isinstance(event, ModelSaid))
+
+
+def test_replies_without_tokens_are_told_apart_by_their_messages(tmp_path: Path) -> None:
+    calls = [{**GEMINI_SHELL, "id": f"run_{number}"} for number in range(2)]
+    replies = [message(f"m{number}", "gemini", "", toolCalls=[call]) for number, call in enumerate(calls)]
+    (session,) = sessions_of(events_of(tmp_path, lines(GEMINI_HEADER, message("u", "user", "Twice."), *replies)))
+    assert [[use.called.call.id for use in step.tools] for step in session.turns[0].steps] == [["run_0"], ["run_1"]]
+
+
+def test_a_picture_a_tool_gave_is_said_by_nobody(tmp_path: Path) -> None:
+    picture = {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}
+    sent = message("u2", "user", [*GEMINI_SHELL["result"], picture])
+    events = events_of(tmp_path, lines(GEMINI_HEADER, message("m1", "gemini", "", toolCalls=[GEMINI_SHELL]), sent))
+    assert [event for event in events if isinstance(event, UserSaid)] == []
+
+
+def test_another_process_goes_on_where_one_ended_and_says_nothing_twice(tmp_path: Path) -> None:
+    log, index = tmp_path / "chats" / "session-g.jsonl", tmp_path / "index.sqlite"
+    log.parent.mkdir()
+    first = message("m1", "gemini", "I look.", tokens={"input": 5, "output": 2, "total": 7})
+    log.write_bytes(lines(GEMINI_HEADER, message("u1", "user", "Look."), first, {"$set": {"lastUpdated": "x"}}))
+    code = (
+        "import sys; from pathlib import Path; from dragoman.logs import Found, Index\n"
+        "with Index(sys.argv[1]) as index: index.update([Found(Path(sys.argv[2]), 'gemini_cli')])"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    subprocess.run([sys.executable, "-c", code, str(index), str(log)], check=True, env=environment)
+    with log.open("ab") as file:
+        file.write(lines({**first, "toolCalls": [GEMINI_SHELL]}))
+    subprocess.run(
+        [sys.executable, "-c", code, str(index), str(log)], check=True, env=environment | {"PYTHONHASHSEED": "2"}
+    )
+    with Index(index) as known, Index.in_memory() as fresh:
+        fresh.update([Found(log, "gemini_cli")])
+        assert list(known.rows("steps")) == list(fresh.rows("steps"))
+        assert list(known.rows("sessions")) == list(fresh.rows("sessions"))
+
+
+def test_a_damaged_message_in_a_document_costs_no_other(tmp_path: Path) -> None:
+    messages = [message(f"m{number}", "user", [{"text": f"Word {number}."}]) for number in range(5)]
+    called = message("m5", "gemini", "", toolCalls=[GEMINI_SHELL, {**GEMINI_SHELL, "id": "run_2"}])
+    head = {"sessionId": "g-1", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z"}
+    data = json.dumps({**head, "messages": [*messages, called, message("m6", "user", "Last.")]}, indent=2).encode()
+    for wrong in (b"\x00\x01", b'"', b"{", b"]}"):
+        damaged = data.replace(b"Word 2.", wrong).replace(b'"status"', b"status", 1)
+        events = events_of(tmp_path, damaged, "chats/session-g.json")
+        texts = [event.text for event in events if isinstance(event, UserSaid)]
+        kept = [text for text in texts if text.startswith(("Word", "Last"))]
+        assert kept == ["Word 0.", "Word 1.", "Word 3.", "Word 4.", "Last."]
+        bad = [event.source for event in events if isinstance(event, Unreadable)]
+        assert all(one is not None for one in bad)
+        spans = [damaged[one.offset : one.offset + one.length] for one in bad if one is not None]
+        assert any(b'"m5"' in span for span in spans)
+        assert not any(b'"m6"' in span or b'"m3"' in span for span in spans)
+
+
+def test_a_call_the_user_did_not_allow_is_a_denial(tmp_path: Path) -> None:
+    words = "[Operation Cancelled] Reason: User did not allow tool call"
+    sent = [{"functionResponse": {"id": "run_1", "name": "run_shell_command", "response": {"error": words}}}]
+    call = {**GEMINI_SHELL, "id": "run_1", "status": "cancelled", "result": sent}
+    events = events_of(tmp_path, lines(GEMINI_HEADER, message("m1", "gemini", "", toolCalls=[call])))
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert returned.result.outcomes == (Failure("denied", words),)
+
+
+def test_an_agent_is_of_the_session_its_folder_names_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chats" / "g-1" / "a-1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(GEMINI_AGENTS_OWN)
+    monkeypatch.chdir(path.parent)
+    near, far = list(read(path.name, "gemini_cli")), list(read(path, "gemini_cli"))
+    assert [(event.id, event.session, event.stream) for event in near] == [
+        (event.id, event.session, event.stream) for event in far
+    ]
+
+
+def test_what_the_client_tells_an_agent_meanwhile_opens_no_turn(tmp_path: Path) -> None:
+    header = {**GEMINI_HEADER, "kind": "subagent", "sessionId": "a-2"}
+    said = [message("m1", "user", "Do it."), message("m2", "gemini", "So?"), message("m3", "user", "Call a tool.")]
+    events = events_of(tmp_path, lines(header, *said, message("m4", "gemini", "Well.")), "chats/g-1/a-2.jsonl")
+    assert [event.by for event in events if isinstance(event, UserSaid)] == ["agent", "client"]
+    (session,) = sessions_of(events)
+    assert len(session.turns) == 1

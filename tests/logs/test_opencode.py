@@ -6,6 +6,8 @@ import json
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +274,19 @@ def test_a_row_that_is_no_json_costs_nothing_else(tmp_path: Path) -> None:
     assert len([event for event in told if isinstance(event, ModelSaid)]) == 2
 
 
+def test_a_table_of_another_layout_costs_nothing_but_itself(tmp_path: Path) -> None:
+    whole = database(tmp_path)
+    with sqlite3.connect(tmp_path / "opencode.db") as writer:
+        writer.execute("ALTER TABLE message RENAME COLUMN session_id TO conversation")
+    writer.close()
+    events = list(read(tmp_path / "opencode.db"))
+    for kind in (SessionStarted, ToolCalled, ToolReturned):
+        assert len([one for one in events if isinstance(one, kind)]) == len(
+            [one for one in whole if isinstance(one, kind)]
+        )
+    assert {event.reason for event in events if isinstance(event, Unreadable)} == {"no such column: session_id"}
+
+
 def test_messages_of_a_session_that_is_gone_are_told_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     path.write_bytes(OPENCODE)
@@ -456,3 +471,37 @@ def test_a_tree_that_was_taken_over_into_a_database_is_not_found_twice(tmp_path:
     (tmp_path / "opencode.db").write_bytes(OPENCODE)
     tree(tmp_path / "storage", (opencode_info("main"), []), (opencode_info("left"), []))
     assert [path.name for path in FORMATS["opencode"].files(tmp_path)] == ["opencode.db", "ses_left.json"]
+
+
+def test_the_doctor_names_the_file_of_a_tree_that_is_bad_and_counts_each_as_a_record(tmp_path: Path) -> None:
+    root = tmp_path / "storage"
+    _write(root / "session" / "p" / "ses_1.json", {"id": "ses_1", "title": "x", "time": {"created": 1}})
+    for number in (1, 2):
+        _write(root / "message" / "ses_1" / f"msg_{number}.json", {"id": f"msg_{number}", "role": "user"})
+    bad = root / "part" / "msg_1" / "prt_1.json"
+    _write(bad, {})
+    bad.write_bytes(b'{"type": ')
+    done = subprocess.run(
+        [sys.executable, "-m", "dragoman", "doctor", str(root), "--json"], capture_output=True, check=False
+    )
+    (row,) = json.loads(done.stdout)
+    assert (row["records"], [one["file"] for one in row["unreadable"]]) == (4, [str(bad)])
+
+
+def test_a_session_of_a_tree_is_read_from_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "storage"
+    _write(root / "session" / "p" / "ses_1.json", {"id": "ses_1", "title": "x", "time": {"created": 1}})
+    _write(root / "message" / "ses_1" / "msg_1.json", {"id": "msg_1", "role": "user", "sessionID": "ses_1"})
+    _write(root / "part" / "msg_1" / "prt_1.json", {"id": "prt_1", "type": "text", "text": "Hi.", "messageID": "msg_1"})
+    monkeypatch.chdir(root / "session" / "p")
+    assert [event.text for event in read("ses_1.json") if isinstance(event, UserSaid)] == ["Hi."]
+
+
+def test_a_session_whose_name_leads_elsewhere_is_read_by_itself(tmp_path: Path) -> None:
+    root = tmp_path / "storage"
+    elsewhere = {"id": "ses_/../../..", "title": "x", "time": {"created": 1}}
+    _write(root / "session" / "p" / "ses_1.json", elsewhere)
+    (root / "message" / "ses_").mkdir(parents=True)
+    _write(tmp_path / "msg_1.json", {"id": "msg_1", "role": "user"})
+    told = list(read(root / "session" / "p" / "ses_1.json", "opencode"))
+    assert [type(event) for event in told] == [SessionStarted]

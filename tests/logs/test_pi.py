@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs import FORMATS, Places, read, recognise, sessions_of
+from dragoman.logs import FORMATS, Places, all_logs, read, recognise, sessions_of
 from dragoman.logs.format import sample_of
 from dragoman.model import (
     AnyEvent,
@@ -229,7 +229,8 @@ def test_a_file_without_its_beginning_is_known_by_its_results(tmp_path: Path) ->
 def test_homes_and_files_are_where_the_client_keeps_them(tmp_path: Path) -> None:
     format = FORMATS["pi"]
     assert list(format.homes(Places(Path("/h")))) == [Path("/h/.pi/agent/sessions")]
-    assert list(format.homes(Places(Path("/h"), {"PI_CODING_AGENT_DIR": "/x"}))) == [Path("/x/sessions")]
+    named = format.homes(Places(Path("/h"), {"PI_CODING_AGENT_DIR": "/x"}))
+    assert list(named) == [Path("/x/sessions"), Path("/h/.pi/agent/sessions")]
     (tmp_path / "--p--").mkdir()
     (tmp_path / "--p--" / "t_i-1.jsonl").write_bytes(PI)
     assert list(format.files(tmp_path)) == [tmp_path / "--p--" / "t_i-1.jsonl"]
@@ -251,3 +252,27 @@ def test_a_reply_that_was_cut_and_a_thought_that_cannot_be_read_say_so(tmp_path:
     events = events_of(tmp_path, lines(PI_HEADER, pi_reply("1", "0", *thoughts, stop="length")))
     assert [event.hidden for event in events if isinstance(event, ModelThought)] == [False, True]
     assert [event.finish for event in events if isinstance(event, ModelFinished)] == [FinishReason.LENGTH]
+
+
+def test_calls_that_are_numbered_anew_have_their_own_results(tmp_path: Path) -> None:
+    replies: list[dict[str, Any]] = []
+    for word in ("a", "b"):
+        block = {"type": "toolCall", "id": "call_0", "name": "bash", "arguments": {"command": word}}
+        result = {"role": "toolResult", "toolCallId": "call_0", "toolName": "bash", "content": word, "isError": False}
+        replies += [{"role": "assistant", "content": [block], "stopReason": "toolUse"}, result]
+    records = [{"type": "message", "message": one} for one in ({"role": "user", "content": "Go."}, *replies)]
+    path = tmp_path / "x_i-9.jsonl"
+    path.write_bytes(
+        lines({"type": "session", "id": "i-9", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/p"}, *records)
+    )
+    (session,) = sessions_of(read(path, "pi"))
+    uses = [use for step in session.turns[0].steps for use in step.tools]
+    given = [use.returned.result.native.content for use in uses if use.returned and use.returned.result.native]
+    assert given == ["a", "b"]
+
+
+def test_a_folder_that_is_named_from_home_is_found_there(tmp_path: Path) -> None:
+    log = tmp_path / "agents" / "sessions" / "p" / "x_i-1.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(PI)
+    assert [one.path for one in all_logs(Places(tmp_path, {"PI_CODING_AGENT_DIR": "~/agents"}))] == [log]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.logs import FORMATS, Places, read, recognise
+from dragoman.logs import FORMATS, Found, Index, Places, read, recognise, sessions_of
 from dragoman.model import (
     AgentEnded,
     AgentStarted,
@@ -157,6 +157,43 @@ def test_a_tool_called_by_its_bare_name_is_its_servers_when_the_telemetry_says_s
     assert [event.result.duration for event in events if isinstance(event, ToolReturned)] == [0.04, None]
 
 
+def test_calls_stand_in_the_order_and_the_step_of_their_reply_whoever_knows_their_tools(tmp_path: Path) -> None:
+    tokens = {"promptTokenCount": 5, "candidatesTokenCount": 1, "totalTokenCount": 6}
+    data = lines(
+        record("user", "u0", {"text": "Go."}),
+        record("assistant", "u1", call("c1", "nothing"), call("c2", "glob", pattern="*"), usageMetadata=tokens),
+        record("tool_result", "u2", answer("c2", "glob", output="none")),
+        record("tool_result", "u3", answer("c1", "nothing", error='Tool "nothing" not found')),
+        record("assistant", "u4", call("c3", "glob", pattern="a"), usageMetadata=tokens),
+    )
+    (session,) = sessions_of(events_of(tmp_path, data))
+    steps = session.turns[0].steps
+    assert [[use.called.call.id for use in step.tools] for step in steps] == [["c1", "c2"], ["c3"]]
+    assert [step.usage.total for step in steps] == [6, 6]
+
+
+def test_what_an_agents_reply_used_stands_with_its_calls(tmp_path: Path) -> None:
+    def told(kind: str, uuid: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+        message = {"role": "model" if kind == "assistant" else "user", "parts": list(parts)}
+        return {**record(kind, uuid, agentId="Explore-c9", agentName="Explore", **more), "message": message}
+
+    def tokens(count: int) -> dict[str, int]:
+        return {"promptTokenCount": count, "candidatesTokenCount": 1, "totalTokenCount": count + 1}
+
+    data = lines(
+        told("user", "a0", {"text": "Look."}),
+        told("assistant", "a1", usageMetadata=tokens(5)),
+        told("assistant", "a2", call("c1", "glob", pattern="*")),
+        told("tool_result", "a3", answer("c1", "glob", output="none")),
+        told("assistant", "a4", {"text": "Nothing."}, usageMetadata=tokens(7)),
+    )
+    events = events_of(tmp_path, data, "agent-Explore-c9.jsonl")
+    (session,) = sessions_of(events)
+    steps = session.turns[0].steps
+    assert [([use.called.call.id for use in step.tools], step.usage.total) for step in steps] == [(["c1"], 6), ([], 8)]
+    assert len({event.source.offset for event in events if event.source is not None}) == 5
+
+
 def test_a_call_without_any_result_is_still_told(tmp_path: Path) -> None:
     events = events_of(tmp_path, lines(record("assistant", "u1", call("c1", "nothing"))))
     assert [type(event) for event in events] == [SessionStarted, ToolCalled]
@@ -273,3 +310,48 @@ def test_sessions_are_found_where_the_client_keeps_them(tmp_path: Path) -> None:
         path.write_bytes(QWEN_DOCUMENT if name.startswith("tmp") else QWEN)
     assert [str(path.relative_to(home)) for path in format.files(home)] == kept
     assert [recognise(path)[0].name for path in format.files(home)] == ["qwen_code"] * 3
+
+
+def test_a_call_the_user_did_not_allow_is_a_denial_and_no_interrupt(tmp_path: Path) -> None:
+    words = "[Operation Cancelled] Reason: User did not allow tool call"
+    refused = record("tool_result", "u2", answer("c1", "run_shell_command", error=words))
+    refused["toolCallResult"] = {"callId": "c1", "status": "cancelled"}
+    events = events_of(
+        tmp_path, lines(record("assistant", "u1", call("c1", "run_shell_command", command="ls")), refused)
+    )
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert returned.result.outcomes == (Failure("denied", words),)
+    assert not any(isinstance(event, Interrupted) for event in events)
+
+
+def test_calls_that_are_numbered_anew_are_different_calls(tmp_path: Path) -> None:
+    replies = []
+    for number, pattern in enumerate(("a", "b")):
+        replies.append(record("assistant", f"u{number}", call("call_0", "glob", pattern=pattern)))
+        replies.append(record("tool_result", f"v{number}", answer("call_0", "glob", output=f"{pattern}.py")))
+    events = events_of(tmp_path, lines(record("user", "u", {"text": "Go."}), *replies, replies[2]))
+    (session,) = sessions_of(events)
+    uses = [use for step in session.turns[0].steps for use in step.tools]
+    assert [use.called.call.native.arguments for use in uses] == [{"pattern": "a"}, {"pattern": "b"}]
+    told = [use.returned.result.native.content for use in uses if use.returned and use.returned.result.native]
+    assert told == ["a.py", "b.py"]
+
+
+def test_what_waited_while_a_log_grew_is_told_as_if_it_had_been_whole(tmp_path: Path) -> None:
+    listed = "Directory listing for /p:\n[DIR] docs\na.py"
+    begun = lines(
+        record("user", "u0", {"text": "Go \ud800."}),
+        record("assistant", "u1", call("c1", "nothing"), call("c2", "list_directory", path="/p")),
+        record("tool_result", "u2", answer("c2", "list_directory", output=listed)),
+    )
+    ended = lines(record("tool_result", "u3", answer("c1", "nothing", error='Tool "nothing" not found')))
+    path = tmp_path / "q-1.jsonl"
+    path.write_bytes(begun)
+    with Index(tmp_path / "index.sqlite") as grown, Index.in_memory() as fresh:
+        grown.update([Found(path, "qwen_code")])
+        with path.open("ab") as file:
+            file.write(ended)
+        grown.update([Found(path, "qwen_code")])
+        fresh.update([Found(path, "qwen_code")])
+        for table in ("calls", "outcomes", "steps"):
+            assert list(grown.rows(table)) == list(fresh.rows(table))

@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, ToolError
 from dragoman.model import AgentReport, AgentsOutcome, JsonOutcome, Kind, TextOutcome, operations as op
+from dragoman.registry import DIALECTS
 from dragoman.schema import problems_against
 from dragoman.tools import Context, Tool
 
@@ -26,10 +27,6 @@ _NO_END: Final = 7 * 24 * 3600.0
 """Seconds: the agents' own limits say how long, not those of a call."""
 _PASSED_OVER: Final = ("effort", "isolation", "cwd", "history", "continues", "command")
 """What starting an agent may be asked for elsewhere, and does not mean anything here: it is not offered."""
-_WAITS: Final = ("claude_code", "gemini_cli", "opencode", "qwen_code", "copilot")
-"""Vocabularies whose word for it gives the answer, unless it is told to go on beside."""
-_ALIASES_ALONE: Final = ("claude_code",)
-"""Vocabularies that name models in a way only their client knows."""
 _MOST_TOLD: Final = 40
 _LONGEST_TOLD: Final = 200
 """Agents a model is told of, and letters of what each is for."""
@@ -40,9 +37,12 @@ _AWAITED, _BESIDE = 1, 2
 def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
     """What one agent is given to deal with others."""
 
+    word = None if live.dialect is None else DIALECTS[live.dialect].word_for(op.SpawnAgent)
+    beside = None if word is None else word.unless_said.get("background")
+
     async def spawn(wanted: op.SpawnAgent, context: Context) -> AgentsOutcome:
         agent, lent = _agent_for(kernel, live, wanted)
-        awaited = wanted.background is False or (wanted.background is None and live.dialect in _WAITS)
+        awaited = (beside if wanted.background is None else wanted.background) is False
         priority = _AWAITED if awaited else _BESIDE
         child = kernel.admit(live, agent, wanted.prompt, call_id=context.call_id, lent=lent, priority=priority)
         if awaited:
@@ -74,8 +74,8 @@ def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
         live.parent.tell(f"Agent {live.agent.name} ({live.id}) says: {wanted.message}")
         return TextOutcome("The parent will hear it.")
 
-    unknown = ("model",) if live.dialect in _ALIASES_ALONE else ()
-    spawn.passes_over = (*_PASSED_OVER, *unknown)  # type: ignore[attr-defined]
+    nearly = () if word is None or "model" not in word.approximated else ("model",)  # only its client knows those names
+    spawn.passes_over = (*_PASSED_OVER, *nearly)  # type: ignore[attr-defined]
     spawn.tells = (op.SpawnAgent("a task", "by name"), "agent", _roster(kernel, live))  # type: ignore[attr-defined]
     wait.passes_over = ("since_turn",)  # type: ignore[attr-defined]
     return [

@@ -16,7 +16,7 @@ from .default_group import DefaultGroup
 from .log_files import as_line, files_of, format_option, written
 
 if TYPE_CHECKING:
-    from dragoman.logs import Originals
+    from dragoman.logs import Found, Originals
     from dragoman.model import AnyEvent
 
 
@@ -92,7 +92,7 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
     files = files_of(console, wanted, format)
     with console.progress("checking", len(files)) as advance, Originals() as originals:
         for found in files:
-            rows.append(_checked(found.path, found.format, originals if raw else None))
+            rows.append(_checked(found, originals if raw else None))
             advance(1)
     sick = [row for row in rows if row.get("error") or row["unreadable"] or row["unknown"] or row["unrecognised"]]
     if as_json:
@@ -104,7 +104,8 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
                 console.line(f"  {row['error']}", "bad")
             for reason in row["unreadable"]:
                 place = reason.get("row") or f"byte {reason['offset']} ({reason['length']} bytes)"
-                console.line(f"  unreadable at {place}: {reason['reason']}", "bad")
+                where = f"{place} of {reason['file']}" if "file" in reason else place
+                console.line(f"  unreadable at {where}: {reason['reason']}", "bad")
                 _show_raw(console, reason.get("raw"))
             for kind in ("unknown", "unrecognised"):
                 for name, count in row[kind].items():
@@ -126,25 +127,26 @@ def _show_raw(console: Console, raw: Any) -> None:
         console.line(f"    | {line}", "quiet")
 
 
-def _checked(path: Any, format: str, originals: Originals | None) -> dict[str, Any]:
-    from dragoman.logs import read
+def _checked(found: Found, originals: Originals | None) -> dict[str, Any]:
+    from dragoman.logs import read_log
     from dragoman.model import ToolCalled, UnknownRecord, Unreadable, operations as op
 
     unreadable: list[dict[str, Any]] = []
     unknown: Counter[str] = Counter()
     examples: dict[str, Any] = {}
     unrecognised: Counter[str] = Counter()
-    row: dict[str, Any] = {"file": str(path), "format": format, "version": None, "records": 0, "events": 0}
-    records: set[tuple[int, str | None]] = set()
+    row: dict[str, Any] = {"file": str(found.path), "format": found.format, "version": None, "records": 0, "events": 0}
+    records: set[tuple[str, int, str | None]] = set()
     try:
-        for event in read(path, format):
+        for event in read_log(found):
             row["events"] += 1
             row["version"] = event.version or row["version"]
             if event.source is not None:
-                records.add((event.source.offset, event.source.row))
+                records.add((event.source.file, event.source.offset, event.source.row))
             if isinstance(event, Unreadable):
                 place = {} if event.source is None else msgspec.to_builtins(event.source)
-                place.pop("file", None)
+                if place.get("file") == row["file"]:
+                    del place["file"]  # one that is read together with this one stays named
                 unreadable.append({**place, "reason": event.reason, **_raw(event, originals)})
             elif isinstance(event, UnknownRecord):
                 unknown[event.name or "?"] += 1

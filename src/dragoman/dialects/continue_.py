@@ -634,7 +634,9 @@ class ContinueFailures(FailuresInWords):
                 return None
             if isinstance(operation, op.SearchText) and _NO_MATCHES.fullmatch(text):
                 return None
-        return out.Failure(self.kind(text.removeprefix(_introduction(call))), text)
+        kind = self.kind(text.removeprefix(_introduction(call)))
+        stopped = isinstance(native.item, dict) and native.item.get("status") == "canceled"
+        return out.Failure("cancelled" if stopped and kind == "failed" else kind, text)
 
     def kind(self, message: str) -> out.FailureKind:
         """As for all; the introduction says nothing of the kind."""

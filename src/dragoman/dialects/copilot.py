@@ -574,6 +574,8 @@ class Grep(Spelling[op.SearchText]):
 
     pattern: str = means("pattern", "The regular expression.")
     paths: Paths = means("path", "The folder or file to search in, or several.", default=None)
+    # Models say it by an older name as well, and 1.0.74 still searched there.
+    path: Paths = means("path", "The folder or file to search in.", default=None, until="0.0.420")
     output_mode: Literal["content", "files_with_matches", "count"] | None = means(
         "mode", "What is wanted: lines, files, or counts.", default=None
     )
@@ -604,7 +606,7 @@ class Grep(Spelling[op.SearchText]):
                 line_numbers=self.numbers,
                 limit=whole_number(self.head_limit),
             )
-            for folder in _folders(self.paths)
+            for folder in _folders(self.path if self.paths is None else self.paths)
         )
 
     @classmethod
@@ -741,9 +743,11 @@ class Glob(Spelling[op.FindFiles]):
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     paths: Paths = means("path", "The folder to look in, or several.", default=None)
+    path: Paths = means("path", "The folder to look in.", default=None, until="0.0.420")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return tuple(op.FindFiles(self.pattern, folder) for folder in _folders(self.paths))
+        folders = _folders(self.path if self.paths is None else self.paths)
+        return tuple(op.FindFiles(self.pattern, folder) for folder in folders)
 
     @classmethod
     def from_operation(cls, operation: op.FindFiles) -> Glob:
@@ -1141,6 +1145,7 @@ _AGENT_STATES: dict[str, out.AgentStatus] = {
 class TellingAgents:
     """How an agent is told: its answer alone, or a line about it and what it said turn by turn."""
 
+    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
     _STARTED = re.compile(r"Agent started in background with agent_id: ([^\s]+?)\.(?:\s.*)?", re.DOTALL)
     _ABOUT = re.compile(
         r"Agent [^\n]*?agent_id: (?P<id>[^,\n]+)(?:, agent_type: (?P<agent>[^,\n]*))?, status: (?P<status>\w+)"
@@ -1334,9 +1339,11 @@ class WebFetch(Spelling[op.FetchPage]):
     read_only = NOT_OFFERED
 
     url: str
+    max_length: int | None = means("limit", default=None)
+    start_index: int | None = means("offset", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.FetchPage(self.url),)
+        return (op.FetchPage(self.url, offset=self.start_index, limit=self.max_length),)
 
 
 class AskUser(Spelling[op.AskUser]):
@@ -1360,6 +1367,9 @@ class StoreMemory(Spelling[op.SaveMemory]):
 
     fact: str
     subject: str | None = None
+    citations: str | tuple[str, ...] | None = native_only("where a fact is from is told to people")
+    reason: str | None = native_only("why it is worth remembering is told to people")
+    scope: str | None = native_only("whose memory it is, is the client's to know")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.SaveMemory(self.fact, self.subject),)
@@ -1396,10 +1406,10 @@ class CopilotFailures(FailuresInWords):
     """Failures by the log's code for them, and by their words."""
 
     def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
-        """A result that is flagged; that the permission was denied has a code of its own."""
+        """A result that is flagged; that a rule denied it, or the user did, has a code of its own."""
         failure = super().understand(call, native)
         error = native.item.get("error") if isinstance(native.item, dict) else None
-        denied = isinstance(error, dict) and error.get("code") == "denied"
+        denied = isinstance(error, dict) and error.get("code") in ("denied", "rejected")
         return out.Failure("denied", failure.message) if failure is not None and denied else failure
 
 

@@ -248,6 +248,11 @@ class Dialect:
         offered = [one for one in spellings if self.offers(one) and one.read_only is None]
         return any(one.only_by_id is None and run_by(one, executed_by) for one in offered)
 
+    def word_for(self, operation: type[op.Operation]) -> AnySpelling | None:
+        """The first tool that is offered here for an operation, to be run here."""
+        words = [one for one in self._by_operation.get(operation, ()) if self.offers(one) and one.read_only is None]
+        return next((one for one in words if one.executed_by is ExecutedBy.CLIENT), None)
+
     def definitions(
         self,
         operation_types: Iterable[type[op.Operation]] | None = None,

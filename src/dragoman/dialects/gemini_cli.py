@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
 import msgspec
@@ -1091,6 +1091,8 @@ class WriteTodosAtFirst(WriteTodosUnblocked):
 class ToldByAgents:
     """How a sub-agent's end is told: why it ended, and its result."""
 
+    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
+
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1:
             return tell(operation, outcome)
@@ -1378,6 +1380,10 @@ def _asked(question: op.Question) -> AskedQuestion:
 # ── failures ─────────────────────────────────────────────────────────────────
 
 
+_REFUSED = re.compile(r"\[Operation Cancelled\] Reason: User (?:denied|did not allow)")
+"""What a call is told to be that the user did not approve; its state is that of one that was stopped."""
+
+
 class GeminiFailures:
     """A failure is a result under `error`; what kind it is, only its words tell, or the state of its record."""
 
@@ -1391,7 +1397,7 @@ class GeminiFailures:
             re.compile(r"params\b.* must |Invalid parameters|The '\w+' (?:parameter )?(?:cannot|must)"),
             "invalid_arguments",
         ),
-        (re.compile(r"\[Operation Cancelled\] Reason: User denied"), "denied"),
+        (_REFUSED, "denied"),
         (re.compile(r"\[Operation Cancelled\]|.*cancelled by the user", re.IGNORECASE), "cancelled"),
         (re.compile(r".*\btimed out\b", re.IGNORECASE), "timed_out"),
     )
@@ -1415,8 +1421,7 @@ class GeminiFailures:
         """A result flagged as an error, with its kind by its words; a call that was cancelled has no result."""
         text = text_of(native.content)
         if isinstance(native.item, dict) and native.item.get("status") == "cancelled":
-            denied = text.startswith("[Operation Cancelled] Reason: User denied")
-            return out.Failure("denied" if denied else "cancelled", text)
+            return out.Failure("denied" if _REFUSED.match(text) else "cancelled", text)
         return out.Failure(self._kind(text), text) if native.is_error else None
 
     def _kind(self, message: str) -> out.FailureKind:

@@ -799,6 +799,7 @@ class TodoRead(TellingPlans, Spelling[op.ReadPlan]):
 class ToldByAgents:
     """How a sub-agent's end is told: its result in tags that name its session."""
 
+    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
     _STATES: ClassVar[dict[str, out.AgentStatus]] = {
         "completed": "completed",
         "running": "running",

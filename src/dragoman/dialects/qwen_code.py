@@ -6,6 +6,7 @@ Tools that are not offered up front are called through `tool_call`, which is ope
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -961,6 +962,7 @@ def _todos(items: tuple[op.PlanItem, ...]) -> tuple[Todo, ...] | None:
 class ToldByAgents:
     """How an agent is told: that it was started, with its id, or what it answered."""
 
+    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
     _STARTED = re.compile(r"Background agent launched successfully\.\ntask_id: (\S+)")
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
@@ -1266,6 +1268,10 @@ _ERROR_TYPES: dict[str, out.FailureKind] = {
 }
 
 
+_REFUSED = "User did not allow tool call"
+"""What a call is told that the user did not approve; its state is that of one that was stopped."""
+
+
 class QwenFailures(FailuresInWords):
     """The log names the type of an error; a command that ended badly is flagged as one and is none."""
 
@@ -1274,7 +1280,7 @@ class QwenFailures(FailuresInWords):
         text = text_of(native.content)
         record = native.item if isinstance(native.item, dict) else {}
         if record.get("status") == "cancelled":
-            return out.Failure("cancelled", text)
+            return out.Failure("denied" if _REFUSED in text else "cancelled", text)
         ran = any(isinstance(operation, op.RunCommand) for operation in call.operations)
         if ran and text.startswith(_RAN):
             return None
@@ -1287,7 +1293,7 @@ FAILURES = QwenFailures(
         (r'Tool "[^"]*" (?:not found|is a built-in tool that is disabled)', "unknown_tool"),
         (r'\[tool_call bridge refused\] Deferred tool "', "unknown_tool"),
         (r"params\b.* must |Invalid parameters|The '\w+' (?:parameter )?(?:cannot|must)", "invalid_arguments"),
-        (r".*\bpermission was declined\b|.*\bdenied\b", "denied"),
+        (rf".*\bpermission was declined\b|.*\bdenied\b|.*{_REFUSED}", "denied"),
         (r"\[Operation Cancelled\]", "cancelled"),
         (r"(?s:.*)\btimed out\b", "timed_out"),
     ),

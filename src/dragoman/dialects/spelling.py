@@ -201,6 +201,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     """Fields it says only nearly, with the reason."""
     always: ClassVar[Mapping[str, Any]] = {}
     """Fields of the operation that this tool implies."""
+    unless_said: ClassVar[Mapping[str, Any]] = {}
+    """What the client does where a call leaves a field of the operation out: whoever runs it instead does the same."""
     read_only: ClassVar[str | None] = None
     """Why it is read and never written."""
     since: ClassVar[str | None] = None

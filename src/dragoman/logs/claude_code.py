@@ -208,7 +208,8 @@ class _Reader(LinesReader):
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED))
         self.decode = _decode
         self._begun: set[str] = set()
-        self._run = path.parent.name if path.parent.parent.name == "workflows" else None
+        folder = path.absolute().parent
+        self._run = folder.name if folder.parent.name == "workflows" else None
         """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
         self._open: str | None = None
         self._message: tuple[Place, str | None, str | None, bytes] | None = None

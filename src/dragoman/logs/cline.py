@@ -17,7 +17,9 @@ import msgspec
 from dragoman.model import (
     AnyEvent,
     ClientNoted,
+    FinishReason,
     Media,
+    ModelFinished,
     ModelSaid,
     ModelThought,
     NativeCall,
@@ -30,7 +32,7 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .cline_task import TaskReader, recognise as recognise_task
+from .cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
 from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
@@ -41,8 +43,8 @@ CLIENT = "cline"
 _LISTED = "messages"
 _SYSTEM = "system_prompt"
 _MESSAGES_NAME = "*.messages.json"
-_TASK_NAMES = ("api_conversation_history.json", "ui_messages.json")
 _EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline")
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server")
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _CUT_TASK = re.compile(
     rb'\s*\[\s*\{\s*(?:"role"\s*:\s*"user".{0,200}?"<task>|"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:say|ask)")', re.DOTALL
@@ -74,18 +76,31 @@ class Cline(LogFormat):
         root = Path(given("CLINE_DIR") or places.home / ".cline")
         data = Path(given("CLINE_DATA_DIR") or root / "data")
         yield Path(given("CLINE_SESSION_DATA_DIR") or data / "sessions")
-        for editor in _EDITORS:
+        yield data / "tasks"
+        yield places.home / ".cline" / "data" / "sessions"
+        users = [_settings(places) / editor / "User" for editor in _EDITORS]
+        # Where an editor works on another machine, its extensions run there.
+        users += [places.home / server / "data" / "User" for server in _SERVERS]
+        for user in users:
             for extension in _EXTENSIONS:
-                yield _settings(places) / editor / "User" / "globalStorage" / extension / "tasks"
+                yield user / "globalStorage" / extension / "tasks"
 
     def files(self, home: Path) -> Iterator[Path]:
-        for name in _TASK_NAMES:
-            yield from sorted(home.glob(f"*/{name}"))
+        yield from sorted({self.whole(path) for name in (SAID, SHOWN) for path in home.glob(f"*/{name}")})
         for folder in sorted({path.parent for path in home.rglob(_MESSAGES_NAME)}):
             about = folder / f"{folder.name}.json"
             if about.is_file():
                 yield about
             yield from sorted(folder.glob(_MESSAGES_NAME))
+
+    def whole(self, path: Path) -> Path:
+        """What the user saw of a task is read with what was said, where that is there."""
+        said = path.with_name(SAID)
+        return said if path.name == SHOWN and said.is_file() else path
+
+    def beside(self, path: Path) -> Iterator[Path]:
+        if path.name == SAID:
+            yield path.with_name(SHOWN)
 
     def reader(self, path: Path) -> LogReader:
         return _Chosen(path)
@@ -269,6 +284,8 @@ class _Reader(DocumentReader):
         metrics = value.get("metrics")
         if isinstance(metrics, dict):
             yield self.normaliser.event(TokensUsed, place, usage=_usage(metrics), model=model, cost=_cost(metrics))
+        elif any(block.get("type") == "tool_use" for block in _blocks(content)):
+            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
 
     def _block(self, block: dict[str, Any], place: Place, model: str | None) -> AnyEvent:
         kind = block.get("type")

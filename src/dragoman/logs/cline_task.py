@@ -1,8 +1,10 @@
 """Tasks of Cline's extension for editors, and of its forks: a folder each, with two lists told of the same work.
 
 `api_conversation_history.json` is what the model and the client said to one another; `ui_messages.json` what the user
-saw, and the only place where tokens are. Calls are told by the first alone. Until they were calls of the API's, they
-stood in the model's text, in tags, and their results came back as words. The folder is named by the session.
+saw, and the only place where tokens are. Calls are told by the first alone; the second is read with it, so that what a
+request used stands with its reply, and by itself only where it is given or the first is not there. Until they were
+calls of the API's, they stood in the model's text, in tags, and their results came back as words. The folder is named
+by the session.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from dragoman.model import (
     ClientNoted,
     ContextCompacted,
     ErrorOccurred,
+    FinishReason,
     Interrupted,
     Media,
+    ModelFinished,
     ModelSaid,
     ModelThought,
     NativeCall,
@@ -28,15 +32,18 @@ from dragoman.model import (
     SessionStarted,
     Source,
     TokensUsed,
+    Unreadable,
     Usage,
     UserSaid,
 )
 
 from .document import pieces_of
-from .format import LinesReader
+from .format import LinesReader, decoded
 from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
+SAID: Final = "api_conversation_history.json"
+SHOWN: Final = "ui_messages.json"
 TOOLS: Final = (
     "access_mcp_resource",
     "act_mode_respond",
@@ -103,8 +110,12 @@ class TaskReader(LinesReader):
 
     def __init__(self, path: Path, client: str) -> None:
         super().__init__(path, Normaliser(client, client, path.stem))
-        self._session = path.parent.name
+        self._session = path.absolute().parent.name
         self._pieces: list[bytes] = []
+        self._latest: tuple[str | None, int | None] = (None, None)
+        """Whose the message is that was told last, and when it was written."""
+        self._model: str | None = None
+        self._has_called = False
         self._waiting: list[tuple[str, str]] = []
         """Calls in tags that have no result yet: (name, id)."""
 
@@ -119,29 +130,37 @@ class TaskReader(LinesReader):
         self._pieces = []
         if not data.strip():
             return []
-        # As the member of an object, so that its elements are found as those of any document are. The object is not
-        # closed: that might close an element which breaks off.
-        wrapped = _OPEN + data.removeprefix(_MARK)
-        moved = len(data) - len(wrapped)
-        pieces = pieces_of(wrapped, "")
-        if pieces is None:
-            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "it is no list")]
-        first = pieces.elements[0][0] if pieces.elements else pieces.head
-        events: list[AnyEvent] = [self._started(Source(self.path, 0, first + moved))]
-        for start, end in pieces.elements:
-            self._read(wrapped[start:end], Source(self.path, start + moved, end - start), events)
-        left = wrapped[pieces.end :]
-        if left.strip():
-            source = Source(self.path, pieces.end + moved, len(left))
-            events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the list"))
+        elements, bad = _elements(data)
+        if bad and not elements and bad[0][:2] == (0, len(data)):
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), bad[0][2])]
+        first = min([*(start for start, _ in elements), *(start for start, _, _ in bad)], default=len(data))
+        events: list[AnyEvent] = [self._started(Source(self.path, 0, first))]
+        shown = _Shown(Path(self.path).with_name(SHOWN)) if Path(self.path).name == SAID else None
+        for start, end in elements:
+            self._read(data[start:end], Source(self.path, start, end - start), events)
+            role, time = self._told_last()
+            if shown is not None and role == "assistant":
+                self._tell(shown.until(time), events)
+        if shown is not None:
+            self._tell(shown.rest(), events)
+            events += [self.normaliser.event(Unreadable, self._place(at, None), reason=why) for at, why in shown.bad]
+        events += [self.normaliser.unreadable(Source(self.path, at, end - at), reason) for at, end, reason in bad]
         return events
+
+    def _told_last(self) -> tuple[str | None, int | None]:
+        latest, self._latest = self._latest, (None, None)
+        return latest
+
+    def _tell(self, records: Iterator[tuple[bytes, Source]], events: list[AnyEvent]) -> None:
+        for record, source in records:
+            self._read(record, source, events)
 
     def _started(self, source: Source) -> AnyEvent:
         return self.normaliser.event(SessionStarted, self._place(source, None))
 
     def _place(self, source: Source, time: Any) -> Place:
         return Place(
-            source=source, key=f"{Path(self.path).stem}@{source.offset}", session=self._session, time=moment(time)
+            source=source, key=f"{Path(source.file).stem}@{source.offset}", session=self._session, time=moment(time)
         )
 
     # ── records ────────────────────────────────────────────────────────────
@@ -151,6 +170,7 @@ class TaskReader(LinesReader):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
         place = self._place(source, value.get("ts"))
+        self._latest = (_text(value.get("role")), _number(value.get("ts")))
         if value.get("role") == "assistant":
             yield from self._assistant(value, place)
         elif value.get("role") == "user":
@@ -166,6 +186,7 @@ class TaskReader(LinesReader):
 
     def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("modelId"))
+        self._model, self._has_called = model or self._model, False
         if value.get("isSummary") is True:
             yield self.normaliser.event(ContextCompacted, place, summary="\n".join(_texts(content)))
             return
@@ -185,9 +206,12 @@ class TaskReader(LinesReader):
                     block["name"],
                     given if isinstance(given, dict | str) else {},
                 )
+                self._has_called = True
                 yield self.normaliser.called(place, native)
             else:
                 yield self.normaliser.event(ClientNoted, place, name=f"block/{kind}")
+        if self._has_called:
+            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
 
     def _said(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
         """Words, thoughts and calls, as the tags have it."""
@@ -200,6 +224,7 @@ class TaskReader(LinesReader):
                 continue
             id = f"{place.key}.{place.number}"
             self._waiting.append((name, id))
+            self._has_called = True
             yield self.normaliser.called(place, NativeCall(id, name, _parameters(body)))
         yield from self._words(text[at:], place, model)
 
@@ -257,7 +282,8 @@ class TaskReader(LinesReader):
         kind = str(value["type"])
         what, text = _text(value.get(kind)), _text(value.get("text")) or ""
         if what == "api_req_started":
-            yield from self._asked(_decoded(text), place)
+            model = _text(_mapping(value.get("modelInfo")).get("modelId")) or self._model
+            yield from self._asked(_decoded(text), model, place)
         elif what in ("error", "api_req_failed", "diff_error"):
             yield self.normaliser.event(ErrorOccurred, place, message=text or "an error without words", code=what)
         elif what is None:
@@ -265,13 +291,14 @@ class TaskReader(LinesReader):
         else:
             yield self.normaliser.event(ClientNoted, place, name=f"{kind}/{what}")
 
-    def _asked(self, facts: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _asked(self, facts: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
         if _number(facts.get("tokensIn")) is None:
             yield self.normaliser.event(ClientNoted, place, name="say/api_req_started")
         else:
             cost = facts.get("cost")
             known = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < 1e15
-            yield self.normaliser.event(TokensUsed, place, usage=_usage(facts), cost=cost if known else None)
+            spent = cost if known else None
+            yield self.normaliser.event(TokensUsed, place, usage=_usage(facts), model=model, cost=spent)
         failed = _text(facts.get("streamingFailedMessage"))
         if facts.get("cancelReason") == "user_cancelled":
             yield self.normaliser.event(Interrupted, place, text=failed)
@@ -280,7 +307,60 @@ class TaskReader(LinesReader):
             yield self.normaliser.event(ErrorOccurred, place, message=message, code=_text(facts["cancelReason"]))
 
 
+class _Shown:
+    """What the user saw, given out as far as what was said has come."""
+
+    def __init__(self, path: Path) -> None:
+        self.bad: list[tuple[Source, str]] = []
+        """What could not be read, and why."""
+        self._records: list[tuple[bytes, Source, dict[str, Any]]] = []
+        self._next = 0
+        try:
+            data = path.read_bytes() if path.is_file() else b""
+        except OSError as error:
+            self.bad.append((Source(str(path), 0, 0), str(error)))
+            return
+        elements, bad = _elements(data)
+        for start, end in elements:
+            record = data[start:end]
+            self._records.append((record, Source(str(path), start, end - start), _mapping(decoded(record))))
+        self.bad += [(Source(str(path), start, end - start), reason) for start, end, reason in bad]
+
+    def until(self, time: int | None) -> Iterator[tuple[bytes, Source]]:
+        """What was shown up to a reply: until that time, or where it has none the next request."""
+        while self._next < len(self._records):
+            record, source, value = self._records[self._next]
+            shown = _number(value.get("ts"))
+            if time is not None and shown is not None and shown > time:
+                return
+            self._next += 1
+            yield record, source
+            if time is None and value.get("say") == "api_req_started":
+                return
+
+    def rest(self) -> Iterator[tuple[bytes, Source]]:
+        for record, source, _ in self._records[self._next :]:
+            yield record, source
+
+
 # ── values ───────────────────────────────────────────────────────────────────
+
+
+def _elements(data: bytes) -> tuple[list[tuple[int, int]], list[tuple[int, int, str]]]:
+    """Where the elements of a list stand, and what else there is that is none, and why."""
+    if not data.strip():
+        return [], []
+    # As the member of an object, so that its elements are found as those of any document are. The object is not
+    # closed: that might close an element which breaks off.
+    wrapped = _OPEN + data.removeprefix(_MARK)
+    moved = len(data) - len(wrapped)
+    pieces = pieces_of(wrapped, "")
+    if pieces is None:
+        return [], [(0, len(data), "it is no list")]
+    bad = [(start + moved, end + moved, reason) for start, end, reason in pieces.bad]
+    if wrapped[pieces.end :].strip():
+        bad.append((pieces.end + moved, len(data), pieces.problem or "there is more after the list"))
+    return [(start + moved, end + moved) for start, end in pieces.elements], bad
 
 
 def _tagged(text: str) -> Iterator[tuple[int, int, str, str]]:

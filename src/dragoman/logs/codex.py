@@ -7,20 +7,25 @@ so what is told is the difference to what was told before. Before 0.34 items cam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dragoman.model import (
+    AgentEnded,
     AgentStarted,
     AnyEvent,
     CallPart,
     ClientNoted,
     ContextCompacted,
     ErrorOccurred,
+    FinishReason,
+    HistoryRewound,
     Interrupted,
     Media,
     ModelChanged,
+    ModelFinished,
     ModelSaid,
     ModelThought,
     NativeCall,
@@ -38,7 +43,7 @@ from dragoman.model import (
 from dragoman.registry import APIS
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
-from .loose import mapping as _mapping, text as _text
+from .loose import mapping as _mapping, mappings as _blocks, text as _text
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "codex"
@@ -55,7 +60,10 @@ _BY_CLIENT = (
     "<plugins_instructions>",
     "<collaboration_mode>",
     "<turn_aborted>",
+    "<skill>",
     "# AGENTS.md instructions",
+    "Warning: apply_patch was requested via ",
+    "Warning: The maximum number of unified exec processes",
     "[omitted]",
 )
 """How texts begin that the client says in the user's name."""
@@ -81,10 +89,9 @@ class Codex(LogFormat):
 
     def homes(self, places: Places) -> Iterator[Path]:
         configured = places.environment.get("CODEX_HOME")
-        if configured:
-            yield Path(configured) / "sessions"
-        yield places.home / ".codex" / "sessions"
-        yield places.home / ".codex" / "archived_sessions"
+        for root in ([Path(configured)] if configured else []) + [places.home / ".codex"]:
+            yield root / "sessions"
+            yield root / "archived_sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from sorted(home.rglob("rollout-*.jsonl"))
@@ -107,11 +114,25 @@ class _Reader(LinesReader):
         self._said: set[str] = set()
         self._unmatched: list[tuple[Place, str, str]] = []
         """Texts told by events alone so far: where, who, what."""
+        self._is_agent = False
+        self._agents: dict[str, str | None] = {}
+        """Threads that were spawned → the call that did."""
+        self._is_aborted = self._has_spoken = self._has_called = self._has_viewed = False
+        self._owed: tuple[Place, Usage] | None = None
+        """What a reply used, told before the reply."""
+        self._turns: list[str | None] = []
+        """The event before each thing the user said that still counts."""
+        self._last: str | None = None
 
     def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
+        for event in self._told(value, source):
+            self._last = event.id
+            yield event
+
+    def _told(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
         kind, payload = value.get("type"), value.get("payload")
         place = self._place(value, source)
         if not isinstance(payload, dict):
@@ -125,6 +146,7 @@ class _Reader(LinesReader):
         elif kind == "compacted":
             yield self.normaliser.event(ContextCompacted, place, summary=_text(payload.get("message")) or None)
         elif kind == "token_usage_record":
+            place.provider_id = _text(payload.get("response_id"))
             yield from self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind)
         elif kind == "turn_context":
             yield from self._context(payload, place)
@@ -134,6 +156,7 @@ class _Reader(LinesReader):
             yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
 
     def end(self) -> Iterator[AnyEvent]:
+        yield from self._settled()
         for place, who, text in self._unmatched:
             if text not in self._said:
                 if who == "user":
@@ -160,6 +183,9 @@ class _Reader(LinesReader):
             yield self._meta(value, place)
         elif value.get("record_type") == "state":
             yield self.normaliser.event(ClientNoted, place, name="state")
+            if self._has_called:  # nothing else tells where a reply ended then
+                self._has_called = False
+                yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS)
         elif kind in _BARE or isinstance(kind, str):
             yield from self._item(value, place)
         else:
@@ -173,16 +199,19 @@ class _Reader(LinesReader):
         self._version = place.version = _text(payload.get("cli_version"))
         source = payload.get("source")
         spawned = _mapping(_mapping(_mapping(source).get("subagent")).get("thread_spawn"))
+        parent = _text(payload.get("parent_thread_id")) or _text(spawned.get("parent_thread_id"))
+        self._is_agent = parent is not None
         return self.normaliser.event(
             SessionStarted,
             place,
             cwd=_text(payload.get("cwd")),
             branch=_text(_mapping(payload.get("git")).get("branch")),
-            parent_session=_text(payload.get("parent_thread_id")) or _text(spawned.get("parent_thread_id")),
+            parent_session=parent,
             forked_from=_text(payload.get("forked_from_id")),
         )
 
     def _context(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        yield from self._settled()
         model = _text(payload.get("model"))
         if model is not None and model != self._model:
             self._model = model
@@ -201,6 +230,7 @@ class _Reader(LinesReader):
             yield self.normaliser.event(ClientNoted, place, name=f"response_item/{kind}")
         elif kind == "agent_message":
             text = _joined(item.get("content"))
+            yield from self._settled()
             yield self.normaliser.event(UserSaid, place, text=text, by="agent")
         else:
             told = False
@@ -212,6 +242,8 @@ class _Reader(LinesReader):
                 yield self.normaliser.unknown(place, f"response_item/{kind}")
 
     def _part(self, part: Any, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        if not isinstance(part, ResultPart):
+            self._has_spoken = True
         if isinstance(part, ThinkingPart):
             yield self.normaliser.event(ModelThought, place, text=part.text, model=self._model, hidden=not part.text)
         elif isinstance(part, TextPart):
@@ -219,6 +251,8 @@ class _Reader(LinesReader):
         elif isinstance(part, CallPart):
             if item.get("type") == "custom_tool_call" and part.call.name == "exec":
                 self._inside = []
+            self._has_called = True
+            self._has_viewed = self._has_viewed or part.call.name == "view_image"
             yield self.normaliser.called(place, _numbered(part.call, place))
         elif isinstance(part, ResultPart):
             yield from self._result(part.result, place)
@@ -232,8 +266,7 @@ class _Reader(LinesReader):
             beside, self._inside = self._inside or None, None
         if beside is not None:
             native = msgspec.structs.replace(native, item=beside)
-        returned = self.normaliser.returned(place, native)
-        yield returned
+        yield self.normaliser.returned(place, native, duration=_took(_mapping(beside)))
         if call is not None and call.native.name == "spawn_agent":
             yield from self._spawned(native, place)
 
@@ -246,23 +279,65 @@ class _Reader(LinesReader):
             return
         agent = _mapping(told).get("agent_id")
         if isinstance(agent, str):
-            name = _text(_mapping(told).get("nickname"))
+            yield from self._agent(agent, _text(_mapping(told).get("nickname")), native.call_id, place)
+
+    def _agent(self, agent: str, name: str | None, call_id: str | None, place: Place) -> Iterator[AnyEvent]:
+        """A thread that began, unless that was told."""
+        if agent not in self._agents:
+            self._agents[agent] = call_id
             yield self.normaliser.event(
-                AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=native.call_id
+                AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=call_id
             )
+
+    def _agent_ended(self, agent: str, status: str, text: str | None, place: Place) -> AnyEvent:
+        call_id = self._agents.get(agent)
+        return self.normaliser.event(AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
 
     def _message(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         role, text = item.get("role"), _joined(item.get("content"))
         self._said.add(text)
+        if role != "assistant":
+            yield from self._settled()
         if role == "assistant":
-            yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+            yield from self._by_model(item, text, place)
         elif role in ("developer", "system"):
             yield self.normaliser.event(SystemSaid, place, text=text)
         elif text.startswith("<turn_aborted>"):
-            yield self.normaliser.event(Interrupted, place, text=text)
+            yield from self._aborted(place, text, "message/turn_aborted")
         else:
-            by = "client" if text.startswith(_BY_CLIENT) else "user"
-            yield self.normaliser.event(UserSaid, place, text=text, media=_pictures(item.get("content")), by=by)
+            media = _pictures(item.get("content"))
+            if text or media:
+                yield self._by_user(text, media, place)
+            for agent, status, words in _notices(text):
+                yield self._agent_ended(agent, status, words, place)
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{role}/empty")
+
+    def _by_model(self, item: dict[str, Any], text: str, place: Place) -> Iterator[AnyEvent]:
+        self._has_spoken = True
+        if text:
+            yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+        for block in _blocks(item.get("content")):
+            if isinstance(block.get("refusal"), str):
+                words = block["refusal"]
+                yield self.normaliser.event(ModelSaid, place, text=words, model=self._model, refused=True)
+
+    def _by_user(self, text: str, media: tuple[Media, ...], place: Place) -> AnyEvent:
+        # The client showed the model a picture it had asked to view, up to 0.117.
+        is_shown = self._has_viewed and bool(media) and not text
+        by = "client" if is_shown or text.startswith(_BY_CLIENT) else "agent" if self._is_agent else "user"
+        if by != "client":
+            self._turns.append(self._last)
+            self._is_aborted = self._has_viewed = False
+        return self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+
+    def _aborted(self, place: Place, text: str | None, name: str) -> Iterator[AnyEvent]:
+        """An interrupt is an event, and in later versions a message as well: it is told once."""
+        if self._is_aborted:
+            yield self.normaliser.event(ClientNoted, place, name=name)
+        else:
+            self._is_aborted = True
+            yield self.normaliser.event(Interrupted, place, text=text)
 
     # ── events of the client ───────────────────────────────────────────────
 
@@ -284,11 +359,28 @@ class _Reader(LinesReader):
             yield self.normaliser.event(ErrorOccurred, place, message=message)
         elif kind == "item_completed":
             yield from self._completed(_mapping(payload.get("item")), place)
+        elif kind == "turn_aborted" and payload.get("reason") in (None, "interrupted", "replaced"):
+            yield from self._settled()
+            yield from self._aborted(place, _text(payload.get("reason")), "event_msg/turn_aborted")
+        elif kind == "thread_rolled_back":
+            yield from self._settled()
+            yield self._rolled_back(payload.get("num_turns"), place)
+        elif kind == "collab_agent_spawn_end" and isinstance(payload.get("new_thread_id"), str):
+            name = _text(payload.get("new_agent_nickname"))
+            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}")
+            yield from self._agent(payload["new_thread_id"], name, _text(payload.get("call_id")), place)
         else:
             call_id = _text(payload.get("call_id"))
             if call_id is not None and isinstance(kind, str) and kind.endswith("_end"):
                 self._events[call_id] = payload
             yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}")
+
+    def _rolled_back(self, number: Any, place: Place) -> AnyEvent:
+        """So many of the last things the user said, and what followed them, count no more."""
+        count = number if isinstance(number, int) and number > 0 else 0
+        gone = self._turns[-count:] if count else []
+        del self._turns[len(self._turns) - len(gone) :]
+        return self.normaliser.event(HistoryRewound, place, to=gone[0] if gone else self._last)
 
     def _completed(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         kind, id = item.get("type"), _text(item.get("id"))
@@ -297,14 +389,14 @@ class _Reader(LinesReader):
                 self._inside.append(item)
             else:
                 self._events[id] = item
-        if kind == "SubAgentActivity" and item.get("kind") == "started" and id is not None:
-            agent = _text(item.get("agent_thread_id"))
-            if agent is not None:
-                name = _text(item.get("agent_path"))
-                yield self.normaliser.event(
-                    AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=id
-                )
+        agent = _text(item.get("agent_thread_id"))
+        if kind == "SubAgentActivity" and agent is not None and agent not in self._agents and id is not None:
+            if item.get("kind") == "started":
+                yield from self._agent(agent, _text(item.get("agent_path")), id, place)
                 return
+        elif kind == "SubAgentActivity" and agent is not None and item.get("kind") in _ENDINGS:
+            yield self._agent_ended(agent, _ENDINGS[item["kind"]], None, place)
+            return
         yield self.normaliser.event(ClientNoted, place, name=f"event_msg/item_completed/{kind}")
 
     # ── tokens ─────────────────────────────────────────────────────────────
@@ -320,7 +412,9 @@ class _Reader(LinesReader):
             before = {key: now[key] - latest[key] for key in now}
         used = {key: now[key] - before[key] for key in now}
         self._counted = now
-        if not any(used.values()) or any(count < 0 for count in used.values()):
+        if any(count < 0 for count in used.values()):  # the counter began anew: what it counted last is new
+            used = latest
+        if not any(used.values()):
             yield self.normaliser.event(ClientNoted, place, name=name)
             return
         cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
@@ -331,7 +425,48 @@ class _Reader(LinesReader):
             output_tokens=used["output_tokens"],
             reasoning_tokens=used["reasoning_output_tokens"],
         )
-        yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+        yield from self._settled()
+        if self._has_spoken:
+            self._has_spoken = False
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+        else:
+            self._owed = (place, usage)
+
+    def _settled(self) -> Iterator[AnyEvent]:
+        """What a reply used that has been told since."""
+        if self._owed is not None:
+            (place, usage), self._owed = self._owed, None
+            self._has_spoken = False
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+
+
+_ENDINGS = {"completed": "completed", "interrupted": "cancelled", "failed": "failed", "errored": "failed"}
+_STATUSES = {**_ENDINGS, "shutdown": "cancelled"}
+_NOTICE = re.compile(r"<subagent_notification>\s*(\{.*?\})\s*</subagent_notification>", re.DOTALL)
+
+
+def _notices(text: str) -> Iterator[tuple[str, str, str | None]]:
+    """What the client tells of agents that ended: who, how, with which words."""
+    import msgspec
+
+    for told in _NOTICE.findall(text):
+        try:
+            notice = _mapping(msgspec.json.decode(told))
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            continue
+        agent, status = _text(notice.get("agent_id")) or _text(notice.get("agent_path")), notice.get("status")
+        if agent is not None and isinstance(status, str):
+            yield agent, _STATUSES.get(status, "unknown"), None
+        elif agent is not None:
+            for name, words in _mapping(status).items():
+                yield agent, _STATUSES.get(name, "unknown"), _text(words)
+
+
+def _took(record: dict[str, Any]) -> float | None:
+    """Seconds the client says a call took."""
+    took = _mapping(record.get("duration"))
+    seconds, nanos = took.get("secs"), took.get("nanos")
+    return seconds + nanos / 1e9 if isinstance(seconds, int) and isinstance(nanos, int) else None
 
 
 _COUNTERS = (

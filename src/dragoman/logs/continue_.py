@@ -18,8 +18,10 @@ from dragoman.model import (
     CallMcpTool,
     ClientNoted,
     ContextCompacted,
+    FinishReason,
     Interrupted,
     Media,
+    ModelFinished,
     ModelSaid,
     ModelThought,
     NativeCall,
@@ -71,7 +73,8 @@ class Continue(LogFormat):
 
     def homes(self, places: Places) -> Iterator[Path]:
         configured = places.environment.get("CONTINUE_GLOBAL_DIR")
-        yield (Path(configured) if configured else places.home / ".continue") / "sessions"
+        for root in ([Path(configured)] if configured else []) + [places.home / ".continue"]:
+            yield root / "sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from (path for path in sorted(home.glob("*.json")) if path.name != _INDEX)
@@ -159,6 +162,8 @@ class _Reader(DocumentReader):
         else:
             yield self.normaliser.unknown(place, f"message/{role}")
         yield from self._tokens(message, model, place)
+        if not isinstance(message.get("usage"), dict) and (message.get("toolCalls") or _states(item)):
+            yield event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
         yield from self._returned(item, place)
         yield from self._beside(item, place)
 
@@ -215,10 +220,10 @@ class _Reader(DocumentReader):
             if id in self.normaliser.returned_ids:
                 continue
             text, is_told = _said_by(state)
-            if status in ("done", "errored") or (status == "canceled" and is_told):
+            if status in ("done", "errored", "canceled"):
                 native = NativeResult(id, text, is_error=status != "done", name=_name(state), item=state)
                 yield self.normaliser.returned(place, native)
-            elif status == "canceled":
+            if status == "canceled" and not is_told:
                 yield self.normaliser.event(Interrupted, place, call_id=id)
 
 
@@ -300,9 +305,10 @@ def _folder(given: Any) -> str | None:
     from urllib.parse import unquote, urlsplit
 
     try:
-        return unquote(urlsplit(given).path)
+        path = unquote(urlsplit(given).path)
     except ValueError:
         return given
+    return path[1:] if re.match(r"/[A-Za-z]:", path) else path  # of a drive there is nothing above
 
 
 def _said(content: Any) -> tuple[str, tuple[Media, ...]]:

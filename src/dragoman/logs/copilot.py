@@ -208,7 +208,7 @@ class _Reader(LinesReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
         # Each session has a folder of its own; only its first record and what is printed last name the session.
-        self._session = path.parent.name if path.name == "events.jsonl" else None
+        self._session = path.absolute().parent.name if path.name == "events.jsonl" else None
         self._version: str | None = None
         self._agents: dict[str, str] = {}
         """Call → the agent it spawned."""
@@ -418,11 +418,18 @@ class _Reader(LinesReader):
             return
         # When an agent has become idle the client itself asks for its answer, in the model's name.
         by = "client" if model is None and "type" not in request else "model"
+        id = _text(request.get("toolCallId"))
+        if id is not None and id in self.normaliser.returned_ids:  # some providers number the calls of each reply anew
+            self.normaliser.returned_ids.remove(id)
+            yield from self._call(request["name"], request, by, place, is_anew=True)
+            return
         yield from self._call(request["name"], request, by, place)
 
-    def _call(self, name: str, told: dict[str, Any], by: str, place: Place) -> Iterator[AnyEvent]:
+    def _call(
+        self, name: str, told: dict[str, Any], by: str, place: Place, *, is_anew: bool = False
+    ) -> Iterator[AnyEvent]:
         id = _text(told.get("toolCallId")) or f"{place.key}.{place.number}"
-        if id in self.normaliser.calls:
+        if id in self.normaliser.calls and not is_anew:
             return
         self._streams[id] = place.stream
         self._learn(told)

@@ -15,6 +15,8 @@ import msgspec
 from dragoman.model import (
     AnyEvent,
     ClientNoted,
+    FinishReason,
+    ModelFinished,
     ModelSaid,
     NativeCall,
     NativeResult,
@@ -96,10 +98,13 @@ class SessionReader(DocumentReader):
             calls = value.get("tool_calls")
             for call in calls if isinstance(calls, list) else ():
                 yield self._called(_mapping(call), place)
+            if calls:  # nothing else tells where a reply ended
+                yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS)
         elif role == "tool":
             yield self._returned(value, text, place)
         elif role == "user":
-            yield self.normaliser.event(UserSaid, place, text=text)
+            if text:
+                yield self.normaliser.event(UserSaid, place, text=text)
         elif role in ("system", "developer"):
             yield self.normaliser.event(SystemSaid, place, text=text)
         else:

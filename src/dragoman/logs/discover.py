@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from dragoman.errors import LogError
+from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
 from .format import LogFormat, Places
-from .reading import recognise
+from .reading import read, recognise
+from .sessions import key_of
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -20,6 +25,16 @@ class Found(msgspec.Struct, frozen=True):
     path: Path
     format: str
     home: Path | None = None
+    sessions: frozenset[str] | None = None
+    """Of a file that holds several sessions, the ids of those that are meant; `None` is all of it."""
+
+
+def read_log(found: Found) -> Iterator[AnyEvent]:
+    """The events of a log, in the order of its records: of the sessions that are meant."""
+    events = read(found.path, found.format)
+    if found.sessions is None:
+        return events
+    return (event for event in events if key_of(event)[0] in found.sessions)
 
 
 def homes(places: Places | None = None, named: Mapping[str, Path] | None = None) -> Iterator[tuple[str, Path]]:
@@ -30,8 +45,10 @@ def homes(places: Places | None = None, named: Mapping[str, Path] | None = None)
         given = (named or {}).get(name)
         seen: set[Path] = set()
         for home in [*([given] if given is not None else []), *chosen.homes(places)]:
-            if home not in seen and _is_folder(home):
-                seen.add(home)
+            if home.parts[:1] == ("~",):  # as clients read a variable that no shell has
+                home = places.home.joinpath(*home.parts[1:])
+            if _is_folder(home) and (place := home.resolve()) not in seen:  # a link would count all of it twice
+                seen.add(place)
                 yield name, home
 
 
@@ -96,18 +113,33 @@ def find_logs(
 
 def _below(folder: Path) -> Iterator[Found]:
     seen: set[Path] = set()
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in (".jsonl", ".json", ".db"):
-            try:
-                chosen, _ = recognise(path) if path.is_file() else (None, 0.0)
-            except (LogError, OSError):
-                continue
-            if chosen is None:
-                continue
-            whole = chosen.whole(path)
-            if whole not in seen:
-                seen.add(whole)
-                yield Found(whole, chosen.name)
+    for path in sorted(_files_below(folder)):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        known = _recognised(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+        if known is not None and known.path not in seen:
+            seen.add(known.path)
+            yield known
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """What may be a log, by its name; folders that are links are not gone into."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith((".jsonl", ".json", ".db")):
+                yield Path(place, name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _recognised(path: Path, size: int, modified: int) -> Found | None:
+    """What a file is taken for; one that is followed is looked into again only when it changed."""
+    try:
+        chosen, _ = recognise(path)
+    except (LogError, OSError):
+        return None
+    return Found(chosen.whole(path), chosen.name)
 
 
 def _names(path: Path, wanted: str) -> bool:

@@ -1,6 +1,7 @@
 """Where the pieces of a JSON document stand: the elements of one of its lists, as exact ranges of its bytes.
 
-Rule: what is whole is found even when the document is not; what is left over is told by its range.
+Rule: what is whole is found even when the document is not; what is left over is told by its range. After an element
+that cannot be read the list goes on with the next that begins as one before it did.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dragoman.model import AnyEvent, Source
 from .format import LinesReader
 
 _value = json.JSONDecoder(strict=False).raw_decode
+_object = re.compile(r'\{\s*"([^"\\]*)"\s*:')
 _blank = re.compile(r"[ \t\r\n]*")
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark some editors put before a text."""
@@ -34,6 +36,8 @@ class Pieces(msgspec.Struct):
     end: int
     """Where the document ends, or where reading ended."""
     problem: str | None = None
+    bad: list[tuple[int, int, str]] = []
+    """Ranges within the list that are no elements, and why."""
 
 
 def pieces_of(data: bytes, listed: str) -> Pieces | None:
@@ -47,7 +51,7 @@ def pieces_of(data: bytes, listed: str) -> Pieces | None:
         return None
     tail = scan.at if scan.tail is None else scan.tail
     members = b"{" + b",".join(data[start:end] for start, end in scan.members) + b"}"
-    return Pieces(members, scan.elements, scan.head, tail, scan.at, scan.problem)
+    return Pieces(members, scan.elements, scan.head, tail, scan.at, scan.problem, scan.bad)
 
 
 class DocumentReader(LinesReader):
@@ -61,14 +65,25 @@ class DocumentReader(LinesReader):
         """The events of a whole document, each pointing at its own bytes; what is left over is unreadable."""
         events: list[AnyEvent] = []
         self._read(pieces.members, Source(self.path, 0, pieces.head), events)
-        for start, end in pieces.elements:
-            self._read(data[start:end], Source(self.path, start, end - start), events)
+        bad = {start: (end, reason) for start, end, reason in pieces.bad}
+        for start, end in sorted([*pieces.elements, *((start, end) for start, end, _ in pieces.bad)]):
+            source = Source(self.path, start, end - start)
+            if start in bad:
+                events.append(self.normaliser.unreadable(source, bad[start][1]))
+            else:
+                self._read(data[start:end], source, events)
+        events += self.end()
         if pieces.end > pieces.tail:
             events.append(self.document_ended(Source(self.path, pieces.tail, pieces.end - pieces.tail)))
         if data[pieces.end :].strip():
             source = Source(self.path, pieces.end, len(data) - pieces.end)
             events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the document"))
         return events
+
+
+def _first_names(value: Any) -> tuple[str, ...]:
+    """The names of an object's first two members, by which those of one list are alike."""
+    return tuple(value)[:2] if isinstance(value, dict) else ()
 
 
 class _Scan:
@@ -84,6 +99,9 @@ class _Scan:
         self.head: int | None = None
         self.tail: int | None = None
         self.problem: str | None = None
+        self.bad: list[tuple[int, int, str]] = []
+        self._beginnings: set[tuple[str, ...]] = set()
+        """The first names of the elements so far."""
 
     def object(self) -> None:
         self._pass("{")
@@ -108,13 +126,37 @@ class _Scan:
             start = self._skipped(self.at)
             if self._text[start : start + 1] == "]":
                 break
-            _, end = self._read(start)
+            try:
+                value, end = self._read(start)
+            except (ValueError, RecursionError) as error:
+                following = self._next_element(start)
+                if following is None:
+                    raise
+                self.bad.append((start, following, str(error) or type(error).__name__))
+                self.at = following
+                continue
+            self._beginnings.add(_first_names(value))
             self.elements.append((start, end))
             self.at = end
             if not self._passed(","):
                 break
         self.tail = self._skipped(self.at)
         self._pass("]")
+
+    def _next_element(self, start: int) -> int | None:
+        """Where the next element stands that begins as one before it did: objects within it begin otherwise."""
+        names = {names[0] for names in self._beginnings if names}
+        for found in _object.finditer(self._text, start + 1):
+            if found[1] not in names:
+                continue
+            try:
+                value, end = self._read(found.start())
+            except (ValueError, RecursionError):
+                continue
+            end = self._skipped(end)
+            if _first_names(value) in self._beginnings and self._text[end : end + 1] in (",", "]", ""):
+                return found.start()
+        return None
 
     def _read(self, start: int) -> tuple[Any, int]:
         return _value(self._text, start)

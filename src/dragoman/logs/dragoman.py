@@ -86,15 +86,23 @@ class Dragoman(LogFormat):
         return 1.0 if sample.head.startswith(b'{"format":"dragoman"') else 0.0
 
     def homes(self, places: Places) -> Iterator[Path]:
-        from platformdirs import user_data_path
-
-        yield Path(places.environment.get("DRAGOMAN_DATA_DIR") or user_data_path("dragoman", False)) / "runs"  # noqa: FBT003
+        yield Path(places.environment.get("DRAGOMAN_DATA_DIR") or _data_folder(places)) / "runs"
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from sorted(home.glob("*.jsonl"))
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
+
+
+def _data_folder(places: Places) -> Path:
+    """Where we keep what is this user's; of another home, the place that is usual there."""
+    if places.home == Path.home():
+        from platformdirs import user_data_path
+
+        return user_data_path("dragoman", appauthor=False)
+    usual = {"darwin": "Library/Application Support", "win32": "AppData/Local"}.get(places.system, ".local/share")
+    return places.home / usual / "dragoman"
 
 
 class _Reader(LinesReader):

@@ -232,15 +232,17 @@ def decoded(raw: bytes) -> Any:
 
 
 def _decoded_leniently(line: bytes) -> Any:
-    """JSON that is well formed but for half surrogates, which some clients write and most readers refuse."""
+    """JSON that is well formed but for half surrogates, a byte order mark, or zeros a crash left before or after it."""
     import json
 
     try:
-        return json.loads(line.decode("utf-8", "surrogateescape"))
+        return json.loads(line.strip(b"\x00").decode("utf-8-sig", "surrogateescape"))
     except (ValueError, RecursionError):
         return _NOTHING
 
 
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark some editors put before a text; it is no part of it."""
 _LONGEST_FIRST_LINE = 128 << 20
 """Bytes of a first line that are looked at, where it is longer than a sample."""
 
@@ -255,14 +257,18 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
                 head += file.readline(_LONGEST_FIRST_LINE)
     except OSError as error:
         raise LogError(f"cannot open {path}: {error.strerror}") from error
-    records = []
-    for line in head.split(b"\n")[:50]:
+    head = head.removeprefix(_MARK)
+    records: list[Any] = []
+    first_is_whole = False
+    for number, line in enumerate(head.lstrip().split(b"\n", 50)[:50]):
         try:
             records.append(_decode(line))
+            first_is_whole = first_is_whole or number == 0
         except UNDECODABLE:
             continue
     document = None
-    are_lines = len(records) > 1 and type(records[0]) is type(records[1]) is dict
+    # A value that ends with the first line and is followed by others is no document; lines within one may be values.
+    are_lines = first_is_whole and len(records) > 1
     if not are_lines and head.lstrip()[:1] in (b"{", b"["):
         try:
             document = _decode(head) if whole else _decoded_in_place(path)
@@ -276,7 +282,7 @@ def _decoded_in_place(path: Path) -> Any:
     import mmap
 
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return msgspec.json.decode(data)
+        return msgspec.json.decode(memoryview(data)[len(_MARK) :] if data[: len(_MARK)] == _MARK else data)
 
 
 def unreadable_file(path: Path, reason: str, length: int) -> Unreadable:

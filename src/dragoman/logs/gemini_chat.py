@@ -21,9 +21,11 @@ from dragoman.model import (
     ClientNoted,
     ContextCompacted,
     ErrorOccurred,
+    FinishReason,
     HistoryRewound,
     Interrupted,
     Media,
+    ModelFinished,
     ModelSaid,
     ModelThought,
     NativeCall,
@@ -55,13 +57,24 @@ class _Told(msgspec.Struct):
     tokens: bytes | None = None
 
 
+class _Reply(msgspec.Struct):
+    """A message of the model's that may be written again with its calls: what it used is told after them."""
+
+    id: str
+    model: str | None
+    used: tuple[Place, Usage] | None = None
+    called: Place | None = None
+    """Where its last calls stand."""
+
+
 class ChatReader(DocumentReader):
     """Reads one conversation, whichever way it is kept."""
 
     def __init__(self, path: Path, client: str) -> None:
         super().__init__(path, Normaliser(client, client, path.stem))
         self._stem = path.stem
-        self._folder = path.parent.name if path.parent.parent.name == "chats" else None
+        folder = path.absolute().parent
+        self._folder = folder.name if folder.parent.name == "chats" else None
         self._pieces: list[bytes] = []
         self._is_document: bool | None = None
         self._session: str | None = None
@@ -71,6 +84,7 @@ class ChatReader(DocumentReader):
         """The ids of the messages that count now, in their order."""
         self._servers: dict[str, set[str]] = {}
         self._prompted = False
+        self._reply: _Reply | None = None
 
     # ── a document, or lines ───────────────────────────────────────────────
 
@@ -108,18 +122,23 @@ class ChatReader(DocumentReader):
     def document_ended(self, source: Source) -> AnyEvent:
         return self.normaliser.event(ClientNoted, self._place_at(source), name="document/end")
 
+    def end(self) -> Iterator[AnyEvent]:
+        yield from self._replied()
+
     # ── records ────────────────────────────────────────────────────────────
 
     def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
         elif isinstance(value.get("$rewindTo"), str):
+            yield from self._replied()
             yield self._rewound(value["$rewindTo"], self._place_at(source))
         elif isinstance(value.get("$set"), dict):
             yield from self._set(value["$set"], source)
         elif "type" in value:
             yield from self._message(value, source)
         elif "sessionId" in value:
+            yield from self._replied()
             yield self._header(value, source)
         else:
             yield self.normaliser.unknown(self._place_at(source), None)
@@ -150,6 +169,7 @@ class ChatReader(DocumentReader):
         messages = fields.get("messages")
         rest = {key: item for key, item in fields.items() if key != "messages"}
         if isinstance(fields.get("sessionId"), str):
+            yield from self._replied()
             self._session = place.session = self._session or fields["sessionId"]
             yield self.normaliser.event(SessionStarted, place, dialect=self.normaliser.client, resumed=True)
         else:
@@ -161,6 +181,7 @@ class ChatReader(DocumentReader):
 
     def _replaced(self, messages: list[dict[str, Any]], source: Source, place: Place) -> Iterator[AnyEvent]:
         """Another list takes the place of the messages so far: the same and more, a shorter one, or a summary."""
+        yield from self._replied()
         ids = [one["id"] for one in messages if isinstance(one.get("id"), str)]
         kept = set(ids)
         gone = next((index for index, id in enumerate(self._current) if id not in kept), None)
@@ -199,6 +220,8 @@ class ChatReader(DocumentReader):
         """A message of its own, or the one at `index` of a list."""
         listed = index is not None
         id = text_or_none(value.get("id")) or f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
+        if self._reply is not None and self._reply.id != id:
+            yield from self._replied()
         known = id in self._told
         told = self._told.setdefault(id, _Told())
         if not listed:
@@ -217,7 +240,7 @@ class ChatReader(DocumentReader):
                 yield self._by_client(kind, value, place)
         elif not known:
             yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
-        if place.number == told.number and not listed:
+        if place.number == told.number and not listed and not self._owes(source):
             yield self.normaliser.event(ClientNoted, place, name=f"message/{kind}")
         told.number = place.number
 
@@ -227,6 +250,8 @@ class ChatReader(DocumentReader):
         content = value.get("content")
         yield from self._responses(content, place)
         text, media = said(content)
+        if any("functionResponse" in part for part in parts_of(content)):
+            media = ()  # what a tool gave, which its result tells
         if (not text and not media) or silent or told.said == _digest(text):
             return
         told.said = _digest(text)
@@ -278,19 +303,47 @@ class ChatReader(DocumentReader):
             counted = _digest(str(tokens))
             if told.tokens is None:
                 told.tokens = counted
-                yield self.normaliser.event(TokensUsed, place, usage=_usage(tokens), model=model)
+                self._replies(place, model).used = (msgspec.structs.replace(place), _usage(tokens))
             elif counted != told.tokens:
                 yield self.normaliser.event(ClientNoted, place, name="tokens/changed", data=tokens)
         calls = value.get("toolCalls")
         for record in calls if isinstance(calls, list) else ():
             if isinstance(record, dict):
-                yield from self._call(record, place)
+                yield from self._call(record, place, model)
         for part in parts_of(content):
             call = part.get("functionCall")
             if isinstance(call, dict) and isinstance(call.get("name"), str):
                 id = text_or_none(call.get("id"))
                 if not (id in self.normaliser.calls or (id is None and (calls or silent))):
+                    self._replies(place, model).called = msgspec.structs.replace(place)
                     yield self.normaliser.called(place, call_of(call, id or f"{place.key}.{place.number}"))
+
+    def _replies(self, place: Place, model: str | None) -> _Reply:
+        """The reply that is being told."""
+        if self._reply is None:
+            self._reply = _Reply(place.key, model)
+        return self._reply
+
+    def _owes(self, source: Source) -> bool:
+        """Whether what a record used is yet to be told."""
+        return self._reply is not None and self._reply.used is not None and self._reply.used[0].source == source
+
+    def _replied(self) -> Iterator[AnyEvent]:
+        """The end of the reply that was told last."""
+        reply, self._reply = self._reply, None
+        if reply is None:
+            return
+        told = self._told[reply.id]
+        if reply.used is not None:
+            place, usage = reply.used
+            place.number = told.number
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=reply.model)
+            told.number = place.number
+        if reply.called is not None:
+            place = reply.called
+            place.number = told.number
+            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=reply.model)
+            told.number = place.number
 
     def _thought(
         self, thoughts: list[Any], content: Any, told: _Told, place: Place, model: str | None
@@ -302,7 +355,7 @@ class ChatReader(DocumentReader):
             yield self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
         told.thoughts = max(told.thoughts, len(texts))
 
-    def _call(self, record: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _call(self, record: dict[str, Any], place: Place, model: str | None) -> Iterator[AnyEvent]:
         name = record.get("name")
         if not isinstance(name, str):
             yield self.normaliser.unknown(place, "toolCall")
@@ -310,6 +363,7 @@ class ChatReader(DocumentReader):
         id = text_or_none(record.get("id")) or f"{place.key}.{place.number}"
         if id not in self.normaliser.calls:
             self._learn(record)
+            self._replies(place, model).called = msgspec.structs.replace(place)
             yield self.normaliser.called(place, call_of(record, id))
             yield from self._agent_started(record, id, place)
         result = record.get("result")

@@ -40,7 +40,8 @@ class GeminiCli(LogFormat):
 
     def homes(self, places: Places) -> Iterator[Path]:
         configured = places.environment.get("GEMINI_CLI_HOME")
-        yield (Path(configured) if configured else places.home) / ".gemini" / "tmp"
+        for root in ([Path(configured)] if configured else []) + [places.home]:
+            yield root / ".gemini" / "tmp"
 
     def files(self, home: Path) -> Iterator[Path]:
         for path in sorted(home.rglob("*.json*")):

@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 
 CLIENT = "opencode"
 
-_CUT_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
+_CUT_EXPORT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
+_NAME = re.compile(r"\w[\w-]*")
+"""What a thing is called that a folder may be named by."""
 _HELD = ("session", "message", "part")
 """The tables that hold sessions."""
 _OTHER_TABLES = frozenset(
@@ -124,7 +126,11 @@ class Opencode(LogFormat):
         id = _object(beginning(path, 1 << 26)).get("sessionID")
         if not isinstance(id, str) or not re.fullmatch(r"\w+", id):
             return path
-        found = (session for root in list(path.parents)[:5] for session in sorted(root.glob(f"session/*/{id}.json")))
+        found = (
+            session
+            for root in list(path.absolute().parents)[:5]
+            for session in sorted(root.glob(f"session/*/{id}.json"))
+        )
         return next(found, path)
 
     def beside(self, path: Path) -> Iterator[Path]:
@@ -132,19 +138,26 @@ class Opencode(LogFormat):
         if path.suffix == ".db":
             yield log_beside(path)
             return
-        if len(path.parents) < 3:
+        root, id = _root_of(path), path.stem
+        if root is None:
             return
-        root, id = path.parents[2], path.stem
         yield from (root / kind / f"{id}.json" for kind in ("todo", "session_diff"))
         older = root / "session" / "message" / id
-        messages = sorted((older if path.parent.name == "info" else root / "message" / id).glob("*.json"))
+        is_older = path.absolute().parent.name == "info"
+        messages = sorted((older if is_older else root / "message" / id).glob("*.json"))
         yield from messages
         for message in messages:
-            within = root / "session" / "part" / id if path.parent.name == "info" else root / "part"
+            within = root / "session" / "part" / id if is_older else root / "part"
             yield from sorted((within / message.stem).glob("*.json"))
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
+
+
+def _root_of(path: Path) -> Path | None:
+    """The folder of the tree a session's file is in, if there are so many above it."""
+    parents = path.absolute().parents
+    return parents[2] if len(parents) > 2 else None
 
 
 def _kind_of(document: Mapping[str, Any]) -> str | None:
@@ -281,7 +294,7 @@ class _Reader(LogReader):
         if pieces is None:
             yield self.unread(Source(path, 0, len(data)), "document", "a session without messages")
             return
-        bad: list[AnyEvent] = []
+        bad = [self.unread(Source(path, start, end - start), f"@{start}", reason) for start, end, reason in pieces.bad]
         header = _Record(_object(pieces.members).get("info", {}), Source(path, 0, pieces.head), "info")
         messages: list[_Record] = []
         parts: dict[str, list[_Record]] = {}
@@ -306,13 +319,18 @@ class _Reader(LogReader):
 
     def _tree(self, session: _Record) -> Iterator[AnyEvent]:
         """A session of the tree, with its messages and parts from the files beside it."""
-        root, id = self._path.parents[2], session.id
+        root, id = _root_of(self._path), session.id
+        if root is None or not _NAME.fullmatch(id):
+            yield from self.told(session, [], {})
+            return
         older = root / "session" / "message" / id  # as it was while each project had a tree of its own
-        folder = older if self._path.parent.name == "info" else root / "message" / id
+        folder = older if self._path.absolute().parent.name == "info" else root / "message" / id
         bad: list[AnyEvent] = []
         messages = list(self._records(folder, bad))
         parts = {}
         for message in messages:
+            if not _NAME.fullmatch(message.id):
+                continue  # what has no such name has no folder either
             within = older.parents[1] / "part" / id / message.id if folder == older else root / "part" / message.id
             parts[message.id] = list(self._records(within, bad))
         first = self._first(id)
@@ -418,9 +436,19 @@ class _Tables:
                 for name, value in zip(names, row, strict=True)
             }
 
+    def _readable(self, query: str, table: str, *given: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table as far as they can be read: a bad page costs what it holds, another layout that table."""
+        import sqlite3
+
+        try:
+            yield from self._rows(query, *given)
+        except sqlite3.Error as error:
+            name = "/".join((table, *given))
+            self._bad.append(self._reader.unread(self._row(table, "*"), name, str(error), *given))
+
     def _sessions(self) -> list[_Record]:
         found = []
-        for row in self._rows("SELECT * FROM session"):
+        for row in self._readable("SELECT * FROM session", "session"):
             value = {
                 "id": row.get("id"),
                 "parentID": row.get("parent_id"),
@@ -440,7 +468,8 @@ class _Tables:
         found: set[str] = set()
         for table in ("message", "part"):
             if table in tables:
-                found |= {str(row["session_id"]) for row in self._rows(f"SELECT DISTINCT session_id FROM {table}")}
+                rows = self._readable(f"SELECT DISTINCT session_id FROM {table}", table)
+                found |= {str(row["session_id"]) for row in rows}
         return found - sessions.keys()
 
     def _session(self, id: str, sessions: Mapping[str, _Record], tables: list[str]) -> Iterator[AnyEvent]:
@@ -453,7 +482,7 @@ class _Tables:
         yield from self._reader.told(sessions.get(id, id), messages, parts, root)
 
     def _held(self, table: str, session: str) -> Iterator[_Record]:
-        for row in self._rows(f"SELECT * FROM {table} WHERE session_id = ? ORDER BY id", session):
+        for row in self._readable(f"SELECT * FROM {table} WHERE session_id = ? ORDER BY id", table, session):
             id = str(row.get("id"))
             source = self._row(table, id)
             try:

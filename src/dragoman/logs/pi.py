@@ -83,7 +83,8 @@ class Pi(LogFormat):
 
     def homes(self, places: Places) -> Iterator[Path]:
         configured = places.environment.get("PI_CODING_AGENT_DIR")
-        yield (Path(configured) if configured else places.home / ".pi" / "agent") / "sessions"
+        for root in ([Path(configured)] if configured else []) + [places.home / ".pi" / "agent"]:
+            yield root / "sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from sorted(home.rglob("*.jsonl"))

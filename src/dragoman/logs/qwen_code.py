@@ -22,6 +22,7 @@ from dragoman.model import (
     CommandInvoked,
     ContextCompacted,
     ErrorOccurred,
+    Failure,
     HistoryRewound,
     Interrupted,
     ModelChanged,
@@ -194,10 +195,18 @@ class _Reader(LinesReader):
         """Record → how many events it has, where they are more than one."""
         self._request: tuple[Place, Mapping[str, Any]] | None = None
         """A request of the main conversation that may yet get its answer."""
+        self._owed: tuple[Place, Usage, str | None] | None = None
+        """What an agent's reply used: in its own file that stands before the calls of the reply."""
         self._durations: dict[str, float] = {}
         self._spawns: dict[str, _Spawn] = {}
         self._unclear: dict[str, tuple[ToolCalled, Place]] = {}
         """Calls nobody knows the tool of, until the client's telemetry tells."""
+        self._queue: list[dict[str, Any] | str] = []
+        """What waits for such calls, which stand in it by their ids: events keep their order.
+
+        They wait as plain values: of an event that was stored meanwhile, what is a default would no longer be that very
+        value, and would be written out.
+        """
         self._servers: dict[str, set[str]] = {}
         self._agents: dict[str, str | None] = {}
         """Agent → the call that spawned it."""
@@ -206,13 +215,30 @@ class _Reader(LinesReader):
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
+        for event in self._events(value, source):
+            if self._queue:
+                self._queue.append(msgspec.to_builtins(event))
+                yield from self._ready()
+            else:
+                yield event
+        yield from self._ready()
+
+    def _ready(self) -> Iterator[AnyEvent]:
+        """What has waited long enough."""
+        while self._queue and not isinstance(self._queue[0], str):
+            event: AnyEvent = msgspec.convert(self._queue.pop(0), AnyEvent)
+            yield event
+
+    def _events(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
         place = self._place(value, source)
         if place.session is not None and (place.session, place.stream) not in self._begun:
             self._begun.add((place.session, place.stream))
             yield self._started(value, place)
         before, kind = place.number, value.get("type")
+        if kind == "user" or (kind == "assistant" and "usageMetadata" in value):
+            yield from self._settled()
         if kind in ("assistant", "user") and self._unclear:
-            yield from self._cleared(*self._unclear)
+            self._clear(*self._unclear)
         if kind == "assistant":
             yield from self._assistant(value, place)
         elif kind == "user":
@@ -223,13 +249,15 @@ class _Reader(LinesReader):
             yield from self._system(value, place)
         else:
             yield self.normaliser.unknown(place, text_or_none(kind))
-        if place.number == before:
+        if place.number == before and (self._owed is None or self._owed[0].key != place.key):
             yield self.normaliser.event(ClientNoted, place, name=f"message/{kind}")
         if place.number > 1:
             self._several[place.key] = place.number
 
     def end(self) -> Iterator[AnyEvent]:
-        yield from self._cleared(*self._unclear)
+        self._clear(*self._unclear)
+        yield from self._ready()
+        yield from self._settled()
         yield from self._unanswered()
 
     # ── where a record stands ──────────────────────────────────────────────
@@ -291,7 +319,10 @@ class _Reader(LinesReader):
     def _called(self, call: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
         id = text_or_none(call.get("id")) or f"{place.key}.{place.number}"
         if id in self.normaliser.calls:
-            return
+            # Some providers number the calls of each reply anew; a record that is written again has a mark in its key.
+            if id not in self.normaliser.returned_ids or "@" in place.key:
+                return
+            self.normaliser.returned_ids.remove(id)
         again = msgspec.structs.replace(place)
         event = self.normaliser.called(place, call_of(call, id))
         spawns = [one for one in event.call.operations if isinstance(one, op.SpawnAgent)]
@@ -299,18 +330,20 @@ class _Reader(LinesReader):
             self._spawns[id] = _Spawn(spawns[0].agent, spawns[0].prompt)
         if any(isinstance(one, op.Unrecognised) for one in event.call.operations):
             self._unclear[id] = (event, again)
+            self._queue.append(id)
         else:
             yield event
 
-    def _cleared(self, *ids: str) -> Iterator[AnyEvent]:
+    def _clear(self, *ids: str) -> None:
         """Calls that waited for the telemetry to say whose tool it is, as far as they are known now."""
         for id in ids:
             waited = self._unclear.pop(id, None)
             if waited is not None:
                 event, place = waited
-                yield self.normaliser.called(place, event.call.native)
+                called = self.normaliser.called(place, event.call.native)
+                self._queue[self._queue.index(id)] = msgspec.to_builtins(called)
 
-    def _learn(self, name: str | None, server: str | None) -> Iterator[AnyEvent]:
+    def _learn(self, name: str | None, server: str | None) -> None:
         """First versions called the tools of MCP servers by their bare names; the telemetry names the server."""
         if name is None or server is None or not self._unclear:
             return
@@ -318,7 +351,7 @@ class _Reader(LinesReader):
         if ids:
             self._servers.setdefault(server, set()).add(name)
             self.normaliser.knowing(servers=self._servers)
-            yield from self._cleared(*ids)
+            self._clear(*ids)
 
     # ── tokens ─────────────────────────────────────────────────────────────
 
@@ -335,7 +368,19 @@ class _Reader(LinesReader):
                 self._request = None
             else:
                 yield from self._unanswered()
-        yield self.normaliser.event(TokensUsed, place, usage=usage, model=model)
+        if place.stream == "main":
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model)
+        else:
+            self._owed = (msgspec.structs.replace(place), usage, model)
+
+    def _settled(self) -> Iterator[AnyEvent]:
+        """What the reply used that an agent has given."""
+        if self._owed is not None:
+            place, usage, model = self._owed
+            self._owed = None
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model)
+            if place.number > 1:
+                self._several[place.key] = place.number
 
     def _unanswered(self) -> Iterator[AnyEvent]:
         """A request whose answer is in no record of its own."""
@@ -392,12 +437,14 @@ class _Reader(LinesReader):
             yield from self._returned(result_of(id, [part, *others], own), mapping_or_empty(own), place)
 
     def _returned(self, native: NativeResult, beside: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
-        yield from self._cleared(native.call_id)
+        self._clear(native.call_id)
         took = beside.get("durationMs")
         duration = took / 1000 if isinstance(took, int | float) else self._durations.pop(native.call_id, None)
-        yield self.normaliser.returned(place, native, duration=duration)
+        returned = self.normaliser.returned(place, native, duration=duration)
+        yield returned
         text = native.content if isinstance(native.content, str) else ""
-        if beside.get("status") == "cancelled" and "denied" not in text:
+        denied = any(isinstance(one, Failure) and one.kind == "denied" for one in returned.result.outcomes)
+        if beside.get("status") == "cancelled" and not denied:
             yield self.normaliser.event(Interrupted, place, text=text or None, call_id=native.call_id)
         spawn = self._spawns.pop(native.call_id, None)
         if spawn is not None:
@@ -536,7 +583,7 @@ class _Reader(LinesReader):
     def _tool_told(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[AnyEvent]:
         id, name = text_or_none(event.get("call_id")), text_or_none(event.get("function_name"))
         took = event.get("duration_ms")
-        yield from self._learn(name, text_or_none(event.get("mcp_server_name")))
+        self._learn(name, text_or_none(event.get("mcp_server_name")))
         if agent is None or self._has_own_file(agent) or name is None or id in self.normaliser.calls:
             if agent is None and id is not None and isinstance(took, int | float):
                 self._durations[id] = took / 1000

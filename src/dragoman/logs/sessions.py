@@ -19,6 +19,7 @@ from dragoman.model import (
     CommandInvoked,
     ContextCompacted,
     Event,
+    ExecutedBy,
     HistoryRewound,
     Interrupted,
     ModelAsked,
@@ -224,7 +225,7 @@ class Counter(Storable):
         return "step"
 
     def _said(self, event: AnyEvent) -> Where:
-        if isinstance(event, UserSaid) and event.by == "client" and self._main:
+        if isinstance(event, UserSaid) and event.by == "client" and (self._main or self.turn is not None):
             # What the client says in the user's name belongs to what is going on, or to what comes first.
             return self._beside()
         if isinstance(event, UserSaid) and self._waits_for_words:
@@ -259,7 +260,7 @@ class _Builder:
         self._models: dict[str, None] = {}
         self._counter = Counter(stream)
         self._turns: list[_Turn] = []
-        self._results: dict[str, ToolReturned] = {}
+        self._results = _Results()
         self._unreadable = self._unknown = 0
         self._preface: list[AnyEvent] = []
         self._spawns: list[tuple[str, str]] = []
@@ -289,7 +290,7 @@ class _Builder:
         elif isinstance(event, AgentStarted):
             self.started_agents.append((event.agent_session or event.agent, event.call_id))
         elif isinstance(event, ToolReturned):
-            self._results.setdefault(event.result.call_id, event)
+            self._results.take(event)
         self._put(event)
 
     def _put(self, event: AnyEvent) -> None:
@@ -322,6 +323,7 @@ class _Builder:
             self._models.setdefault(model)
 
     def session(self) -> Session:
+        self._results.begin()
         turns = tuple(turn.built(self._results) for turn in self._turns)
         usage = Usage()
         for turn in turns:
@@ -347,6 +349,27 @@ class _Builder:
         )
 
 
+class _Results:
+    """What calls gave, by id. Some providers number the calls of each reply anew: then each has its own result."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, list[ToolReturned]] = {}
+        self._asked: dict[str, int] = {}
+
+    def take(self, event: ToolReturned) -> None:
+        self._given.setdefault(event.result.call_id, []).append(event)
+
+    def begin(self) -> None:
+        """From here on it is asked for each call once, in their order."""
+        self._asked.clear()
+
+    def of(self, id: str) -> ToolReturned | None:
+        """The result of the next call that has this id."""
+        number = self._asked[id] = self._asked.get(id, -1) + 1
+        given = self._given.get(id)
+        return given[min(number, len(given) - 1)] if given else None
+
+
 class _Turn:
     def __init__(self, index: int, opened_by: UserSaid | CommandInvoked | ContextCompacted | None) -> None:
         self.index, self.opened_by = index, opened_by
@@ -358,7 +381,7 @@ class _Turn:
             self._steps.append(_Step(step))
         self._steps[step].take(event)
 
-    def built(self, results: dict[str, ToolReturned]) -> Turn:
+    def built(self, results: _Results) -> Turn:
         steps = tuple(step.built(results) for step in self._steps)
         usage = Usage()
         for step in steps:
@@ -389,9 +412,11 @@ class _Step:
         elif not isinstance(event, ToolReturned | ModelFinished):
             self.other.append(event)
 
-    def built(self, results: dict[str, ToolReturned]) -> Step:
-        tools = tuple(ToolUse(called, results.get(called.call.id)) for called in self.called)
-        waiting = any(use.returned is None for use in tools)
+    def built(self, results: _Results) -> Step:
+        tools = tuple(ToolUse(called, results.of(called.call.id)) for called in self.called)
+        # What a provider runs itself may give its result to the model alone.
+        ours = (use for use in tools if use.called.call.native.executed_by is not ExecutedBy.PROVIDER)
+        waiting = any(use.returned is None for use in ours)
         return Step(
             self.index,
             tuple(self.said),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, cast, get_args
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import msgspec
 
@@ -25,6 +26,7 @@ class SpawningAgents:
 
     __slots__ = ()
 
+    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
     _STARTED = re.compile(r"Async agent launched successfully\..*?\nagentId: (?P<id>\S+)", re.DOTALL)
     _ENDED = re.compile(
         r"\n?agentId: (?P<id>\S+)(?: \([^\n]*\))?(?:\nstatus: (?P<status>\w+))?(?:\n(?:worktree|<usage>).*)?\Z",
