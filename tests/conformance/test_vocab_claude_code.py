@@ -16,7 +16,7 @@ from tests.conformance import vocabulary as vocab
 CLIENT = "claude-code"
 DIALECT = DIALECTS["claude_code"]
 MADE_UP = {"NoSuchTool"}
-"""Names in the scripts that no version ever had. `SlashCommand` is none: versions between those that were probed did."""
+"""Names in the scripts that no version ever had. `SlashCommand` is none: versions between the probed ones had it."""
 
 
 def test_a_difference_would_be_seen(shared: Path) -> None:
