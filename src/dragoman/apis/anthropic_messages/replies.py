@@ -114,7 +114,6 @@ def finish(raw: Any, *, calls: bool) -> FinishReason:
 # ── usage ────────────────────────────────────────────────────────────────────
 
 _COUNTED_APART = frozenset({"output_tokens_details", "server_tool_use"})
-_INT = frozenset({int})
 _COUNTS = frozenset({"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"})
 
 
@@ -126,9 +125,9 @@ def read_usage(usage: Any) -> Usage:
     # Written out: it runs for every message of a log.
     fresh, cached = rest.pop("input_tokens", None), rest.pop("cache_read_input_tokens", None)
     kept, told = rest.pop("cache_creation_input_tokens", None), rest.pop("output_tokens", None)
-    counts = (fresh, cached, kept, told)
-    if not (_INT.issuperset(map(type, counts)) and min(counts) >= 0):
-        fresh, cached, kept, told = [one if _is_count(one) else None for one in counts]
+    are_whole = type(fresh) is int and type(cached) is int and type(kept) is int and type(told) is int
+    if not (are_whole and fresh >= 0 and cached >= 0 and kept >= 0 and told >= 0):
+        fresh, cached, kept, told = [one if _is_count(one) else None for one in (fresh, cached, kept, told)]
         rest = {key: value for key, value in usage.items() if not (key in _COUNTS and _is_count(value))}
     if None in rest.values():
         rest = {key: value for key, value in rest.items() if value is not None}
