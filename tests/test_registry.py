@@ -273,6 +273,14 @@ def test_a_plugin_never_takes_the_name_of_a_built_in(folder: Path) -> None:
     ]
 
 
+def test_a_plugin_never_calls_itself_as_a_built_in_does(folder: Path) -> None:
+    write(folder, "sly.py", "from types import SimpleNamespace as S\nTOOLS = {'acme.path': S(name='path')}\n")
+    table: Registry[object] = Registry("tools", {"path": "os:path"}, plugins=plugins_in(folder))
+    with pytest.raises(DefinitionError, match="calls itself 'path', as a built-in does"):
+        table["acme.path"]
+    assert [name for name, _ in table.working()] == ["path"]
+
+
 def test_of_two_plugins_with_one_name_the_first_keeps_it_and_the_other_is_listed(folder: Path) -> None:
     first, second = (write(folder, f"{name}.py", f"TOOLS = {{'x': '{name}'}}\n") for name in ("a", "b"))
     table: Registry[str] = Registry("tools", plugins=plugins_in(folder))

@@ -134,3 +134,18 @@ def test_a_sub_agent_is_exported_by_its_own_id(reader: User) -> None:
     agent = next(one for one in streams if one != "main")
     alone = [json.loads(line) for line in reader.types("export", agent, "--to", "jsonl").out.splitlines()]
     assert {line["stream"] for line in alone} == {agent}
+
+
+def test_breaks_within_a_text_break_no_line_of_json_on_a_terminal(user: User) -> None:
+    said = lines(_claude("user", "u9", None, message={"role": "user", "content": "one\u2028two\x85three"}))
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", said.decode())
+    shown = user.sees("export", "s-1", "--to", "jsonl", columns=5000).out.splitlines()
+    events = [json.loads(line) for line in shown if line.startswith("{")]
+    assert [one["text"] for one in events if one["kind"] == "user_said"] == ["one\u2028two\x85three"]
+
+
+def test_several_files_do_not_go_into_one(reader: User) -> None:
+    reader.write(reader.here / "taken", "mine")
+    answer = reader.types("export", "s-1", "--to", "parquet", "-o", "taken")
+    assert (answer.code, "is a file" in answer.err) == (2, True)
+    assert (reader.here / "taken").read_text() == "mine"

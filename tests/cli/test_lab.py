@@ -65,3 +65,13 @@ def test_the_help_shows_how_and_an_unknown_command_is_told(user: User) -> None:
     wrong = user.types("lab", "gerp")
     assert wrong.code == 2
     assert 'Did you mean "grep"?' in wrong.err
+
+
+def test_a_kind_or_an_operation_that_is_none_is_told(user: User) -> None:
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    for words in (("lab", "grep", "x", "--kind", "tool_call"), ("events", "s-1", "--kind", "tool_call")):
+        wrong = user.types(*words)
+        assert (wrong.code, "'tool_call'" in wrong.err, "tool_called" in wrong.err) == (2, True, True)
+    for words in (("lab", "grep", "x", "--op", "run_comand"), ("stats", "--op", "run_comand")):
+        odd = user.types(*words)
+        assert (odd.code, "run_command" in odd.err) == (1, True)

@@ -49,3 +49,14 @@ def test_files_are_out_of_reach_and_mistakes_are_told(reader: User) -> None:
 def test_the_tables_are_described(reader: User) -> None:
     page = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
     assert reader.types("query", "--tables").out == page.read_text()
+
+
+def test_columns_of_one_name_are_all_there(reader: User) -> None:
+    asked = "SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS a"
+    assert reader.types("query", asked, "--json").json == {"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}
+
+
+@pytest.mark.parametrize("text", ["", " ", "/* nothing */", ";"])
+def test_no_statement_at_all_is_told(reader: User, text: str) -> None:
+    wrong = reader.types("query", text)
+    assert (wrong.code, "no statement" in wrong.err) == (2, True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import User
-from tests.logs.samples import CLAUDE, CODEX
+from tests.logs.samples import CLAUDE, CODEX, fill_opencode, opencode_info, opencode_messages
 
 
 @pytest.fixture
@@ -80,3 +81,109 @@ def test_doctor_inspects_and_checks_one_file(reader: User) -> None:
     assert checked[0]["records"] == len([line for line in CLAUDE.splitlines() if line])
     nothing = reader.write(reader.here / "x.txt", "nothing\n")
     assert reader.types("doctor", "inspect", str(nothing)).code == 1
+
+
+@pytest.fixture
+def shared(user: User) -> User:
+    """Two sessions in one database, one of which has a sub-agent; no file is named for any of them."""
+    database = sqlite3.connect(":memory:")
+    fill_opencode(
+        database,
+        (opencode_info("main"), opencode_messages("main", "ses_child")),
+        (opencode_info("child", "ses_main"), opencode_messages("child")),
+        (opencode_info("other"), opencode_messages("other")),
+    )
+    path = user.home / ".local/share/opencode/opencode.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(database.serialize())
+    database.close()
+    return user
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "--json"),
+        ("events",),
+        ("lab", "grep", "a"),
+        ("lab", "grep", "a", "--raw"),
+        ("stats",),
+        ("stats", "--tokens"),
+        ("doctor",),
+        ("watch", "--once", "--from-start"),
+        ("schema", "extract"),
+        ("query", "SELECT 1", "--in"),
+        ("sessions",),
+    ],
+)
+def test_an_id_means_that_session_with_its_agents_wherever_it_stands(shared: User, words: tuple[str, ...]) -> None:
+    command, *options = words
+    given = [*options, "ses_main"] if command in ("lab", "query", "schema") else ["ses_main", *options]
+    found = shared.types(command, *given)
+    assert found.code in (0, 1), found.err
+    assert found.out
+    assert "ses_other" not in found.out
+
+
+def test_what_an_id_means_is_counted_alone(shared: User) -> None:
+    asked = "SELECT session, stream, count(*) AS calls FROM calls GROUP BY ALL ORDER BY stream"
+    found = shared.types("query", asked, "--in", "ses_main", "--json").out.splitlines()
+    assert [json.loads(line) for line in found] == [
+        {"session": "ses_main", "stream": "main", "calls": 3},
+        {"session": "ses_main", "stream": "ses_child", "calls": 2},
+    ]
+    whole, quick = (
+        json.loads(shared.types("stats", "ses_main", "--json", *more).out)["total"]["tokens"]["tokens"]
+        for more in ((), ("--tokens",))
+    )
+    everything = json.loads(shared.types("stats", "--json").out)["total"]["tokens"]["tokens"]
+    assert whole == quick
+    assert whole * 3 == everything * 2
+    shown = json.loads(shared.types("show", "ses_main", "--json").out)
+    assert [(one["id"], [child["stream"] for child in one["children"]]) for one in shown] == [
+        ("ses_main", ["ses_child"])
+    ]
+
+
+def test_an_id_that_begins_several_is_told_and_so_is_one_nobody_has(shared: User) -> None:
+    several = shared.types("show", "ses_")
+    assert (several.code, "begins 2 sessions" in several.err) == (5, True)
+    nobody = shared.types("show", "ses_mian")
+    assert (nobody.code, "no session begins with 'ses_mian'" in nobody.err) == (5, True)
+
+
+def test_further_folders_count_in_the_quick_way_too(reader: User, tmp_path: Path) -> None:
+    again = CLAUDE.replace(b"s-1", b"s-9").replace(b"req_", b"other_").replace(b"msg_", b"m_").decode()
+    reader.write(tmp_path / "elsewhere" / "x.jsonl", again)
+    assert reader.types("sources", "add", str(tmp_path / "elsewhere")).code == 0
+    whole, quick = (
+        json.loads(reader.types("stats", "--json", *more).out)["total"]["tokens"] for more in ((), ("--tokens",))
+    )
+    assert whole == quick
+
+
+def test_what_is_named_twice_is_told_once(reader: User) -> None:
+    file = str(reader.home / ".claude/projects/-p/s-1.jsonl")
+    assert reader.types("events", file, "s-1", file).out == reader.types("events", file).out
+
+
+def test_a_copy_is_not_counted_without_looking_at_logs_either(reader: User) -> None:
+    reader.write(reader.home / ".claude/projects/-q/s-1.jsonl", CLAUDE.decode())
+    shown, quick = (json.loads(reader.types("sessions", "--json", *more).out) for more in ((), ("--no-update",)))
+    assert [one["calls"] for one in shown if one["id"] == "s-1"] == [2]
+    assert shown == quick
+
+
+def test_a_session_is_found_by_the_name_of_its_file_where_no_index_can_be_kept(
+    reader: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader.write(tmp_path / "taken", "no folder")
+    monkeypatch.setenv("DRAGOMAN_CACHE_DIR", str(tmp_path / "taken"))
+    assert "RunCommand false" in reader.types("show", "s-1").out
+
+
+def test_nothing_found_is_json_too(user: User, tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    for words in (("analyse", "--json"), ("sources", "detect", str(tmp_path / "bare"), "--json")):
+        answer = user.types(*words)
+        assert (answer.code, answer.json) == (1, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -130,3 +131,21 @@ async def test_leaving_off_in_the_middle_ends_what_was_begun(project: Path) -> N
         async for _ in again:
             break
     assert not (project / "two.txt").exists()
+
+
+async def test_a_folder_whose_name_begins_like_the_sessions_is_another_one(project: Path) -> None:
+    inside = project / "here"
+    inside.mkdir()
+    log = Log()
+    log.called("Write", f"File created successfully at: {THERE}/a.txt", file_path=f"{THERE}/a.txt", content=f"{THERE}s")
+    log.called("Bash", "", command=f"touch {THERE}-old {THERE}.old; true", description="d")
+    await replayed(log, inside)
+    assert (inside / "a.txt").read_text() == f"{THERE}s"
+    assert sorted(os.listdir(project)) == ["a.txt", "here"]
+
+
+async def test_a_session_of_the_root_of_all_files_has_no_folder_to_turn(project: Path) -> None:
+    log = Log().called("Bash", "a/b", command="echo a/b > said.txt; cat said.txt", description="d")
+    log.events[0] = SessionStarted(id="0", session="s", cwd="/")
+    await replayed(log, project)
+    assert (project / "said.txt").read_text() == "a/b\n"

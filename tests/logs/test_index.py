@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from dragoman.errors import LogError
-from dragoman.logs import FORMATS, TABLES, Counts, Found, Index
-from tests.logs.samples import CLAUDE, CODEX, SAMPLES
+from dragoman.logs import FORMATS, TABLES, Counts, Found, Index, Query, read, statistics
+from dragoman.logs.index import path_of
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
 ALL = sorted(FORMATS.built_in)
 GROWING = {
@@ -386,3 +387,33 @@ def test_two_processes_at_once_do_all_of_the_work_once_between_them(tmp_path: Pa
     with Index(place) as index:
         assert rows(index) == fresh(found)
         assert {row.generation for row in index.files()} == {1}
+
+
+def test_a_name_without_utf_8_costs_nothing(tmp_path: Path, place: Path) -> None:
+    strange = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl"))
+    strange.write_bytes(CLAUDE)
+    found = Found(strange, "claude_code")
+    with Index(place) as index:
+        assert index.update([found]).read_anew == 1
+        assert index.update([found]).unchanged == 1
+        (row,) = index.files()
+        assert (row.path, path_of(row.path)) == (f"{tmp_path}/caf\\udce9.jsonl", str(strange))
+    query = Query(paths=[strange])
+    assert [row.session for row in query.sessions()] == ["s-1"]
+    assert len(list(query.events())) == len(list(read(strange)))
+    assert query.sql("SELECT count(*) FROM calls").rows == [(2,)]
+    assert statistics(Query(paths=[strange]), tokens_only=True).total.tokens == statistics(query).total.tokens
+    strange.unlink()
+    with Index(place) as index:
+        assert index.update([], is_everything=True).removed == 1
+
+
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999-14:00", "0001-01-01T00:00:00+14:00"])
+def test_a_time_beyond_all_days_is_not_known_and_costs_nothing(tmp_path: Path, time: str) -> None:
+    path = tmp_path / "s-1.jsonl"
+    late = _claude("user", "u99", None, message={"role": "user", "content": "late"})
+    path.write_bytes(CLAUDE + lines(late | {"timestamp": time}))
+    query = Query(paths=[path])
+    (row,) = query.sessions()
+    assert None in (row.started, row.ended)
+    assert query.sql("SELECT count(*) FROM turns WHERE text = 'late'").rows == [(1,)]

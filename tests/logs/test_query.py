@@ -208,3 +208,9 @@ def test_times_are_dates_or_ages() -> None:
     assert moment_asked("2026-01-02") == datetime.datetime(2026, 1, 2).astimezone(datetime.UTC)
     with pytest.raises(ValueError, match=r"neither a date .* nor an age"):
         moment_asked("yesterday")
+
+
+@pytest.mark.parametrize("text", ["999999999d", "99999999999999999999w", "0001-01-01T00:00:00+14:00"])
+def test_a_moment_beyond_all_days_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="all days"):
+        moment_asked(text)

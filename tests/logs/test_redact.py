@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.logs import TARGETS, Chosen, Redactor, numbered, read, write_as
-from dragoman.model import AnyEvent
+from dragoman.model import AnyEvent, Media
 from tests.logs.samples import _block, _claude, _told, lines
 
 SHAPED = {
@@ -246,3 +247,107 @@ def test_no_half_a_secret_survives_where_a_text_is_cut(tmp_path: Path, place: in
         )
     )
     assert secret[:4] not in exported(path, "jsonl", "reasoning", Redactor()).decode()
+
+
+HIDDEN = {
+    "in base64": (base64.b64encode(SHAPED["openai"].encode()).decode(), "c2stcHJvai1BYjNk"),
+    "in base64, in a path": (f"/x/{base64.urlsafe_b64encode(SHAPED['openai'].encode()).decode()}", "c2stcHJvai1BYjNk"),
+    "settings in base64": (base64.b64encode(b'{"password": "horse1battery"}').decode(), "eyJwYXNzd29yZCI6"),
+    "letters spelled out": ('got {"k": "sk-\\u0070roj-Ab3dEf6hIj9kLm2nOp5q"}', "Ab3dEf6hIj9k"),
+    "a variable named PASS": ("DB_PASS=correct1horse", "correct1horse"),
+    "a variable named PWD": ("MYSQL_PWD=correct1horse", "correct1horse"),
+    "a token": ('{"token": "a8f5f167f44f4964e6c998dee827110c"}', "a8f5f167f44f4964"),
+    "a token in an address": ("https://h.example/x?token=a8f5f167f44f4964e6c998&b=1", "a8f5f167f44f4964"),
+    "a cookie": ("Cookie: sid=a8f5f167f44f4964e6c998dee8; a=b", "a8f5f167f44f4964"),
+    "an account's key": ("AccountName=x;AccountKey=abcdEFGH1234abcdEFGH==;", "abcdEFGH1234"),
+    "a key in code": ('SecretKey: "abcdefgh12345678"', "abcdefgh12345678"),
+    "an address with two at signs": ("postgres://ann:p4ss@w0rd9@localhost/x", "w0rd9"),
+    "curl": ("curl -s -u ann:horse1battery https://h.example", "horse1battery"),
+    "sshpass": ("sshpass -p horse1battery ssh h", "horse1battery"),
+    "a hook": ("https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXX", "XXXXXXXXXXXX"),
+    "the end of a key": ("b3BlbnNzaC1rZXktdjEAAAAABG5vbmU\n-----END OPENSSH PRIVATE KEY-----", "b3BlbnNzaC1rZXk"),
+    "a key with numbers before": (
+        "\n".join(f"{number}\u2192{line}" for number, line in enumerate(KEY.split("\n"))),
+        "b3BlbnNzaC1rZXk",
+    ),
+}
+"""Text and what of it must not be there; none of it is a line of a session."""
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_what_is_hidden_in_another_spelling_is_found(what: str) -> None:
+    text, secret = HIDDEN[what]
+    assert secret in text
+    redactor = Redactor()
+    redactor.learn(text)
+    once = redactor.text(text)
+    assert secret not in once
+    assert redactor.text(once) == once
+
+
+def test_what_is_known_by_its_name_goes_in_other_spellings_too() -> None:
+    value = {
+        "a": 'API_KEY="p/ss w0rd+1"',
+        "b": "x?k=p%2Fss%20w0rd%2B1",
+        "c": '{"k":"p\\/ss w0rd+1"',
+        "d": base64.b64encode(b"u:p/ss w0rd+1").decode(),
+    }
+    redactor = Redactor()
+    redactor.learn(value)
+    after = redactor.value(value)
+    assert "w0rd" not in str(after)
+    assert after["d"].startswith("REDACTED-SECRET-")
+
+
+def test_a_key_that_is_told_line_by_line_goes_line_by_line() -> None:
+    told = {"lines": [f"+{line}" for line in KEY.split("\n")], "elsewhere": KEY.split("\n")[1]}
+    redactor = Redactor()
+    redactor.learn(told)
+    assert redactor.value(told) == {
+        "lines": [
+            "+REDACTED-SECRET-1",
+            "+REDACTED-SECRET-2",
+            "+REDACTED-SECRET-3",
+            "+-----END OPENSSH PRIVATE KEY-----",
+        ],
+        "elsewhere": "REDACTED-SECRET-2",
+    }
+
+
+def test_text_in_a_file_is_looked_into_and_a_picture_is_not() -> None:
+    inside = base64.b64encode(b"Use ghp_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z now").decode()
+    picture = base64.b64encode(bytes(range(256))).decode()
+    redactor = Redactor()
+    file, kept = (Media("text/plain", data=data) for data in (inside, picture))
+    redactor.learn([file, kept])
+    after = redactor.value(file)
+    assert base64.b64decode(after.data or "") == b"Use REDACTED-SECRET-1 now"
+    assert redactor.value(kept) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(token: str, pwd: str) -> None: ...",
+        "PWD=/home/x OLDPWD=/home/y",
+        'usage: {"input_tokens": 123456789012345678}',
+        "the token count was 12345678901234567890",
+        "docker run -u 1000:1000 x",
+        "src/dragoman/logs/export/transcript.py",
+        "http://localhost:3000?mail=a@b",
+        'const token = "identifier";',
+    ],
+)
+def test_code_and_numbers_and_paths_stay(text: str) -> None:
+    redactor = Redactor()
+    redactor.learn(text)
+    assert redactor.counts["secret"] == 0
+    redactor.text(text)
+    assert redactor.counts["secret"] == 0
+
+
+def test_a_long_line_beside_a_key_takes_no_time_that_grows_with_its_square() -> None:
+    text = f"-----BEGIN PRIVATE KEY-----\n{'A' * 2_000_000}!\n-----END PRIVATE KEY-----"
+    redactor = Redactor()
+    redactor.learn(text)
+    assert redactor.text(text) == "REDACTED-SECRET-1"

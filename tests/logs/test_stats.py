@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections import Counter
 from pathlib import Path
 from statistics import median, quantiles
@@ -20,7 +21,7 @@ from dragoman.logs.usage import usage_rows
 from dragoman.logs.windows import window_of
 from dragoman.model import TokensUsed, ToolCalled, ToolReturned
 from dragoman.prices import PRICES, cost
-from tests.logs.samples import CLAUDE, SAMPLES
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES, lines
 
 COUNTS = ("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens", "reasoning_tokens", "tokens")
 
@@ -268,3 +269,61 @@ def test_what_an_exchange_costs_is_what_prices_say(
     row.input_tokens, row.cached_read_tokens, row.cached_write_tokens, row.output_tokens = fresh, read, write, output
     expected = cost(model, row, time.date())
     assert Costs().of(row) == (None if expected is None else float(expected))
+
+
+def test_copies_of_a_log_are_counted_once(tmp_path: Path) -> None:
+    for folder in ("here", "backup"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "s-1.jsonl").write_bytes(CLAUDE)
+    (tmp_path / "here" / "link").symlink_to(tmp_path / "backup")
+    once = statistics(Query(paths=[tmp_path / "here" / "s-1.jsonl"]))
+    both = Query(paths=[tmp_path])
+    assert statistics(both) == once
+    assert [(row.session, row.turns, row.calls, row.tokens) for row in both.sessions()] == [
+        (row.session, row.turns, row.calls, row.tokens)
+        for row in Query(paths=[tmp_path / "here" / "s-1.jsonl"]).sessions()
+    ]
+    quick = statistics(Query(paths=[tmp_path]), tokens_only=True)
+    assert quick.total.tokens == once.total.tokens
+
+
+def test_tokens_of_an_older_copy_are_counted_once(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE)
+    (tmp_path / "older.jsonl").write_bytes(b"".join(CLAUDE.splitlines(keepends=True)[:-2]))
+    once = statistics(Query(paths=[tmp_path / "s-1.jsonl"])).total.tokens
+    for query in (Query(paths=[tmp_path]), Query(paths=[tmp_path / "s-1.jsonl", tmp_path / "older.jsonl"])):
+        for tokens_only in (False, True):
+            found = statistics(query, tokens_only=tokens_only).total.tokens
+            assert found is not None
+            assert found.repeated > 0
+            assert msgspec.structs.replace(found, repeated=0) == once
+
+
+@pytest.mark.parametrize("tokens_only", [False, True])
+def test_a_day_is_one_of_utc_whatever_zone_a_log_writes(tmp_path: Path, tokens_only: bool) -> None:
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"T00:", b"T23:").replace(b".000Z", b".000-05:00"))
+    found = statistics(Query(paths=[tmp_path]), by=("day",), tokens_only=tokens_only)
+    assert [one.group for one in found.groups] == [{"day": "2026-01-02"}]
+
+
+def test_a_fork_counts_what_it_did_itself_and_not_what_it_copied(tmp_path: Path) -> None:
+    records = [json.loads(line) for line in CODEX.splitlines()]
+    first = tmp_path / "rollout-1.jsonl"
+    first.write_bytes(lines(*records))
+    meta = records[0] | {"payload": records[0]["payload"] | {"id": "c-2", "forked_from_id": "c-1"}}
+    # What is counted last in a log is another number in the fork: it was told there, and went on otherwise.
+    last = max(number for number, one in enumerate(records) if b"token_count" in msgspec.json.encode(one))
+    own = msgspec.json.decode(msgspec.json.encode(records[last]))
+    own["payload"]["info"]["last_token_usage"]["output_tokens"] += 1_000
+    own["payload"]["info"]["total_token_usage"]["output_tokens"] += 1_000
+    (tmp_path / "rollout-2.jsonl").write_bytes(lines(meta, *records[1:last], own, *records[last + 1 :]))
+    once = statistics(Query(paths=[first])).total.tokens
+    assert once is not None
+    indexed = Index(tmp_path / "index.sqlite")
+    Query(indexed, paths=[first, tmp_path / "rollout-2.jsonl"]).refresh()
+    for index in (None, indexed):
+        for tokens_only in (False, True):
+            query = Query(index, paths=[first, tmp_path / "rollout-2.jsonl"])
+            both = statistics(query, tokens_only=tokens_only).total.tokens
+            assert both is not None
+            assert (both.exchanges, both.repeated) == (once.exchanges + 1, once.exchanges - 1)

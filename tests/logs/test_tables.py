@@ -28,7 +28,7 @@ from dragoman.logs import (
     tables_page,
 )
 from dragoman.model import Session
-from tests.logs.samples import CLAUDE, SAMPLES, lines
+from tests.logs.samples import CLAUDE, SAMPLES, _block, _claude, _told, lines
 
 ALL = sorted(FORMATS.built_in)
 some = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -198,3 +198,35 @@ def test_a_log_that_grows_by_any_bytes_gives_the_rows_of_the_whole(
                     file.truncate()
                 index.update([Found(path, format)])
             assert tables(index) == expected
+
+
+def test_a_call_without_words_is_of_the_model_whose_reply_it_is(tmp_path: Path) -> None:
+    def called(uuid: str, parent: str, number: int, model: str) -> list[Any]:
+        block = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": "true"}}
+        record = _block(uuid, parent, block, "tool_use", f"msg_{number}") | {"requestId": f"req_{number}"}
+        record["message"]["model"] = model
+        return [record, _told(f"u{int(uuid[1:]) + 1}", uuid, f"t{number}", "", result="")]
+
+    start = _claude("user", "u1", None, message={"role": "user", "content": "Go."})
+    records = [start, *called("u2", "u1", 1, "claude-x"), *called("u4", "u3", 2, "claude-y")]
+    records += called("u6", "u5", 3, "claude-y")
+    expected = ["claude-x", "claude-y", "claude-y"]
+    path = tmp_path / "s-1.jsonl"
+    index = Index(tmp_path / "index.sqlite")
+    path.touch()
+    for record in records:
+        with path.open("ab") as file:
+            file.write(lines(record))
+        index.update([Found(path, "claude_code")])
+    place = CallRow.__struct_fields__.index("model")
+    assert [row[place] for row in sorted(index.rows("calls"), key=lambda row: row[5])] == expected
+    assert [row.model for row in Query(paths=[path]).rows(CallRow)] == expected
+
+
+def test_a_result_dated_before_its_call_says_nothing_of_how_long_it_took(tmp_path: Path) -> None:
+    path = tmp_path / "s-1.jsonl"
+    path.write_bytes(CLAUDE.replace(b"2026-01-01T00:00:04", b"2026-01-01T00:00:02"))
+    assert [(row.name, row.status, row.elapsed) for row in Query(paths=[path]).rows(CallRow)] == [
+        ("Bash", "failed", None),
+        ("Read", "done", 1.0),
+    ]

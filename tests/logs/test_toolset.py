@@ -173,3 +173,10 @@ def test_tools_may_be_called_from_any_thread(tools: Toolset) -> None:
         thread.join()
     assert len(found) == 4
     assert all(one == found[0] for one in found)
+
+
+def test_an_expression_that_nobody_could_wait_for_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Mend it.", b"a" * 60 + b"!"))
+    tools = history_toolset(Query(paths=[tmp_path]))
+    with pytest.raises(ToolError, match="longer than anybody waits"):
+        run(tools, "search_events", text="(a+)+$", regex=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,46 @@ print(len([name for name in opened if name == str(path)]))
 """
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
+
+
+def test_a_folder_is_looked_through_without_opening_what_did_not_change(tmp_path: Path) -> None:
+    path = tmp_path / "s-1.jsonl"
+    path.write_bytes(CLAUDE)
+    watch = Watch(lambda: find_logs(str(tmp_path)))
+    opened: list[str] = []
+
+    def noted(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and is_noting and str(arguments[0]).startswith(str(tmp_path)):
+            opened.append(str(arguments[0]))
+
+    is_noting = True
+    sys.addaudithook(noted)
+    assert _ids(watch) == []
+    assert opened == []
+    with path.open("ab") as file:
+        file.write(CLAUDE.replace(b'"s-1"', b'"s-2"'))
+    assert _ids(watch) != []
+    assert opened != []
+    is_noting = False
+
+
+def test_a_file_that_is_written_anew_in_its_place_begins_anew_however_long_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "s-1.jsonl"
+    path.write_bytes(CLAUDE)
+    watch = Watch(lambda: [Found(path, "claude_code")], from_start=True)
+    assert _ids(watch) == _whole(path, "claude_code")
+    path.write_bytes(CLAUDE.replace(b'"s-1"', b'"s-22"') + CLAUDE.replace(b'"s-1"', b'"s-333"'))
+    assert _ids(watch) == _whole(path, "claude_code")
+    with path.open("ab") as file:
+        file.write(CLAUDE.replace(b'"s-1"', b'"s-4444"'))
+    assert {id.partition(":")[0] for id, _, _ in _ids(watch)} <= {"s-4444", "s-333", ""}
+
+
+def test_of_a_file_with_several_sessions_only_those_meant_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "both.jsonl"
+    path.write_bytes(CLAUDE)
+    watch = Watch(lambda: [Found(path, "claude_code", sessions=frozenset({"s-2"}))], from_start=True)
+    assert _ids(watch) == []
+    with path.open("ab") as file:
+        file.write(CLAUDE.replace(b'"s-1"', b'"s-2"'))
+    assert {id.partition(":")[0] for id, _, _ in _ids(watch)} == {"s-2"}

@@ -42,6 +42,8 @@ def command(
     query, ids = _chosen(console, wanted, asked)
     if not ids:
         console.note("No session was found. `dragoman sessions` lists them.")
+        if as_json:
+            console.json([])
         return ExitCode.NO
     found = [_only(analyse_session(query, id), lens) for id in ids]
     if as_json:

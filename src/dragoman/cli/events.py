@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .console import Console, ExitCode
+from .filter_options import kind_of_event
 from .log_files import as_line, events_of, files_of, format_option
 
 
@@ -12,7 +13,12 @@ from .log_files import as_line, events_of, files_of, format_option
 @click.argument("wanted", nargs=-1, required=True, metavar="PATH|ID...")
 @click.option("--raw", is_flag=True, help="Add the original bytes of each event's record.")
 @format_option
-@click.option("--kind", multiple=True, help="Only events of this kind, for example tool_called. May be repeated.")
+@click.option(
+    "--kind",
+    multiple=True,
+    callback=kind_of_event,
+    help="Only events of this kind, for example tool_called. May be repeated.",
+)
 @click.pass_obj
 def command(
     console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | None, kind: tuple[str, ...]

@@ -80,7 +80,7 @@ def command(
 
     --redact puts placeholders where keys, tokens, passwords, values of variables named like *KEY* or *TOKEN*, home
     folders, user names and e-mail addresses were, the same for the same value; how many is told on standard error.
-    It does not look into base64 or pictures: read what you give away.
+    It does not look into pictures or archives: read what you give away.
 
     \b
     dragoman export 3f2a --to html -o session.html --redact
@@ -97,6 +97,8 @@ def command(
     if TARGETS[chosen_target].is_folder:
         if output is None:
             raise click.UsageError(f"{chosen_target} is several files: name a folder for them with -o FOLDER.")
+        if output.exists() and not output.is_dir():
+            raise click.UsageError(f"{output} is a file; {chosen_target} is several: name a folder for them.")
         write_as(chosen, chosen_target, output)
     elif output is None:
         _to_standard_output(console, chosen_target, lambda out: write_as(chosen, chosen_target, out))
@@ -121,7 +123,7 @@ def _target(target: str | None, output: Path | None) -> str:
 
 def _events(console: Console, wanted: str, format: str | None) -> Callable[[], Iterator[AnyEvent]]:
     """The events of a session or of files, as often as they are asked for."""
-    from dragoman.logs import Filter, key_of, numbered, read
+    from dragoman.logs import Filter, key_of, numbered, read_log
 
     if format is not None or "/" in wanted or os.path.exists(wanted):
         files = files_of(console, (wanted,), format)
@@ -129,7 +131,7 @@ def _events(console: Console, wanted: str, format: str | None) -> Callable[[], I
         def of_files() -> Iterator[AnyEvent]:
             with console.progress("reading", len(files)) as advance:
                 for found in files:
-                    yield from read(found.path, found.format)
+                    yield from read_log(found)
                     advance(1)
 
         return lambda: numbered(of_files())
@@ -188,7 +190,8 @@ def _to_standard_output(console: Console, target: str, write: Callable[[BinaryIO
 
     kept = io.BytesIO()
     write(kept)
-    for line in kept.getvalue().decode().splitlines():
+    # Not `splitlines`: a text may hold other breaks of lines, and then half a line is no JSON.
+    for line in kept.getvalue().decode().removesuffix("\n").split("\n"):
         if target in _JSON:
             console.json(msgspec.Raw(line.encode()) if line else None)
         else:
@@ -220,7 +223,7 @@ def _tell(console: Console, target: str, output: Path | None, redactor: Redactor
     if redactor is not None and counts is not None:
         words = {"secret": "secrets", "home": "home folders", "user": "user names", "email": "e-mail addresses"}
         told = ", ".join(f"{count} {words[kind]}" for kind, count in counts.items())
-        console.note(f"redacted: {told}. What is in base64 or in pictures was not looked at.")
+        console.note(f"redacted: {told}. What is in pictures or archives was not looked at.")
     if as_json:
         console.json({"target": target, "output": output, "redacted": counts})
     elif output is not None:

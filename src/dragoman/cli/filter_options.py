@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -40,6 +40,42 @@ def _client(_: click.Context, __: click.Parameter, name: str | None) -> str | No
             f"there is no client {name!r}; there are {', '.join(FORMATS)}.{nearest(name, FORMATS)}"
         )
     return name
+
+
+def kind_of_event(_: click.Context, __: click.Parameter, said: str | tuple[str, ...] | None) -> Any:
+    """`--kind`: what no event is called is told, instead of found nowhere."""
+    from typing import get_args
+
+    from dragoman.errors import nearest
+    from dragoman.model import AnyEvent
+
+    known = [str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)]
+    for name in (said,) if isinstance(said, str) else said or ():
+        if name not in known:
+            raise click.BadParameter(
+                f"there is no kind of event {name!r}; there are {', '.join(known)}.{nearest(name, known)}"
+            )
+    return said
+
+
+def operation_named(context: click.Context, __: click.Parameter, name: str | None) -> str | None:
+    """`--op`: a plugin may have operations of its own, so one that is not known is only warned of."""
+    if name is None:
+        return None
+    from dragoman.errors import nearest
+    from dragoman.model import Operation
+
+    known = {str(kind.__struct_config__.tag) for kind in _kinds_of(Operation)}
+    if name not in known:
+        context.find_root().obj.warn(
+            f"no operation of dragoman's own is called {name!r}.{nearest(name, sorted(known))}"
+        )
+    return name
+
+
+def _kinds_of(kind: type) -> Iterator[Any]:
+    below: list[type] = kind.__subclasses__()
+    yield from (one for each in below for one in _kinds_of(each)) if below else (kind,)
 
 
 def filter_options(limit: int | None = None) -> Callable[[Function], Function]:

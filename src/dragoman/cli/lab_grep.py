@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .console import Console, ExitCode, json_option
-from .filter_options import filter_options
+from .filter_options import filter_options, kind_of_event, operation_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 @click.option("--regex", "-E", is_flag=True, help="PATTERN is a regular expression (Python's).")
 @click.option("--ignore-case", "-i", is_flag=True, help="Letters match in either case.")
 @click.option("--tool", help="Only calls of this tool, by its native name, and their results.")
-@click.option("--op", "operation", help="Only calls that mean this operation (run_command), and their results.")
-@click.option("--kind", "--type", help="Only events of this kind (user_said, tool_called, …).")
+@click.option(
+    "--op",
+    "operation",
+    callback=operation_named,
+    help="Only calls that mean this operation (run_command), and their results.",
+)
+@click.option("--kind", "--type", callback=kind_of_event, help="Only events of this kind (user_said, tool_called, …).")
 @click.option("--raw", is_flag=True, help="Search the bytes of the records, and show them.")
 @click.option("--context", "-C", "around", type=click.IntRange(min=0), default=0, help="Lines around a match.")
 @click.option("--before", "-B", type=click.IntRange(min=0), help="Lines before a match.")

@@ -25,13 +25,14 @@ def format_option(function: Function) -> Function:
 
 def files_of(console: Console, wanted: tuple[str, ...], format: str | None = None) -> list[Found]:
     """The log files that were named, or every one on this machine; files that are named are read as `format`."""
-    from dragoman.logs import all_logs, find_logs
+    from dragoman.logs import all_logs, logs_named
 
     places = console.configuration().settings.logs
     named, folders = places.homes, places.folders
     if not wanted:
         return list(all_logs(named=named, folders=folders))
-    return [found for one in wanted for found in find_logs(one, named=named, format=format, folders=folders)]
+    named_twice = (found for one in wanted for found in logs_named(one, named=named, format=format, folders=folders))
+    return list(dict.fromkeys(named_twice))
 
 
 def events_of(console: Console, files: list[Found], *, printed: bool = False) -> Iterator[AnyEvent]:
@@ -44,14 +45,14 @@ def events_of(console: Console, files: list[Found], *, printed: bool = False) ->
     from contextlib import nullcontext
 
     from dragoman.errors import LogError
-    from dragoman.logs import numbered, read
+    from dragoman.logs import numbered, read_log
 
     def all_events() -> Iterator[AnyEvent]:
         silent = printed and sys.stdout.isatty()
         with nullcontext(_unshown) if silent else console.progress("reading", len(files)) as advance:
             for found in files:
                 try:
-                    yield from read(found.path, found.format)
+                    yield from read_log(found)
                 except LogError as error:
                     if len(files) == 1:
                         raise

@@ -52,9 +52,10 @@ def command(
 ) -> ExitCode:
     """Run the calls of a session again with our own tools, and show where they come out otherwise.
 
-    Files are changed and commands are run, in --workspace: give it a copy. Calls that ask people, models or the network
-    are passed over, as are those that were refused. Exits with 1 when something else happened than the log says; other
-    words alone are shown and exit with 0.
+    Files are changed and commands are run, in --workspace: give it a copy. No file tool leaves that folder, but a
+    command can reach all that you can: --no-commands for a log you do not trust. Calls that ask people, models or the
+    network are passed over, as are those that were refused. Exits with 1 when something else happened than the log
+    says; other words alone are shown and exit with 0.
     """
     import asyncio
     from collections import Counter

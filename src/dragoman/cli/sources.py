@@ -65,6 +65,8 @@ def detect(console: Console, *, folder: Path, as_json: bool) -> ExitCode:
         found = find_logs(str(folder))
     except LogError as error:
         console.note(str(error))
+        if as_json:
+            console.json([])
         return ExitCode.NO
     rows = [(one.path, one.format, recognise(one.path)[1]) for one in found]
     if as_json:

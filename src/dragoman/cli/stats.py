@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .console import Console, ExitCode, json_option
-from .filter_options import filter_options, query_of
+from .filter_options import filter_options, operation_named, query_of
 
 if TYPE_CHECKING:
     from dragoman.logs import Calls, Filter, Group, Tokens
@@ -19,7 +19,7 @@ _BY = ("tool", "operation", "client", "model", "project", "day")
 @click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
 @click.option("--by", type=click.Choice(_BY), multiple=True, help="What to count by; several may be given.")
 @click.option("--tool", help="Only calls of this tool, by its native name.")
-@click.option("--op", "operation", help="Only calls that mean this operation (run_command).")
+@click.option("--op", "operation", callback=operation_named, help="Only calls that mean this operation (run_command).")
 @click.option(
     "--tokens", "tokens_only", is_flag=True, help="Tokens and cost alone: no call is looked at, which is quick."
 )
@@ -60,7 +60,8 @@ def command(
         import gc
 
         gc.disable()  # millions of small things are made and let go, none of them in a cycle, and then this ends
-        query = Query(homes=console.configuration().settings.logs.homes, paths=wanted or None)
+        places = console.configuration().settings.logs
+        query = Query(homes=places.homes, folders=places.folders, paths=wanted or None)
         click.get_current_context().call_on_close(query.close)
     else:
         query = query_of(console, wanted)
@@ -134,6 +135,6 @@ def _notes(console: Console, total: Group, left_out: int) -> None:
     if tokens.unsaid:
         console.note(f"The tokens of {tokens.unsaid} exchanges are not in the logs.")
     if tokens.repeated:
-        console.note(f"{tokens.repeated} exchanges were told by another session before, and are counted there.")
+        console.note(f"{tokens.repeated} exchanges were told by another session or file before, and are counted there.")
     if tokens.logged_cost is not None:
         console.note(f"The logs themselves say ${tokens.logged_cost:.2f} for those exchanges they put a price on.")

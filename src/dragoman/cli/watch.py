@@ -10,6 +10,8 @@ from .console import Console, ExitCode, foreign, json_option
 from .log_files import as_line, files_of
 
 if TYPE_CHECKING:
+    import datetime
+
     from dragoman.model import AnyEvent
 
 
@@ -93,8 +95,15 @@ def _line(event: AnyEvent) -> str | None:
             "",
         )
         said = f"{kind.replace('_', ' ')}  {short(words, 160)}"
-    at = event.time.astimezone().strftime("%H:%M:%S") if event.time is not None else "        "
+    at = _clock(event.time)
     who = f"{event.client or ''} {(event.session or '')[:8]}" + (
         "" if event.stream == "main" else f" {event.stream[:12]}"
     )
-    return foreign(f"{at} {who:<24} {said}", one_line=True)
+    return foreign(f"{at:<8} {who:<24} {said}", one_line=True)
+
+
+def _clock(time: datetime.datetime | None) -> str:
+    try:
+        return "" if time is None else time.astimezone().strftime("%H:%M:%S")
+    except OverflowError:  # the last day there is, in another zone
+        return ""

@@ -8,6 +8,7 @@ stands for the workspace: paths are turned from one into the other, on the way i
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ async def replay(
     recorded = _in_time(events)
     results = {(one.session, one.result.call_id): one.result for one in recorded if isinstance(one, ToolReturned)}
     folder = folder or next((one.cwd for one in recorded if isinstance(one, SessionStarted) and one.cwd), None)
-    toolset = Toolset([TOOLS[name] for name in TOOLS])
+    toolset = Toolset(tool for _, tool in TOOLS.working())
     turned = _Turned(folder, str(getattr(workspace, "root", "/workspace")))
     facades: dict[str | None, Facade] = {}
     done: set[tuple[str | None, str]] = set()
@@ -173,22 +174,28 @@ class _Turned:
     """Paths of the session's folder and of the workspace, turned into one another wherever they stand in texts."""
 
     def __init__(self, there: str | None, here: str) -> None:
-        self._there, self._here = there, here
+        # A session that worked in the root of all files has no folder of its own: every path would be one of it.
+        self._there, self._here = (there or "").rstrip("/"), here
 
     def here(self, call: Call) -> Call:
-        if self._there is None or self._there == self._here:
+        if not self._there or self._there == self._here:
             return call
-        return msgspec.convert(_replaced(msgspec.to_builtins(call), self._there, self._here), Call)
+        return msgspec.convert(_replaced(msgspec.to_builtins(call), _whole(self._there), self._here), Call)
 
     def there(self, result: Result) -> Result:
-        if self._there is None or self._there == self._here:
+        if not self._there or self._there == self._here:
             return result
-        return msgspec.convert(_replaced(msgspec.to_builtins(result), self._here, self._there), Result)
+        return msgspec.convert(_replaced(msgspec.to_builtins(result), _whole(self._here), self._there), Result)
 
 
-def _replaced(value: Any, old: str, new: str) -> Any:
+def _whole(folder: str) -> re.Pattern[str]:
+    """A folder where it is named, and not where its name begins another's: `/project-old` is none of `/project`."""
+    return re.compile(rf"(?<![A-Za-z0-9_.-]){re.escape(folder)}(?![A-Za-z0-9_-]|\.[A-Za-z0-9_])")
+
+
+def _replaced(value: Any, old: re.Pattern[str], new: str) -> Any:
     if isinstance(value, str):
-        return value.replace(old, new)
+        return old.sub(lambda _: new, value)
     if isinstance(value, Mapping):
         return {key: _replaced(inner, old, new) for key, inner in value.items()}
     if isinstance(value, list | tuple):

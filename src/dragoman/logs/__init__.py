@@ -16,7 +16,13 @@ if TYPE_CHECKING:
         analyse_session as analyse_session,
         said_of_spot as said_of_spot,
     )
-    from .discover import Found as Found, all_logs as all_logs, find_logs as find_logs, homes as homes
+    from .discover import (
+        Found as Found,
+        all_logs as all_logs,
+        find_logs as find_logs,
+        homes as homes,
+        read_log as read_log,
+    )
     from .dragoman import Recorder as Recorder, read_events as read_events
     from .drift import (
         Drift as Drift,
@@ -48,7 +54,7 @@ if TYPE_CHECKING:
     from .original import Cell as Cell, Original as Original, Originals as Originals
     from .pack import TEMPLATES as TEMPLATES, packed as packed
     from .projects import Project as Project, repository_of as repository_of
-    from .query import Query as Query
+    from .query import Query as Query, logs_named as logs_named
     from .reading import confidences as confidences, read as read, recognise as recognise
     from .redact import SECRET_WORDS as SECRET_WORDS, Redactor as Redactor, texts_changed as texts_changed
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
@@ -81,7 +87,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "analyse": ("Analysis", "Chain", "ContextUse", "Finding", "Spot", "analyse_session", "said_of_spot"),
-    "discover": ("Found", "all_logs", "find_logs", "homes"),
+    "discover": ("Found", "all_logs", "find_logs", "homes", "read_log"),
     "dragoman": ("Recorder", "read_events"),
     "drift": ("Drift", "Report", "Shapes", "check_drift", "extract_shapes"),
     "export": ("Chosen", "STRATEGIES", "Strategy", "TARGETS", "event_line", "write_as", "written"),
@@ -93,7 +99,7 @@ _HOME = {
     "original": ("Cell", "Original", "Originals"),
     "pack": ("TEMPLATES", "packed"),
     "projects": ("Project", "repository_of"),
-    "query": ("Query",),
+    "query": ("Query", "logs_named"),
     "reading": ("confidences", "read", "recognise"),
     "redact": ("SECRET_WORDS", "Redactor", "texts_changed"),
     "search": ("Match", "Pattern", "grep", "grep_records"),

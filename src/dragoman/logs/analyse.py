@@ -184,7 +184,8 @@ class Use:
         self.duration = None if returned is None else _duration(returned.result.duration, outcomes)
         self.elapsed: float | None = None
         if returned is not None and called.time is not None and returned.time is not None:
-            self.elapsed = (returned.time - called.time).total_seconds()
+            seconds = (returned.time - called.time).total_seconds()
+            self.elapsed = seconds if seconds >= 0 else None
 
     @property
     def kinds(self) -> set[Kind]:

@@ -32,9 +32,8 @@ from dragoman.model import (
 from dragoman.registry import FORMATS
 from dragoman.schema import schema_of
 
-from .discover import Found
+from .discover import Found, read_log
 from .original import Original, Originals
-from .reading import read
 
 if TYPE_CHECKING:
     from dragoman.dialects import Captured
@@ -178,7 +177,7 @@ def extract_shapes(
 
 def _events(found: Found, warn: Callable[[str], None] | None) -> Iterator[AnyEvent]:
     try:
-        yield from read(found.path, found.format)
+        yield from read_log(found)
     except LogError as error:
         if warn is None:
             raise

@@ -67,10 +67,12 @@ def _is_asked(event: ToolCalled, asked: Filter) -> bool:
 def moment_asked(text: str, *, now: datetime.datetime | None = None) -> datetime.datetime:
     """`--since` and `--until`: an ISO date or time, of this machine where it names no zone; or `2d`, `3h`, `1w` ago."""
     ago = re.fullmatch(r"(\d+)\s*([smhdw])", text.strip())
-    if ago is not None:
-        unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
-        return (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(**{unit: int(ago[1])})
     try:
+        if ago is not None:
+            unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
+            return (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(**{unit: int(ago[1])})
         return datetime.datetime.fromisoformat(text.strip()).astimezone(datetime.UTC)
+    except OverflowError:
+        raise ValueError(f"{text!r} is before or after all days there are") from None
     except ValueError:
         raise ValueError(f"{text!r} is neither a date (2026-01-31, 2026-01-31T12:00) nor an age (2d, 3h, 1w)") from None

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import operator
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from .format import LogFormat, LogReader
 from .state import restored, stored
 from .tables import KEYS, TABLES, AgentRow, Built, Row, TableBuilder
 
-_LAYOUT: Final = 1
+_LAYOUT: Final = 2
 """Counts up when the tables or what is written to them change."""
 _TAIL: Final = 4_096
 _PIECE: Final = 1 << 20
@@ -119,7 +120,9 @@ class Index:
             return self._connected()
         except sqlite3.DatabaseError as error:
             if self.is_in_memory or not _is_damage(error):
-                raise LogError(f"cannot use the index {self.path}: {error}") from error
+                raise LogError(
+                    f"cannot use the index {self.path}: {error}; DRAGOMAN_CACHE_DIR may name another place for it"
+                ) from error
             self._put_aside(str(error))
             return self._connected()
 
@@ -140,7 +143,13 @@ class Index:
 
     def _made_private(self) -> None:
         """It holds what was said in sessions, which is nobody else's business; SQLite's own files get the same mode."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise LogError(
+                f"no index can be kept in {self.path.parent}: {error.strerror};"
+                " DRAGOMAN_CACHE_DIR may name another place for it"
+            ) from error
         with suppress(OSError):
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -182,7 +191,7 @@ class Index:
         known = {row.path: row for row in self.files()}
         for one in found:
             counts.files += 1
-            path = str(one.path)
+            path = name_of(one.path)
             try:
                 self._update_file(one, known.pop(path, None), counts)
             except sqlite3.DatabaseError as error:
@@ -195,7 +204,7 @@ class Index:
                 progress(1)
         if is_everything:
             for path in known:
-                if not os.path.exists(path):
+                if not os.path.exists(path_of(path)):
                     self._forget(path)
                     counts.removed += 1
         return counts
@@ -210,14 +219,14 @@ class Index:
             try:
                 status = os.stat(found.path)
             except OSError:
-                self._forget(str(found.path))
+                self._forget(name_of(found.path))
                 counts.removed += known is not None
                 return
             format: LogFormat = FORMATS[found.format]
             row = FileRow(
-                path=str(found.path),
+                path=name_of(found.path),
                 format=found.format,
-                home=None if found.home is None else str(found.home),
+                home=None if found.home is None else name_of(found.home),
                 device=status.st_dev,
                 inode=status.st_ino,
                 size=status.st_size,
@@ -228,7 +237,7 @@ class Index:
             if known is not None and _is_same(known, row):
                 counts.unchanged += 1
                 return
-            read = _Read(row, known, self._state_of(known))
+            read = _Read(str(found.path), row, known, self._state_of(known))
             if self._written(read):
                 counts.bytes += read.bytes
                 counts.read_on += read.is_continued
@@ -264,6 +273,17 @@ class Index:
             database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))
         return True
 
+    def keep_only(self, path: Path | str, sessions: Iterable[str]) -> None:
+        """Forgets what a file says of other sessions: for an index in memory, which is asked once."""
+        assert self.is_in_memory  # else the file would be taken to be read
+        kept = tuple(sessions)
+        for table in (*TABLES, "agents"):
+            self._database.execute(
+                f"DELETE FROM {table} WHERE file = (SELECT id FROM files WHERE path = ?)"
+                f" AND session NOT IN ({', '.join('?' * len(kept))})",
+                (name_of(path), *kept),
+            )
+
     def _forget(self, path: str) -> None:
         with _transaction(self._database):
             found = self._database.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
@@ -286,7 +306,7 @@ class Index:
 
     def look_at(self, paths: Iterable[Path | str] | None) -> None:
         """Answers from now on only tell of these files, in this order; with `None` of all it knows."""
-        self._looked = None if paths is None else [str(path) for path in paths]
+        self._looked = None if paths is None else [name_of(path) for path in paths]
         self._is_looking = False
 
     def looked_at(self) -> dict[str, str]:
@@ -387,7 +407,7 @@ class Index:
                     self._database.execute(f"DELETE FROM {table}")
         else:
             for one in found:
-                self._forget(str(one.path))
+                self._forget(name_of(one.path))
         return self.update(found, progress, is_everything=is_everything)
 
     def vacuum(self) -> int:
@@ -402,6 +422,19 @@ class Index:
         return (str(self.path), f"{self.path}-wal", f"{self.path}-shm")
 
 
+def name_of(path: Path | str) -> str:
+    """A file as tables name it: what of its path is no UTF-8 is written out, `\\udce9`."""
+    text = str(path)
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def path_of(name: str) -> str:
+    """The file that tables name so."""
+    if "\\udc" not in name:
+        return name
+    return re.sub(r"\\(udc[89a-f][0-9a-f])", lambda match: chr(int(match[1][1:], 16)), name)
+
+
 def default_path() -> Path:
     """Where the index of this user is."""
     return config.current().cache_dir / "history.sqlite"
@@ -410,21 +443,21 @@ def default_path() -> Path:
 class _Read:
     """One file, read on or anew: its rows, those that its end alone gave, and the state to go on from."""
 
-    def __init__(self, row: FileRow, known: FileRow | None, state: bytes | None) -> None:
+    def __init__(self, path: str, row: FileRow, known: FileRow | None, state: bytes | None) -> None:
         self.row, self.bytes, self.is_continued = row, 0, False
-        builder = TableBuilder(row.path)
+        builder = TableBuilder(path)
         reader: LogReader | None = None
         try:
-            with open(row.path, "rb") as file:
+            with open(path, "rb") as file:
                 begin = 0
                 if known is not None and _has_grown(file, known, row):
-                    kept = restored(row.format, Path(row.path), state)
+                    kept = restored(row.format, Path(path), state)
                     if kept is not None:
                         reader, builder = kept
                         builder.go_on()
                         begin, self.is_continued = known.size, True
                 if reader is None:
-                    reader = FORMATS[row.format].reader(Path(row.path))
+                    reader = FORMATS[row.format].reader(Path(path))
                 file.seek(begin)
                 self._feed(file, reader, builder, row, begin)
                 self.firm = builder.rows()
@@ -438,7 +471,7 @@ class _Read:
                 self.provisional = builder.rows()
         except OSError as error:
             row.error = error.strerror or str(error)
-            builder = TableBuilder(row.path)
+            builder = TableBuilder(path)
             self.firm = self.provisional = builder.rows()
             self.is_continued = False
         row.events, row.unreadable, row.unknown = builder.events, builder.unreadable, builder.unknown
@@ -619,9 +652,16 @@ def json_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def microseconds(time: datetime.datetime) -> int:
-    """A time as it is stored."""
-    return round(time.timestamp() * 1_000_000)
+_FIRST, _LAST = (
+    round(one.replace(tzinfo=datetime.UTC).timestamp()) * 1_000_000
+    for one in (datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 31))
+)
+
+
+def microseconds(time: datetime.datetime) -> int | None:
+    """A time as it is stored; one at the end of all days, which is none in UTC, is not known."""
+    count = round(time.timestamp() * 1_000_000)
+    return count if _FIRST <= count <= _LAST else None
 
 
 def moment_of(count: int | None) -> datetime.datetime | None:

@@ -7,7 +7,9 @@ leaves nothing behind.
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +23,7 @@ from dragoman.model import AnyEvent, Session
 from .discover import Found, all_logs, find_logs
 from .filter import EVERYTHING, Filter, chosen_events
 from .format import Places
-from .index import TIMES, Counts, Index, cells_of, moment_of
+from .index import TIMES, Counts, FileRow, Index, cells_of, moment_of, name_of, path_of
 from .projects import Project, projects_of, repositories_of, repository_of
 from .reading import read
 from .sessions import key_of, numbered, parents_of, sessions_of
@@ -69,23 +71,30 @@ class Query:
         """The log files that are asked about."""
         if self._paths is None:
             return list(all_logs(self._places, self._homes, self._folders))
-        found = [
-            one for path in self._paths for one in find_logs(path, self._places, self._homes, folders=self._folders)
-        ]
-        return list({one.path: one for one in found}.values())
+        found: dict[Path, Found] = {}
+        for path in self._paths:
+            for one in logs_named(path, self._places, self._homes, folders=self._folders):
+                found[one.path] = _joined(found.get(one.path), one)
+        return list(found.values())
 
     def refresh(self, progress: Callable[[int], None] | None = None) -> Counts:
         """Brings the index up to the logs as they are now; `progress` is called for each file."""
         found = self.files()
         counts = self.index.update(found, progress, is_everything=self._paths is None)
-        # What lies in homes that are not asked now stays in the index, and out of the answers.
-        self.index.look_at(one.path for one in found)
+        for one in found:
+            if one.sessions is not None:
+                self.index.keep_only(one.path, one.sessions)
+        # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
+        known = {row.path: row for row in self.index.files()}
+        seen: set[tuple[object, ...]] = set()
+        self.index.look_at(one.path for one in found if not is_copy(known.get(name_of(one.path)), seen))
         self._is_fresh, self._known, self._holders = True, None, {}
         return counts
 
     def as_indexed(self) -> None:
         """Answers from now on tell what the index knows already; no log is looked at until `refresh`."""
-        self.index.look_at(None)
+        seen: set[tuple[object, ...]] = set()
+        self.index.look_at(path_of(row.path) for row in self.index.files() if not is_copy(row, seen))
         self._is_fresh, self._known, self._holders = True, None, {}
 
     def _fresh(self) -> Index:
@@ -139,22 +148,38 @@ class Query:
 
     def find(self, id: str) -> SessionRow:
         """The row of a session, by its whole id or by how it begins; a sub-agent's by its own id."""
+        found = self._beginning(id)
+        if found is not None:
+            return found
+        mains = [row.session for row in self._all.rows if row.stream == "main"]
+        raise LogError(
+            f"no session begins with {id!r} among {len(mains)}; `dragoman sessions` lists them.{nearest(id, mains)}"
+        )
+
+    def _beginning(self, id: str) -> SessionRow | None:
         rows = self._all.rows
         exact = [row for row in rows if row.session == id and row.stream == "main"]
         exact = exact or [row for row in rows if row.stream == id] or [row for row in rows if row.session == id]
         if exact:
             return exact[0]
-        mains = [row for row in rows if row.stream == "main"]
-        found = [row for row in mains if id and row.session.startswith(id)]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        found = [row for row in rows if row.stream == "main" and id and row.session.startswith(id)]
+        if len(found) > 1:
             shown = ", ".join(sorted(row.session for row in found)[:10])
             raise LogError(f"{id!r} begins {len(found)} sessions ({shown}); give more of the id")
-        raise LogError(
-            f"no session begins with {id!r} among {len(mains)}; `dragoman sessions` lists them."
-            f"{nearest(id, [row.session for row in mains])}"
-        )
+        return found[0] if found else None
+
+    def logs_of(self, id: str) -> list[Found]:
+        """The files a session and its sub-agents stand in, by its id or how it begins; none when there is no such."""
+        row = self._beginning(id)
+        if row is None:
+            return []
+        family = self._all.family(row)
+        meant = frozenset(one.session for one in family)
+        found = dict.fromkeys(file for one in family for file in self._all.files[key(one)])
+        return [
+            Found(Path(path_of(file)), format, sessions=None if self._all.sessions_in(file) <= meant else meant)
+            for file, format in found
+        ]
 
     # ── events ─────────────────────────────────────────────────────────────
 
@@ -188,7 +213,7 @@ class Query:
         keys = {key(row) for row in rows}
         files = {file: format for row in rows for file, format in self._all.files[key(row)]}
         for file, format in sorted(files.items(), key=lambda one: self._all.order[one[0]]):
-            for event in read(file, format):
+            for event in read(path_of(file), format):
                 if key_of(event) in keys:
                     yield event
 
@@ -217,7 +242,10 @@ class Query:
         """Rows as structs, their turns and calls counted on where a session stands in several files."""
         rows = (_struct(kind, row) for row in self._fresh().rows(name))
         shifted = (self._all.shifted(row) for row in rows)
-        return _priced(shifted) if kind is UsageRow else shifted  # type: ignore[arg-type]
+        if kind is not UsageRow:
+            return shifted
+        forks = {row.session: row.forked_from for row in self._all.rows if row.forked_from is not None}
+        return _priced(shifted, Repeats(forks))  # type: ignore[arg-type]
 
     def stored_rows(self, name: str) -> Iterator[tuple[Any, ...]]:
         """All rows of a table as quick as can be, in the order of its struct's fields, times in microseconds."""
@@ -230,6 +258,46 @@ class Query:
     def sql(self, text: str) -> Result:
         """What SQL gives over the tables, in DuckDB, which can reach neither files nor the network."""
         return asked_in_sql(self.stored_rows, text)
+
+
+def logs_named(
+    wanted: str,
+    places: Places | None = None,
+    named: Mapping[str, Path] | None = None,
+    format: str | None = None,
+    folders: Iterable[Path] = (),
+) -> list[Found]:
+    """The logs a path, a folder or a session's id means; an id is looked up in the index, then in files' names."""
+    folders = tuple(folders)
+    if format is not None or not wanted or "/" in wanted or "\0" in wanted or os.path.lexists(wanted):
+        return find_logs(wanted, places, named, format, folders)
+    with closing(Query(homes=named, folders=folders, places=places)) as query:
+        try:
+            query.refresh()
+        except LogError:
+            found = []  # no index can be kept here: then a name must do
+        else:
+            found = query.logs_of(wanted)
+    return found or find_logs(wanted, places, named, format, folders)
+
+
+def is_copy(row: FileRow | None, seen: set[tuple[object, ...]]) -> bool:
+    """Whether a log is one that was `seen` before, elsewhere: it has the same name and size, and ends the same."""
+    if row is None or not row.size:
+        return False
+    facts = (row.format, Path(row.path).name, row.size, row.tail, row.beside)
+    is_known = facts in seen
+    seen.add(facts)
+    return is_known
+
+
+def _joined(before: Found | None, found: Found) -> Found:
+    """What is meant of a file that was named twice."""
+    if before is None or before.sessions is None:
+        return before or found
+    return (
+        found if found.sessions is None else msgspec.structs.replace(found, sessions=before.sessions | found.sessions)
+    )
 
 
 Key = tuple[str, str]
@@ -349,6 +417,10 @@ class _Sessions:
                         waiting += self._by_file[file]
         return sorted(found.values(), key=_began, reverse=True)
 
+    def sessions_in(self, file: str) -> set[str]:
+        """The sessions that stand in a file."""
+        return {row.session for row in self._by_file[file]}
+
     def shifted(self, row: Row) -> Row:
         """A row with its turn and call counted within the whole session."""
         turns, calls = self._shifts.get((row.file, row.session, row.stream), (0, 0))
@@ -446,14 +518,46 @@ def _add(row: SessionRow, more: SessionRow) -> None:
     row.ended = max((one for one in (row.ended, more.ended) if one is not None), default=None)
 
 
-def _priced(rows: Iterable[UsageRow]) -> Iterator[UsageRow]:
-    """Usage with what it cost by the list prices of its day, and whether another session told of it before."""
+class Repeats:
+    """Which exchanges were told before: by their names; else, in a fork, those it begins with as the session it left.
+
+    Exchanges come in the order of their files, the one that was left before its fork.
+    """
+
+    def __init__(self, forks: Mapping[str, str]) -> None:
+        self._forks = forks
+        """Session → the one it branched off."""
+        self._seen: dict[str, tuple[str, str, str]] = {}
+        self._told: dict[str, list[tuple[int | str | None, ...]]] = {}
+        """Session → the tokens of its exchanges that have no name."""
+        self._alone: set[str] = set()
+        """Forks that went on by themselves."""
+
+    def has(self, row: UsageRow) -> bool:
+        """Whether another session or file told of this exchange before; each is asked about once."""
+        if row.exchange is not None:
+            told = row.file, row.session, row.stream
+            return self._seen.setdefault(row.exchange, told) != told
+        if row.stream != "main":
+            return False
+        mine = self._told.setdefault(row.session, [])
+        mine.append((row.model, row.input_tokens, row.cached_read_tokens, row.output_tokens, row.tokens))
+        base = self._forks.get(row.session)
+        if base is None or row.session in self._alone:
+            return False
+        theirs = self._told.get(base, [])
+        if theirs[len(mine) - 1 : len(mine)] == mine[-1:]:
+            return True
+        self._alone.add(row.session)
+        return False
+
+
+def _priced(rows: Iterable[UsageRow], repeats: Repeats) -> Iterator[UsageRow]:
+    """Usage with what it cost by the list prices of its day, and whether it was told before."""
     from .costs import Costs
 
     costs = Costs(config.current().settings.prices)
-    seen: dict[str, Key] = {}
     for row in rows:
         row.cost = costs.of(row)
-        if row.exchange is not None:
-            row.repeated = seen.setdefault(row.exchange, key(row)) != key(row)
+        row.repeated = repeats.has(row)
         yield row

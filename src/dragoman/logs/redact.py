@@ -1,18 +1,20 @@
 """Recorded events without what nobody else should read: secrets, home folders, user names, e-mail addresses.
 
 Rules: the same value becomes the same placeholder wherever it stands; what was found once by its name (`API_KEY=…`) is
-taken out everywhere. A placeholder is never taken for a secret, so redacting twice changes nothing more. What is in
-base64, percent-encoded or in pictures is not looked into.
+taken out everywhere, also percent-encoded. A placeholder is never taken for a secret, so redacting twice changes
+nothing more. Text in base64 is looked into; where something is in it, all of it goes. Pictures are not looked into.
 """
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -56,6 +58,9 @@ _SHAPES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]] = tuple(
         (("sk_", "rk_", "whsec_"), _BEGINS + r"(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}"),  # Stripe
         (("SG.",), _BEGINS + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
         (("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),
+        (("hooks.slack.com",), r"(?<=hooks\.slack\.com/services/)[A-Za-z0-9/]{20,}"),
+        (("/webhooks/",), r"(?<=/webhooks/)[0-9]{8,}/[A-Za-z0-9_-]{30,}"),  # Discord
+        ((":AA",), r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),  # Telegram
     )
 )
 """Secrets known by their looks."""
@@ -64,15 +69,26 @@ SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRA
 """What the names of variables that hold secrets end with or hold."""
 _QUIET: Final = (
     *("password", "passwd", "passphrase", "secret", "authorization"),
-    *(f"{one}{between}key" for one in ("api", "access", "private") for between in ("", "_", "-")),
+    *(
+        f"{one}{between}key"
+        for one in ("api", "access", "private", "secret", "account", "signing", "encryption", "shared", "master")
+        for between in ("", "_", "-")
+    ),
     *(
         f"{one}{between}token"
         for one in ("access", "auth", "refresh", "id", "session", "bearer", "api")
         for between in ("", "_", "-")
     ),
 )
-_NAME: Final = rf"(?:{'|'.join(SECRET_WORDS)})[A-Z0-9_]{{0,40}}"
-_WORDS: Final = "|".join(re.escape(word) for word in _QUIET)
+_LOOSE: Final = ("token", "pwd", "passwort")
+"""What is the name of a secret only where its value looks like one."""
+_NAME: Final = rf"(?:(?:{'|'.join(SECRET_WORDS)})[A-Z0-9_]{{0,40}}|_(?:PASS|PWD)(?![A-Za-z0-9_]))"
+
+
+def _words(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word) for word in words)
+
+
 _VALUE: Final = (
     r"(?:\\*\"(?P<double>(?:[^\"\\\n]|\\(?!\\*\"))+)|\\*'(?P<single>[^'\n]+)"
     r"|(?P<bare>(?:[^\s\"'`;&|()<>\\]|\\(?![nrt\"\\]))+))"
@@ -83,10 +99,19 @@ _ASSIGNED: Final = re.compile(
 )
 _SAID: Final = re.compile(
     # password=…, --api-key …, "clientSecret": "…"
-    rf"(?P<name>(?i:{_WORDS}))(?:\\*[\"'])?(?:\s?=\s?|\s?:\s?|(?<=key|ord|ken|ret)\s)" + _VALUE
+    rf"(?P<name>(?i:{_words(_QUIET)}))(?:\\*[\"'])?(?:\s?=\s?|\s?:\s?|(?<=key|ord|ken|ret)\s)" + _VALUE
 )
+_LOOSELY: Final = re.compile(rf"(?P<name>(?i:{_words(_LOOSE)}))(?:\\*[\"'])?\s?[=:]\s?" + _VALUE)
 _BEARER: Final = re.compile(r"(?P<name>\b(?i:bearer|basic))\s+(?P<bare>[A-Za-z0-9._~+/-]{8,}+=*)")
-_IN_URL: Final = re.compile(r":(?:\\*/){2}[^\s/:@\"'<>\\]*+:(?P<bare>[^\s/@\"'<>\\]++)@")
+_IN_URL: Final = re.compile(r":(?:\\*/){2}[^\s/:@\"'<>\\]*+:(?P<bare>[^\s/?#\"'<>\\]+)@")
+_TYPED: Final = re.compile(
+    # curl -u user:…, sshpass -p …
+    r"(?:(?<![A-Za-z])curl(?:\s[^\n]{0,400}?)?\s(?:-u|--user)[\s=]?[\"']?[^\s:\"'\\]+:|(?<![A-Za-z])sshpass\s+-p[\s\"']*)"
+    r"(?P<bare>[^\s\"'\\]+)"
+)
+_COOKIE: Final = re.compile(
+    r"(?P<name>(?i:(?<![A-Za-z])(?:set-)?cookie))\\*[\"']?\s?:\s?\\*[\"']?(?P<bare>[^\r\n\"'\\]+)"
+)
 _EMAIL: Final = re.compile(r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]++@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}")
 _SLASH: Final = r"(?:\\{0,8}/|\\{1,8})"
 _HOME: Final = re.compile(
@@ -99,16 +124,36 @@ _BEFORE_HOME: Final = re.compile(r"(?:\\[bfnrt]|[A-Za-z]:|(?:\A|\s)[ab])\Z")
 _DRIVE_HOME: Final = re.compile(rf"[A-Za-z]:{_SLASH}(?i:users){_SLASH}(?P<name>[^\s/\\:\"'`<>|,;*?]+)")
 
 
-_NAMES: Final = re.compile(rf"^[A-Z0-9_]*{_NAME}$|(?i:(?:{_WORDS})[_-]?(?:key)?)$")
+_NAMES: Final = re.compile(rf"^[A-Z0-9_]*{_NAME}$|(?i:(?:{_words(_QUIET)})[_-]?(?:key)?)$")
+_LOOSE_NAMES: Final = re.compile(rf"(?i:{_words(_LOOSE)})$")
+_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,}(?:={1,2})?")
+_NO_TEXT: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SPELLED_OUT: Final = re.compile(r"(?<!\\)\\u00([2-7][0-9a-fA-F])")
+_KEY_BEGINS: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
+_KEY_ENDS: Final = re.compile(r"-----END [A-Z ]*PRIVATE KEY")
+_KEY_LINE: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,}+={0,2}+(?=\s*(?:\\+r)?\Z)")
+
+
+# Words are looked for where a part of them stands: most texts have none.
+_RARE: Final = {
+    rare: tuple(word for word in _QUIET if rare in word) for rare in ("pass", "secret", "authorization", "key", "token")
+}
+_LOOSE_ENDS: Final = tuple(f"{word}{end}" for word in _LOOSE for end in ("=", ":", " =", " :", '"', "'", "\\"))
 
 
 def _named_values(text: str) -> Iterator[re.Pattern[str]]:
     """The patterns that may find a value by what stands before it."""
-    if any(word in text for word in SECRET_WORDS):
+    if any(word in text for word in SECRET_WORDS) or "_PASS" in text or "_PWD" in text:
         yield _ASSIGNED
     lowered = text.lower()
-    if any(word in lowered for word in _QUIET):
+    if any(rare in lowered and any(word in lowered for word in words) for rare, words in _RARE.items()):
         yield _SAID
+    if any(word in lowered for word in _LOOSE_ENDS):
+        yield _LOOSELY
+    if "cookie" in lowered:
+        yield _COOKIE
+    if "curl" in text or "sshpass" in text:
+        yield _TYPED
     if "bearer" in lowered or "basic" in lowered:
         yield _BEARER
     if "@" in text and "/" in text:
@@ -194,7 +239,7 @@ class Redactor:
 
     def learn(self, value: Any) -> None:
         """Looks for what a name or a place gives away, anywhere in a value: its texts and their keys."""
-        _walk(value, self._learn_text, self._learn_named)
+        _walk(value, self._learn_text, self._learn_named, self._learn_lines)
 
     def _learn_text(self, text: str) -> str:
         if text in self._looked_at:
@@ -208,6 +253,10 @@ class Redactor:
             for match in pattern.finditer(text):
                 if (value := _secret_in(match)) is not None:
                     self._learn_secret(value)
+        for line in _key_lines(text):
+            self._learn_secret(line)
+        for _, said in _encoded(text):
+            self._learn_text(said)
         if _has_home(text):
             for match in _HOME.finditer(text):
                 if match["name"] and _is_home(match):
@@ -215,6 +264,12 @@ class Redactor:
             for match in _DRIVE_HOME.finditer(text):
                 self._learn_user(match["name"])
         return text
+
+    def _learn_lines(self, values: Sequence[Any]) -> None:
+        """A key may be told line by line: none of its lines says what it is."""
+        if any(isinstance(one, str) and "PRIVATE KEY" in one for one in values):
+            for line in _key_lines("\n".join(one for one in values if isinstance(one, str))):
+                self._learn_secret(line)
 
     def _learn_named(self, name: str, value: str) -> str:
         if _is_secret(name, value):
@@ -224,9 +279,10 @@ class Redactor:
     def _learn_secret(self, value: str) -> None:
         value = value.strip()
         if len(value) >= SHORTEST and not _PLACEHOLDER.search(value) and value not in self._secrets:
-            self._secrets[value] = None
+            plain = value.replace("\\/", "/")
             escaped = json.dumps(value, ensure_ascii=False)[1:-1]
-            self._secrets[escaped] = None
+            for one in (value, plain, escaped, plain.replace("/", "\\/"), quote(plain, safe="")):
+                self._secrets[one] = None
             self._known = None
             self._unchanged.clear()
 
@@ -263,6 +319,13 @@ class Redactor:
             changed = self.value(inner)
             if changed is not inner and changed != inner:
                 text = _written(changed, text)
+        if "\\u00" in text:
+            plain = _SPELLED_OUT.sub(_unspelled, text)
+            if plain != text and (without := self._changed(plain)) != plain:
+                return without
+        for found, said in _encoded(text):
+            if self._changed(said) != said:
+                text = text.replace(found, self._instead("secret", found))
         if self._secrets:
             if self._known is None:
                 self._known = re.compile(_alternatives(self._secrets))
@@ -330,26 +393,83 @@ def _secret_in(match: re.Match[str]) -> str | None:
     pattern = match.re
     if pattern is _IN_URL:
         return None if value.startswith(("$", "{", "<", "*")) else value
+    if pattern is _TYPED:
+        return None if value.startswith(("$", "{", "<", "*")) or len(value) < 4 or value.isdigit() else value
+    if pattern is _COOKIE:
+        return value if "=" in value and len(value) >= 16 and any(one.isdigit() for one in value) else None
     if pattern is _BEARER:
         return value if any(one.isdigit() for one in value) or len(value) >= 24 else None
     if not _is_secret(name, value):
         return None
-    if pattern is _SAID and groups.get("bare") is not None and not _looks_random(value):
+    if pattern in (_SAID, _LOOSELY) and groups.get("bare") is not None and not _looks_random(value):
         return None  # `password=password` and `token: str` are code
     return value
 
 
 def _is_secret(name: str, value: str) -> bool:
     """Whether a value of this name is one: not a variable, a number of tokens, a path or a flag."""
-    if not _NAMES.search(name):
+    if not _NAMES.search(name) and not (_LOOSE_NAMES.search(name) and _looks_random(value, 16)):
         return False
     if len(value) < 4 or value.startswith(("$", "%", "<", "*", "{")) or _PLACEHOLDER.search(value):
+        return False
+    if name.endswith("_PWD") and value.startswith("/"):
         return False
     return not (value.isdigit() and "TOKENS" in name.upper()) and value.lower() not in ("true", "false", "none", "null")
 
 
-def _looks_random(value: str) -> bool:
-    return len(value) >= SHORTEST and any(one.isdigit() for one in value)
+def _looks_random(value: str, shortest: int = SHORTEST) -> bool:
+    return len(value) >= shortest and any(one.isdigit() for one in value)
+
+
+def _unspelled(match: re.Match[str]) -> str:
+    """`\\u0061` as the letter it is; what JSON may have to escape stays as it was."""
+    letter = chr(int(match[1], 16))
+    return letter if letter.isalnum() or letter in "-_.+=" else match[0]
+
+
+def _key_lines(text: str) -> Iterator[str]:
+    """The lines of private keys in a text, without what an editor or a diff put before them."""
+    if "PRIVATE KEY" not in text or "-----" not in text:
+        return
+    inside, before = False, list[str]()
+    for line in re.split(r"\n|\\+n", text):
+        if _KEY_BEGINS.search(line):
+            inside, before = True, []
+        elif _KEY_ENDS.search(line):
+            yield from before
+            inside, before = False, []
+        elif (found := _KEY_LINE.search(line)) is not None:
+            before.append(found[0].lstrip("+"))  # a diff has it before each line
+        elif not inside:
+            before = []
+    if inside:
+        yield from before
+
+
+def _encoded(text: str) -> Iterator[tuple[str, str]]:
+    """What of a text is base64 of another text, and that one."""
+    for match in _BASE64.finditer(text):
+        pieces = [match[0], *(one for one in match[0].split("/") if len(one) >= 16 and one != match[0])]
+        for piece in pieces:
+            said = _decoded(piece)
+            if said is not None:
+                yield piece, said
+                break
+
+
+def _decoded(piece: str) -> str | None:
+    bare = piece.rstrip("=")
+    if len(bare) % 4 == 1:
+        return None
+    try:
+        data = binascii.a2b_base64(bare.translate(_PLAIN) + "=" * (-len(bare) % 4))
+        said = data.decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return None if _NO_TEXT.search(said) else said
+
+
+_PLAIN: Final = str.maketrans("-_", "+/")
 
 
 def _alternatives(words: Iterable[str]) -> str:
@@ -380,32 +500,50 @@ def texts_changed(value: Kept, change: Callable[[str], str]) -> Kept:
     return changed
 
 
-def _walk(value: Any, change: Callable[[str], str], named: Callable[[str, str], str]) -> Any:
+Listed = Callable[[Sequence[Any]], None]
+
+
+def _walk(
+    value: Any, change: Callable[[str], str], named: Callable[[str, str], str], listed: Listed | None = None
+) -> Any:
     """A value with each text changed, also those that are keys; `named` changes the text a key stands for."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Media):
         kept = msgspec.structs.replace(value, data=None)
-        return msgspec.structs.replace(_fields(kept, change, named), data=value.data)
+        changed = _fields(kept, change, named, listed)
+        return msgspec.structs.replace(changed, data=_changed_data(value, change))
     if isinstance(value, msgspec.Struct):
-        return _fields(value, change, named)
+        return _fields(value, change, named, listed)
     if isinstance(value, Mapping):
         return {
             change(key) if isinstance(key, str) else key: (
-                named(key, one) if isinstance(key, str) and isinstance(one, str) else _walk(one, change, named)
+                named(key, one) if isinstance(key, str) and isinstance(one, str) else _walk(one, change, named, listed)
             )
             for key, one in value.items()
         }
     if isinstance(value, list | tuple):
-        return type(value)(_walk(one, change, named) for one in value)
+        if listed is not None:
+            listed(value)
+        return type(value)(_walk(one, change, named, listed) for one in value)
     return value
 
 
-def _fields(value: Any, change: Callable[[str], str], named: Callable[[str, str], str]) -> Any:
+def _changed_data(media: Media, change: Callable[[str], str]) -> str | None:
+    """What is in a file that is text, not a picture, is changed as any text is; it stays base64."""
+    said = None if media.data is None else _decoded("".join(media.data.split()))
+    if said is None or (changed := change(said)) == said:
+        return media.data
+    return binascii.b2a_base64(changed.encode(), newline=False).decode()
+
+
+def _fields(
+    value: Any, change: Callable[[str], str], named: Callable[[str, str], str], listed: Listed | None = None
+) -> Any:
     changed = {}
     for name in value.__struct_fields__:
         before = getattr(value, name)
-        after = _walk(before, change, named)
+        after = _walk(before, change, named, listed)
         if after is not before and after != before:
             changed[name] = after
     return msgspec.structs.replace(value, **changed) if changed else value

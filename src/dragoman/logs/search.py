@@ -38,10 +38,9 @@ from dragoman.model import (
 )
 from dragoman.registry import FORMATS
 
-from .discover import Found
+from .discover import Found, read_log
 from .format import is_of_lines
 from .original import Original, Originals
-from .reading import read
 from .sessions import numbered
 
 
@@ -99,6 +98,41 @@ def _surest(pattern: str) -> str:
         else:
             run = ""
     return max(runs, key=len)
+
+
+def is_endless(pattern: str) -> bool:
+    """Whether a regular expression may try more ways than anybody waits for: what varies in length, repeated."""
+    from re import _parser  # type: ignore[attr-defined]
+
+    return _varies(_parser.parse(pattern), repeated=False)
+
+
+def _varies(parsed: Any, *, repeated: bool) -> bool:
+    from re import _constants as codes  # type: ignore[attr-defined]
+
+    for code, value in parsed:
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            least, most, inner = value
+            if (repeated and least != most) or _varies(inner, repeated=repeated or most is codes.MAXREPEAT):
+                return True
+        elif code is codes.BRANCH:
+            firsts = [one[0] if len(one) and one[0][0] is codes.LITERAL else None for one in value[1]]
+            if repeated and (None in firsts or len({first[1] for first in firsts if first}) < len(firsts)):
+                return True  # two of them may begin alike
+            if any(_varies(one, repeated=repeated) for one in value[1]):
+                return True
+        elif code is codes.SUBPATTERN:
+            if _varies(value[-1], repeated=repeated):
+                return True
+        elif code in (codes.ASSERT, codes.ASSERT_NOT):
+            if _varies(value[1], repeated=False):
+                return True
+        elif code is codes.ATOMIC_GROUP:
+            if _varies(value, repeated=False):
+                return True
+        elif code is codes.POSSESSIVE_REPEAT and _varies(value[2], repeated=False):
+            return True
+    return False
 
 
 _ARGUMENTS = 500_000
@@ -178,7 +212,7 @@ def grep(
     `raw` looks at the bytes of the records instead, and gives each record once. `chosen` picks from a file's events.
     """
     for found in candidates(files, pattern):
-        events: Iterable[AnyEvent] = numbered(read(found.path, found.format))
+        events: Iterable[AnyEvent] = numbered(read_log(found))
         events = events if chosen is None else chosen(events)
         yield from _raw_matches(events, pattern) if raw else _matches(events, pattern)
 
@@ -186,7 +220,7 @@ def grep(
 def grep_records(files: Iterable[Found], pattern: Pattern) -> Iterator[bytes]:
     """The records that hold what is wanted, as they stand in their files; of logs in lines nothing else is read."""
     for found in candidates(files, pattern):
-        if is_of_lines(FORMATS[found.format].reader(found.path)):
+        if found.sessions is None and is_of_lines(FORMATS[found.format].reader(found.path)):
             with found.path.open("rb") as file:
                 yield from (line for line in file if pattern.spans(line.decode("utf-8", "backslashreplace")))
         else:

@@ -21,8 +21,15 @@ class Result(msgspec.Struct, frozen=True):
     rows: list[tuple[Any, ...]]
 
     def dicts(self) -> list[dict[str, Any]]:
-        """Each row by the names of its columns."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        """Each row by the names of its columns; of several with one name, the later ones are `name_1`, `name_2`, …"""
+        names: list[str] = []
+        for column in self.columns:
+            name, number = column, 0
+            while name in names or (number and name in self.columns):
+                number += 1
+                name = f"{column}_{number}"
+            names.append(name)
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
 
 
 _CLOSED: Final = (
@@ -54,6 +61,8 @@ def asked_in_sql(rows_of: Rows, text: str) -> Result:
             database.execute(statement)
         try:
             asked = database.execute(text)
+            if asked is None:
+                raise QueryRefused("there is no statement in the SQL; `SELECT * FROM sessions` would be one")
             columns = tuple(column[0] for column in asked.description or ())
             return Result(columns, asked.fetchall() if columns else [])
         except duckdb.Error as error:

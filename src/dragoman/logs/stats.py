@@ -1,8 +1,8 @@
 """Counting what was done: calls, failures, tokens, cost and durations, in groups.
 
-Rules: tokens of an exchange that another session told of before are left out, and how many such exchanges there were
-is said. What is not known is counted as not known; it never becomes 0. Tokens belong to exchanges with a model, so
-groups of tools or operations have none.
+Rules: tokens of an exchange that another session or file told of before are left out, and how many such exchanges
+there were is said. What is not known is counted as not known; it never becomes 0. Tokens belong to exchanges with a
+model, so groups of tools or operations have none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Tokens(msgspec.Struct, kw_only=True):
 
     exchanges: int = 0
     repeated: int = 0
-    """Exchanges another session told of before; not counted otherwise."""
+    """Exchanges another session or file told of before; not counted otherwise."""
     unsaid: int = 0
     """Exchanges whose log does not say how many tokens they took."""
     input_tokens: int | None = None

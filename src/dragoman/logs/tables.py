@@ -173,7 +173,9 @@ class CallRow(Row, kw_only=True):
     time: Annotated[Time | None, _said("when it was called (UTC)")] = None
     returned: Annotated[Time | None, _said("when its result was logged (UTC)")] = None
     duration: Annotated[float | None, _said("how long it ran in seconds, as the log says")] = None
-    elapsed: Annotated[float | None, _said("seconds between call and result, by their times")] = None
+    elapsed: Annotated[
+        float | None, _said("seconds between call and result, by their times, where these are in order")
+    ] = None
     source_offset: Annotated[int | None, _said("where in the file it stands")] = None
     source_length: Annotated[int | None, _said("and how many bytes it is")] = None
 
@@ -230,7 +232,7 @@ class UsageRow(_Counted, kw_only=True):
     model: Annotated[str | None, _said("the model that answered")] = None
     provider_id: Annotated[str | None, _said("the provider's own id of the exchange, where logged")] = None
     exchange: Annotated[str | None, _said("what names the exchange in every copy of it, where something does")] = None
-    repeated: Annotated[bool, _said("whether another session told of this exchange before")] = False
+    repeated: Annotated[bool, _said("whether another session or file told of this exchange before")] = False
     logged_cost: Annotated[float | None, _said("US dollars, as the log says")] = None
     cost: Annotated[float | None, _said("US dollars by the list prices of that day; none when not known")] = None
     requests: Annotated[str | None, _said("uses of the provider's own tools, as JSON")] = None
@@ -311,8 +313,9 @@ What `dragoman query SQL` asks, in DuckDB, and `Query.table(name)` gives; `drago
   that was cut is still JSON. The column `…_length` beside has the whole length, and `source_offset` and `source_length`
   say which bytes of `file` hold all of it (NULL where the client keeps it in yet another file).
 - Sub-agents have rows of their own, in all tables; `parent_session` and `parent_call` name what spawned them.
-- An exchange with a model that several sessions tell of (one that was gone on with under another id) is `repeated` in
-  all but the first: `SELECT sum(tokens) FROM usage WHERE NOT repeated` counts nothing twice."""
+- An exchange with a model that several sessions tell of (one that was gone on with under another id), or several files
+  of one session, is `repeated` in all but the first: `SELECT sum(tokens) FROM usage WHERE NOT repeated` counts nothing
+  twice. A log that is a copy of another (same name, same size, same end) has no rows."""
 
 
 def failure_of(outcome: Outcome) -> str | None:
@@ -398,6 +401,8 @@ class _Stream(Storable):
         self._first_words: str | None = None
         self._usages = 0
         self._model: str | None = None
+        self._assumed: list[CallRow] = []
+        """Calls of the step that is going on, of which only what ends it says which model made them."""
 
     def held(self) -> Iterator[tuple[str, Row]]:
         yield "sessions", self._session
@@ -410,6 +415,7 @@ class _Stream(Storable):
                 yield "turns", turn
                 yield "steps", step
                 yield "calls", call
+        yield from (("calls", call) for call in self._assumed)
 
     def take(self, event: AnyEvent) -> None:
         self._note(event)
@@ -500,13 +506,18 @@ class _Stream(Storable):
             offset, length = self._source(event)
             self._step = StepRow(**self._key, turn=turn.turn, step=number, source_offset=offset, source_length=length)
             self._builder.added("steps", self._step)
+            self._assumed = []
             turn.steps += 1
             self._session.steps += 1
         step = self._step
         _timed(step, event.time)
         if type(event) not in _OF_THE_MODEL:
             return
-        step.model = event.model or step.model  # type: ignore[union-attr]
+        if (model := event.model) is not None:  # type: ignore[union-attr]
+            step.model = model
+            for call in self._assumed:
+                call.model = model
+            self._assumed = []
         if isinstance(event, ModelSaid):
             step.said, step.said_length = _joined(step.said, step.said_length, event.text)
         elif isinstance(event, ModelThought):
@@ -547,6 +558,8 @@ class _Stream(Storable):
             source_offset=offset,
             source_length=size,
         )
+        if step.model is None:
+            self._assumed.append(row)
         self._numbers.setdefault(call.id, number)
         self._builder.added("calls", row)
         for intent, meant in ((False, call.operations), (True, call.intents)):
@@ -603,7 +616,7 @@ class _Stream(Storable):
     ) -> None:
         call.failure, call.returned, call.duration = known
         call.status = "done" if call.failure is None else "failed"
-        if call.time is not None and call.returned is not None:
+        if call.time is not None and call.returned is not None and call.returned >= call.time:
             call.elapsed = (call.returned - call.time).total_seconds()
         if call.failure is not None:
             for counted in (turn, step, self._session):

@@ -33,8 +33,9 @@ from dragoman.tools import Tool, Toolset
 
 from .analyse import analyse_session
 from .filter import Filter, chosen_events, moment_asked
+from .index import name_of
 from .query import Query, key
-from .search import Match, Pattern, candidates, grep
+from .search import Match, Pattern, candidates, grep, is_endless
 from .tables import SessionRow, TurnRow, as_json, failure_of, tag_of, text_of
 
 FRESH: Final = 2.0
@@ -172,6 +173,13 @@ class _History:
             pattern = Pattern(text, regex=regex, ignore_case=ignore_case)
         except ValueError as error:
             raise ToolError(str(error), kind="invalid_arguments") from error
+        if regex and is_endless(text):
+            # Nobody could stop it: Python looks for it without letting anything else run.
+            raise ToolError(
+                f"{text!r} repeats what varies in length itself, and may take longer than anybody waits; write it "
+                "without that ([a-z ]+ instead of ([a-z]+ )+), or look for a text as it stands",
+                kind="invalid_arguments",
+            )
         found: list[tuple[tuple[Any, ...], Match]] = []
         with self._lock, _Told():
             for place, match in self._matches(pattern, asked, after):
@@ -197,11 +205,11 @@ class _History:
             place = begun.get((session, stream))
             if place is not None:
                 places[file] = max(places.get(file, place), place)
-        ordered = [(*places[str(one.path)], str(one.path)) for one in query.files() if str(one.path) in places]
-        by_path = {str(one.path): one for one in query.files()}
+        by_path = {name_of(one.path): one for one in query.files()}
+        ordered = [(*places[name], name) for name in by_path if name in places]
         rest = sorted((one for one in ordered if after is None or one <= tuple(after[:-1])), reverse=True)
         for one in candidates((by_path[place[-1]] for place in rest), pattern):
-            found_at = (*places[str(one.path)], str(one.path))
+            found_at = (*places[name_of(one.path)], name_of(one.path))
             chosen = _chooser(asked, keys)
             for number, match in enumerate(grep([one], pattern, chosen=chosen)):
                 if after is None or found_at < tuple(after[:-1]) or number > after[-1]:

@@ -6,26 +6,27 @@ from there; every other file is read by its format's reader for tokens, and the 
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
 from dragoman import config
-from dragoman.model import TokensUsed
+from dragoman.model import SessionStarted, TokensUsed
 from dragoman.registry import FORMATS
 
 from .costs import Costs
 from .discover import Found
-from .index import FileRow, _beside, moment_of
-from .query import Key, Query, key
+from .index import FileRow, _beside, _tail, microseconds, moment_of, name_of
+from .query import Query, Repeats
 from .sessions import key_of
 from .tables import TABLES, UsageRow, exchange_of
 
 _PIECE: Final = 1 << 18
 _TAKEN: Final = (
-    *("session", "stream", "time", "client", "model", "exchange", "logged_cost"),
+    *("file", "session", "stream", "time", "client", "model", "exchange", "logged_cost"),
     *("input_tokens", "cached_read_tokens", "cached_write_tokens"),
     *("output_tokens", "reasoning_tokens", "tool_tokens", "tokens"),
 )
@@ -35,34 +36,63 @@ _TAKEN: Final = (
 def usage_rows(query: Query) -> Iterator[UsageRow]:
     """Every exchange of the files a query is about, in their order: what it cost, and whether it was told before."""
     costs = Costs(config.current().settings.prices)
-    seen: dict[str, Key] = {}
-    for row in _plain_rows(query):
+    forks: dict[str, str] = {}
+    repeats = Repeats(forks)
+    for row in _plain_rows(query, forks):
         row.cost = costs.of(row)
-        if row.exchange is not None:
-            row.repeated = seen.setdefault(row.exchange, key(row)) != key(row)
+        row.repeated = repeats.has(row)
         yield row
 
 
-def _plain_rows(query: Query) -> Iterator[UsageRow]:
-    index, files = query.index, query.files()
+def _plain_rows(query: Query, forks: dict[str, str]) -> Iterator[UsageRow]:
+    """The rows; which sessions are forks is known before theirs come."""
+    index, files = query.index, _once(query.files())
     known = {row.path: row for row in index.files()}
-    current = {str(one.path) for one in files if _is_current(one, known.get(str(one.path)))}
-    index.look_at(str(one.path) for one in files if str(one.path) in current)
+    current = {name for one in files if _is_current(one, known.get(name := name_of(one.path)))}
+    index.look_at(one.path for one in files if name_of(one.path) in current)
+    session, base = (TABLES["sessions"].__struct_fields__.index(name) for name in ("session", "forked_from"))
+    forks |= {row[session]: row[base] for row in index.rows("sessions", "sessions.forked_from IS NOT NULL")}
     stored = groupby(index.rows("usage"), key=itemgetter(_PLACES["file"]))
     at = next(stored, None)
     for one in files:
-        path = str(one.path)
-        if path not in current:
-            yield from _read(one)
-        elif at is not None and at[0] == path:
+        name = name_of(one.path)
+        if name not in current:
+            yield from _read(one, name, forks)
+        elif at is not None and at[0] == name:
             yield from map(_row, at[1])
             at = next(stored, None)
     index.look_at(one.path for one in files)
 
 
+def _once(files: Iterable[Found]) -> list[Found]:
+    """The files without those that are copies of others, as `query.is_copy` knows them."""
+    kept: list[Found] = []
+    same: dict[tuple[str, str, int], list[Found]] = {}
+    for one in files:
+        try:
+            size = os.path.getsize(one.path)
+        except OSError:
+            size = 0
+        before = same.setdefault((one.format, one.path.name, size), [])
+        if not (size and before and any(_ends_alike(one, other, size) for other in before)):
+            kept.append(one)
+            before.append(one)
+    return kept
+
+
+def _ends_alike(one: Found, other: Found, size: int) -> bool:
+    if any(_beside(FORMATS[found.format], found.path) for found in (one, other)):
+        return False
+    try:
+        with open(one.path, "rb") as first, open(other.path, "rb") as second:
+            return _tail(first, size) == _tail(second, size)
+    except OSError:
+        return False
+
+
 def _is_current(found: Found, known: FileRow | None) -> bool:
     """Whether the index has all that is in a file now."""
-    if known is None or known.error is not None or known.format != found.format:
+    if known is None or known.error is not None or known.format != found.format or found.sessions is not None:
         return False
     try:
         status = os.stat(found.path)
@@ -74,29 +104,40 @@ def _is_current(found: Found, known: FileRow | None) -> bool:
     )
 
 
-def _read(found: Found) -> Iterator[UsageRow]:
+def _read(found: Found, name: str, forks: dict[str, str]) -> Iterator[UsageRow]:
+    for row in _rows_read(found, name, forks):
+        if found.sessions is None or row.session in found.sessions:
+            yield row
+
+
+def _rows_read(found: Found, name: str, forks: dict[str, str]) -> Iterator[UsageRow]:
     reader = FORMATS[found.format].usage_reader(found.path)
     try:
         with open(found.path, "rb") as file:
             while data := file.read(_PIECE):
                 for event in reader.feed(data):
                     if type(event) is TokensUsed:
-                        yield _row_of(event)
+                        yield _row_of(event, name)
+                    elif type(event) is SessionStarted and event.session and event.forked_from:
+                        forks[event.session] = event.forked_from
     except OSError:
         return  # it is gone, or not ours to read: as the index has it
     for event in reader.rest():
         if isinstance(event, TokensUsed):
-            yield _row_of(event)
+            yield _row_of(event, name)
 
 
-def _row_of(event: TokensUsed) -> UsageRow:
-    usage = event.usage
+def _row_of(event: TokensUsed, file: str) -> UsageRow:
+    usage, time = event.usage, event.time
+    if time is not None and time.tzinfo is not datetime.UTC:
+        time = moment_of(microseconds(time))  # as it comes out of an index: days are those of UTC
     return UsageRow(
+        file=file,
         session=event.session or key_of(event)[0],
         stream=event.stream,
         number=0,
         event=event.id,
-        time=event.time,
+        time=time,
         client=event.client,
         model=event.model,
         exchange=exchange_of(event),

@@ -16,12 +16,14 @@ from typing import BinaryIO
 from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
-from .discover import Found
+from .discover import Found, read_log
 from .format import LinesReader, LogFormat, is_of_lines
-from .reading import read
-from .sessions import Counter, numbered
+from .sessions import Counter, key_of, numbered
 
 _PIECE = 1 << 20
+_TAIL = 1_024
+_SELDOM = 10.0
+"""Seconds between two searches for new files, at most."""
 State = tuple[tuple[int, int, int, int], ...]
 """Of each file a log consists of: device, inode, size, time of the last change."""
 
@@ -40,23 +42,32 @@ class Watch:
 
     def look(self, *, for_files: bool = True) -> Iterator[AnyEvent]:
         """The events since the last look, file by file; without `for_files` no new ones are searched for."""
-        for found in self._find() if for_files else ():
-            if found.path not in self._files:
-                self._files[found.path] = _File(found, self._began, is_new=True)
+        if for_files:
+            self._search()
         for file in list(self._files.values()):
             try:
                 yield from file.news()
             except OSError:
                 continue  # it went away, or cannot be read at this moment: the next look will tell
 
+    def _search(self) -> None:
+        for found in self._find():
+            if found.path not in self._files:
+                self._files[found.path] = _File(found, self._began, is_new=True)
+
     def events(self, *, every: float = 0.5, files_every: float = 2.0) -> Iterator[AnyEvent]:
-        """Events as they come, without end: files are looked at `every` so many seconds."""
-        searched = 0.0
+        """Events as they come, without end: files are looked at `every` so many seconds.
+
+        New ones are searched for every `files_every` seconds; where there are very many, less often.
+        """
+        next_search = 0.0
         while True:
-            search = time.monotonic() - searched >= files_every
+            began = time.monotonic()
+            search = began >= next_search
             if search:
-                searched = time.monotonic()
-            yield from self.look(for_files=search)
+                self._search()
+                next_search = began + max(files_every, min(_SELDOM, 50 * (time.monotonic() - began)))
+            yield from self.look(for_files=False)
             time.sleep(every)
 
 
@@ -70,6 +81,7 @@ class _File:
         self._reader: LinesReader | None = None
         self._counters: dict[tuple[str, str], Counter] = {}
         self._offset = 0
+        self._tail = b""
         self._told: set[str] = set()
 
     def _state(self) -> State:
@@ -90,32 +102,43 @@ class _File:
         before, self._seen = self._seen, state
         fresh = self._format.reader(self._found.path)
         if isinstance(fresh, LinesReader) and is_of_lines(fresh):
-            yield from self._new_lines(fresh, before)
+            events = self._new_lines(fresh, before)
         else:
-            yield from self._new_events()
+            events = self._new_events()
+        meant = self._found.sessions
+        for event in events:
+            if meant is None or key_of(event)[0] in meant:
+                yield event
 
     def _new_lines(self, fresh: LinesReader, before: State) -> Iterator[AnyEvent]:
         with self._found.path.open("rb") as file:
             facts = os.fstat(file.fileno())
             same = bool(before) and before[0][:2] == (facts.st_dev, facts.st_ino)
-            if self._reader is None or not same or facts.st_size < self._offset:
+            if self._reader is None or not same or facts.st_size < self._offset or not self._goes_on(file):
                 known = before[0][2] if self._reader is None and same and not self._is_new else 0
-                self._reader, self._offset, self._counters = fresh, 0, {}
+                self._reader, self._offset, self._counters, self._tail = fresh, 0, {}, b""
+                file.seek(0)
                 for _ in self._read(file, min(known, facts.st_size)):
                     pass  # what was there before: read, to know the calls that are answered now
             file.seek(self._offset)
             yield from self._read(file, None)
+
+    def _goes_on(self, file: BinaryIO) -> bool:
+        """Whether a file still ends, where reading stopped, with the bytes it ended with: else it was written anew."""
+        file.seek(self._offset - len(self._tail))
+        return file.read(len(self._tail)) == self._tail
 
     def _read(self, file: BinaryIO, length: int | None) -> Iterator[AnyEvent]:
         assert self._reader is not None
         left = length
         while data := file.read(_PIECE if left is None else min(left, _PIECE)):
             self._offset += len(data)
+            self._tail = (self._tail + data)[-_TAIL:]
             left = None if left is None else left - len(data)
             yield from numbered(self._reader.feed(data), self._counters)
 
     def _new_events(self) -> Iterator[AnyEvent]:
-        for event in numbered(read(self._found.path, self._found.format)):
+        for event in numbered(read_log(self._found)):
             if event.id in self._told:
                 continue
             self._told.add(event.id)

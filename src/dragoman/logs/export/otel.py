@@ -199,8 +199,8 @@ def _nanoseconds(time: Moment) -> str:
     """64-bit numbers are texts in OTLP's JSON."""
     if time is None:
         return "0"
-    since = time - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    return str((since // datetime.timedelta(microseconds=1)) * 1000)
+    since = (time - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1) * 1000
+    return str(since) if 0 <= since < 1 << 64 else "0"  # OTLP has no time before 1970, and none after 2554
 
 
 def _attributes(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -211,7 +211,7 @@ def _value(value: Any) -> dict[str, Any]:
     match value:
         case bool():
             return {"boolValue": value}
-        case int():
+        case int() if abs(value) < 1 << 63:
             return {"intValue": str(value)}
         case float():
             return {"doubleValue": value}
