@@ -32,7 +32,7 @@ def files_of(console: Console, wanted: tuple[str, ...], format: str | None = Non
     if not wanted:
         return list(all_logs(named=named, folders=folders))
     named_twice = (found for one in wanted for found in logs_named(one, named=named, format=format, folders=folders))
-    return list(dict.fromkeys(named_twice))
+    return list({(one.path, one.sessions): one for one in named_twice}.values())
 
 
 def events_of(console: Console, files: list[Found], *, printed: bool = False) -> Iterator[AnyEvent]:

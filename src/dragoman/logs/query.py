@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from dragoman.model import AnyEvent, Session
 from .discover import Found, all_logs, find_logs
 from .filter import EVERYTHING, Filter, chosen_events
 from .format import Places
-from .index import TIMES, Counts, FileRow, Index, cells_of, moment_of, name_of, path_of
+from .index import TIMES, Counts, FileRow, Index, cells_of, default_path, moment_of, name_of, path_of
 from .projects import Project, projects_of, repositories_of, repository_of
 from .reading import read
 from .sessions import key_of, numbered, parents_of, sessions_of
@@ -267,10 +267,16 @@ def logs_named(
     format: str | None = None,
     folders: Iterable[Path] = (),
 ) -> list[Found]:
-    """The logs a path, a folder or a session's id means; an id is looked up in the index, then in files' names."""
+    """The logs a path, a folder or a session's id means; an id is looked up in the index, then in files' names.
+
+    Where there is no index yet and a file is named so, that is the one: to read every log for an index may take long.
+    """
     folders = tuple(folders)
     if format is not None or not wanted or "/" in wanted or "\0" in wanted or os.path.lexists(wanted):
         return find_logs(wanted, places, named, format, folders)
+    if not default_path().is_file():
+        with suppress(LogError):
+            return find_logs(wanted, places, named, format, folders)
     with closing(Query(homes=named, folders=folders, places=places)) as query:
         try:
             query.refresh()

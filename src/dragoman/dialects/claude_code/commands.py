@@ -50,7 +50,8 @@ class RunningCommands:
         if outcome.timed_out:
             limit = operation.timeout_ms if isinstance(operation, op.RunCommand) else None
             head = "Command timed out" if limit is None else f"Command timed out after {limit / 1000:g}s"
-            return "\n".join(filter(None, (head, printed)))
+            killed = f"Exit code {outcome.exit_code}" if outcome.exit_code else None
+            return "\n".join(filter(None, (killed, head, printed)))
         code = outcome.exit_code if outcome.signal is None else 128 + outcome.signal
         if code:
             return "\n".join(filter(None, (f"Exit code {code}", printed)))
@@ -77,6 +78,9 @@ class RunningCommands:
             return _left_running(text[: max(0, last - 1)], background, fields(native))
         whole_output = kept(text)
         known = fields(native)
+        job = text_in(known, "backgroundTaskId")
+        if job is not None:  # left behind in other words, as when the user sent it there
+            return out.CommandOutcome(output=text_in(known, "stdout") or text, running=True, job=job)
         # `grep` without a match and the like count as success though their exit code, not told, is not 0.
         unknown = known.get("interrupted") is True or text_in(known, "returnCodeInterpretation") is not None
         code = None if unknown else 0
@@ -129,11 +133,13 @@ def _left_running(printed: str, found: re.Match[str], known: dict[str, Any]) -> 
 
 def _unsuccessful(text: str) -> out.Outcome:
     code = EXIT_CODE.match(text)
+    timed_out = TIMED_OUT.match(text, 0 if code is None else code.end())
+    if timed_out is not None:  # from 2.1 on after the exit code of a command that was ended
+        return out.CommandOutcome(
+            None if code is None else int(code[1]), output=text[timed_out.end() :], timed_out=True
+        )
     if code is not None:
         return out.CommandOutcome(int(code[1]), output=text[code.end() :])
-    timed_out = TIMED_OUT.match(text)
-    if timed_out is not None:
-        return out.CommandOutcome(output=text[timed_out.end() :], timed_out=True)
     # Up to 1.0.108 the exit code was not told: that it failed is all that is known.
     return out.Failure("failed", text)
 

@@ -15,17 +15,23 @@ from .commands import EXIT_CODE, TIMED_OUT
 from .results import fields, text_in, told
 
 _WRAPPED = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
-
+_ABORTED = "<error>Command was aborted before completion</error>"
+"""What stands after the output of a command that the user stopped."""
 
 _UNDERSTOOD: tuple[tuple[str, out.FailureKind], ...] = (
     (r"(?:Error: )?No such tool available", "unknown_tool"),
     (r"InputValidationError", "invalid_arguments"),
     # A rejection with a word about how to go on; one without stops the turn, as an interrupt does.
     (r"The user doesn't want to proceed[^\n]*To tell you how to proceed, the user said", "denied"),
-    (r"The user doesn't want to proceed|\[Request interrupted by user|Sibling tool call errored", "cancelled"),
+    (r"The user doesn't want to (?:proceed|take this action)|\[?Request interrupted by user", "cancelled"),
+    (r"Interrupted by user|User rejected tool use|Streaming fallback - tool execution discarded", "cancelled"),
+    (r"Sibling tool call errored|Cancelled: parallel tool call", "cancelled"),
     (r"Permission to use .* has been denied", "denied"),
+    (r"Permission for this (?:action|tool use) (?:has been|was) denied", "denied"),
+    (r"This (?:\w+ )?command (?:requires approval|contains [^\n]* requires? approval)", "denied"),
+    (r"The agent proposed a plan that was rejected by the user", "denied"),
     (r"[^\n]*\b(?:requested permissions to|haven't granted|denied by your permission settings)\b", "denied"),
-    (r"PreToolUse:\S+ hook error", "denied"),
+    (r"PreToolUse:\S+ hook error|(?:Hook|Execution stopped by) PreToolUse\b", "denied"),
     (r"Domain \S+ is not allowed to be fetched", "denied"),
     # What the client would have asked the user, had there been one.
     (r"(?:Answer questions\?|Exit plan mode\?)\Z", "denied"),
@@ -67,6 +73,8 @@ class ClaudeFailures:
         kind = self._kind(message)
         if kind == "failed" and _refused(native):
             kind = "denied"
+        elif kind == "failed" and message.rstrip().endswith(_ABORTED):
+            kind = "cancelled"
         return out.Failure(kind, message)
 
     def _kind(self, message: str) -> out.FailureKind:
