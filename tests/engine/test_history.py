@@ -81,6 +81,19 @@ def test_a_call_without_a_result_is_answered_as_unknown() -> None:
     assert "not known" in shape[2][1][0]
 
 
+def test_a_result_logged_before_its_call_answers_it_once() -> None:
+    events: list[AnyEvent] = [
+        UserSaid(id="u", text="go"),
+        _returned("r", "c1", "one"),
+        _called("c", "c1"),
+        _returned("again", "c1", "other"),
+        _returned("lost", "c9", "nobody's"),
+    ]
+    told = history_of(events, "claude_code")
+    assert _shape(events) == [("user", ["go"]), ("assistant", ["→c1"]), ("tool", ["←c1 one"])]
+    assert told.left_out == {"results without a call that waits for them": 2}
+
+
 def test_an_id_that_some_provider_refuses_is_replaced_on_both_sides() -> None:
     long = "call:" + "x" * 60
     told = history_of([_called("1", long), _returned("2", long, "one")], "claude_code").conversation

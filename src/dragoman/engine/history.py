@@ -72,6 +72,9 @@ class _History:
         self._reply_id: str | None = None
         self._open: set[str] = set()
         """Calls without a result so far, by the ids they have here."""
+        self._called_ids: set[str] = set()
+        self._early: dict[str, NativeResult] = {}
+        """Results that were logged before their calls."""
 
     def take(self, event: AnyEvent) -> None:
         self._lengths[event.id] = len(self.items)
@@ -124,14 +127,20 @@ class _History:
             self._leave("calls the provider ran itself")
         elif (id := _legal(native.id)) not in self._open:
             self._open.add(id)
+            self._called_ids.add(id)
             self._add(event, None, CallPart(msgspec.structs.replace(native, id=id)))
+            if id in self._early:
+                self._answer(self._early.pop(id))
 
     def _returned(self, event: ToolReturned) -> None:
         native = event.result.native
-        if native is None or _legal(native.call_id) not in self._open:
-            self._leave("results without a call that waits for them")  # one call has one result on every wire
+        id = "" if native is None else _legal(native.call_id)
+        if native is not None and id in self._open:
+            self._answer(msgspec.structs.replace(native, call_id=id))
+        elif native is not None and id not in self._called_ids and id not in self._early:
+            self._early[id] = msgspec.structs.replace(native, call_id=id)
         else:
-            self._answer(msgspec.structs.replace(native, call_id=_legal(native.call_id)))
+            self._leave("results without a call that waits for them")  # one call has one result on every wire
 
     def _answer(self, native: NativeResult) -> None:
         self._open.discard(native.call_id)
@@ -149,6 +158,8 @@ class _History:
 
     def answer_the_rest(self) -> None:
         """Whether a call without a result took effect is not known: the model is told so."""
+        for _ in self._early:
+            self._leave("results without a call that waits for them")
         for id in sorted(self._open):
             if self._place_of(id) is not None:
                 self._answer(NativeResult(id, NO_RESULT, is_error=True))
