@@ -256,6 +256,7 @@ def test_a_success_whose_exit_code_is_not_told_has_none(item: dict[str, Any]) ->
     "text, path",
     [
         ("Command running in background with ID: b1", None),
+        ("Command was manually backgrounded by user with ID: b1. Output is being written to: /tmp/b1", "/tmp/b1"),
         ("Command running in background with ID: b1. Output is being written to: /tmp/b1.output", "/tmp/b1.output"),
         (
             "Command running in background with ID: b1. Output is being written to: /tmp/b1.output. You will be"
@@ -290,6 +291,27 @@ def test_a_command_that_took_too_long_was_ended() -> None:
     outcome = out.CommandOutcome(output="1", timed_out=True)
     assert told(*call, outcome) == ("Command timed out after 1.2s\n1", True)
     assert understood(*call, "Command timed out after 1.2s\n1", is_error=True) == outcome
+    killed = out.CommandOutcome(143, output="1", timed_out=True)
+    assert told(*call, killed) == ("Exit code 143\nCommand timed out after 1.2s\n1", True)
+    assert understood(*call, "Exit code 143\nCommand timed out after 1.2s\n1", is_error=True) == killed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Exit code 137\n[Request interrupted by user for tool use]\n\nhalf of it",
+        "half of it\n<error>Command was aborted before completion</error>",
+    ],
+)
+def test_a_command_the_user_stopped_was_cancelled(text: str) -> None:
+    assert understood("Bash", {"command": "make"}, text, is_error=True) == out.Failure("cancelled", text)
+
+
+def test_a_command_the_client_left_running_in_any_words_is_known_by_its_record() -> None:
+    text = "Command exceeded a budget (15s) and was moved to the background with ID: b3. It is still running."
+    item = {"toolUseResult": {"stdout": "1", "stderr": "", "backgroundTaskId": "b3"}}
+    left = out.CommandOutcome(output="1", running=True, job="b3")
+    assert understood("Bash", {"command": "make"}, text, item=item) == left
 
 
 LONG = (
@@ -672,6 +694,15 @@ STOP = "The user doesn't want to proceed with this tool use. The tool use was re
         ("[Request interrupted by user for tool use]", "cancelled", None),
         ("<tool_use_error>Sibling tool call errored</tool_use_error>", "cancelled", None),
         ("MCP error -32001: Request timed out", "timed_out", None),
+        ("The user doesn't want to take this action right now. STOP what you are doing.", "cancelled", None),
+        ("<tool_use_error>Cancelled: parallel tool call Bash(ls) errored</tool_use_error>", "cancelled", None),
+        ("<tool_use_error>Interrupted by user</tool_use_error>", "cancelled", None),
+        ("Permission for this action has been denied. Reason: it pushes.", "denied", None),
+        ("Permission for this tool use was denied. The tool use was rejected.", "denied", None),
+        ("This command requires approval", "denied", None),
+        ("This Bash command contains multiple operations. The following part requires approval: x", "denied", None),
+        ("The agent proposed a plan that was rejected by the user. The user chose to stay.", "denied", None),
+        ("<tool_use_error>Execution stopped by PreToolUse hook: halt</tool_use_error>", "denied", None),
         ("<tool_use_error>File has not been read yet.</tool_use_error>", "failed", "File has not been read yet."),
         ("File does not exist.", "failed", "File does not exist."),
     ],

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs import read, sessions_of
+from dragoman.logs import FORMATS, read, sessions_of
 from dragoman.logs.normalise import Normaliser, Place
+from dragoman.logs.sessions import Counter
+from dragoman.logs.state import restored, stored
 from dragoman.model import (
     AgentStarted,
     AnyEvent,
@@ -18,6 +20,7 @@ from dragoman.model import (
     ErrorOccurred,
     Failure,
     FinishReason,
+    HistoryRewound,
     Interrupted,
     ModelFinished,
     ModelSaid,
@@ -97,6 +100,179 @@ def test_what_users_and_clients_say(tmp_path: Path) -> None:
         event = one(tmp_path, said("hm", **fact))
         assert isinstance(event, UserSaid)
         assert event.by == "client"
+    for text in ("<bash-stdout>a</bash-stdout>", "<task-notification>done</task-notification>"):
+        assert one(tmp_path, said(text)).by == "client"  # type: ignore[attr-defined]
+    for kind, by in (("human", "user"), ("coordinator", "agent")):
+        assert one(tmp_path, said("hm", origin={"kind": kind})).by == by  # type: ignore[union-attr]
+
+
+def test_who_speaks_of_a_command_gives_none(tmp_path: Path) -> None:
+    words = "What is <command-name>/compact</command-name> in my log?"
+    for fact in ({}, {"isCompactSummary": True}):
+        event = one(tmp_path, said(words, **fact))
+        assert isinstance(event, UserSaid)
+        assert event.text == words
+
+
+def test_a_command_may_stand_beside_what_an_editor_adds(tmp_path: Path) -> None:
+    parts = [
+        {"type": "text", "text": text}
+        for text in ("<ide_opened_file>a</ide_opened_file>", "<command-name>/x</command-name>")
+    ]
+    command = one(tmp_path, said("") | {"message": {"role": "user", "content": parts}})
+    assert isinstance(command, CommandInvoked)
+    assert command.name == "/x"
+
+
+def test_commands_stand_in_records_of_the_system_as_well(tmp_path: Path) -> None:
+    words = "<command-name>/model</command-name>\n<command-args>opus</command-args>"
+    command = one(tmp_path, _claude("system", "u1", None, subtype="local_command", content=words))
+    assert isinstance(command, CommandInvoked)
+    assert (command.name, command.arguments) == ("/model", "opus")
+    output = "<local-command-stdout>Set</local-command-stdout>"
+    noted = one(tmp_path, _claude("system", "u1", None, subtype="local_command", content=output))
+    assert isinstance(noted, ClientNoted)
+    assert (noted.name, noted.data) == ("local-command", {"text": output})
+
+
+def test_what_is_said_after_a_command_the_client_did_itself_is_a_turn_of_its_own(tmp_path: Path) -> None:
+    command, output = said("<command-name>/clear</command-name>"), said("<local-command-stdout></local-command-stdout>")
+    (session,) = sessions_of(events(tmp_path, lines(command, output, said("Begin."))))
+    assert [type(turn.opened_by) for turn in session.turns] == [CommandInvoked, UserSaid]
+    assert session.title == "Begin."
+    body = said("Do as follows.", isMeta=True)
+    (session,) = sessions_of(events(tmp_path, lines(said("<command-name>/mine</command-name>"), body)))
+    assert [type(turn.opened_by) for turn in session.turns] == [CommandInvoked]
+
+
+def test_a_prompt_given_while_the_model_is_at_work_is_said_by_the_user(tmp_path: Path) -> None:
+    def queued(prompt: Any, mode: str, **more: Any) -> AnyEvent:
+        noted = {"type": "queued_command", "prompt": prompt, "commandMode": mode, **more}
+        return one(tmp_path, _claude("attachment", "u1", None, attachment=noted))
+
+    told = [
+        queued("And the tests.", "prompt", origin={"kind": "human"}),
+        queued([{"type": "text", "text": "And the tests."}], "prompt"),
+        queued("<task-notification>It is done.</task-notification>", "task-notification"),
+    ]
+    said_by = [(event.text, event.by) for event in told if isinstance(event, UserSaid)]
+    done = "<task-notification>It is done.</task-notification>"
+    assert said_by == [("And the tests.", "user"), ("And the tests.", "user"), (done, "client")]
+
+
+def test_no_record_is_without_an_event(tmp_path: Path) -> None:
+    first = said("hello")
+    empty = [[], [{"type": "text", "text": ""}], [{"type": "a-new-kind"}], [{"type": "image", "source": {}}]]
+    records = [_claude("user", "u2", "u1", message={"role": "user", "content": content}) for content in empty]
+    records.append(_claude("assistant", "u3", "u2", message={"role": "assistant", "content": []}))
+    told = events(tmp_path, lines(first, *records))[2:]
+    names = [event.name for event in told if isinstance(event, ClientNoted)]
+    assert names == ["user/empty", "user/empty", "block:a-new-kind", "block:image", "assistant/empty"]
+
+
+def test_tokens_belong_to_the_reply_they_were_used_for_and_not_to_the_next_turn(tmp_path: Path) -> None:
+    def reply(uuid: str, parent: str, message: str) -> dict[str, Any]:
+        return _block(uuid, parent, {"type": "text", "text": message}, "end_turn", message)
+
+    compacted = _claude("system", "u5", None, subtype="compact_boundary")
+    second = _claude("user", "u3", "u2", message={"role": "user", "content": "And?"})
+    records = (said("Go."), reply("u2", "u1", "a"), second, reply("u4", "u3", "b"), compacted, reply("u6", "u5", "c"))
+    (session,) = sessions_of(events(tmp_path, lines(*records)))
+    assert [[step.usage.total for step in turn.steps] for turn in session.turns] == [[20], [20], [20]]
+    assert [[step.said[0].text for step in turn.steps] for turn in session.turns] == [["a"], ["b"], ["c"]]
+
+
+def test_tokens_of_a_message_without_an_id_are_counted(tmp_path: Path) -> None:
+    record = _block("u1", "u0", {"type": "text", "text": "a"})
+    other = _block("u2", "u1", {"type": "text", "text": "b"}) | {"requestId": None}
+    for one_of_them in (record, other):
+        del one_of_them["message"]["id"]
+    told = events(tmp_path, lines(record, record, other))
+    assert sum(event.usage.total or 0 for event in told if isinstance(event, TokensUsed)) == 2 * 20
+    assert len({event.id for event in told}) == len(told)
+
+
+def test_lines_of_messages_of_several_agents_in_one_file_may_alternate(tmp_path: Path) -> None:
+    def line(uuid: str, parent: str, message: str, tokens: int) -> dict[str, Any]:
+        record = _block(uuid, parent, {"type": "text", "text": uuid}, None, message) | {"isSidechain": True}
+        record["message"]["usage"] = {"input_tokens": 1, "output_tokens": tokens}
+        return record
+
+    begun = [said("A") | {"uuid": "u1", "isSidechain": True}, said("B") | {"uuid": "u2", "isSidechain": True}]
+    alternating = (
+        line("u3", "u1", "a", 1),
+        line("u4", "u2", "b", 1),
+        line("u5", "u3", "a", 7),
+        line("u6", "u4", "b", 8),
+    )
+    told = [event for event in events(tmp_path, lines(*begun, *alternating)) if isinstance(event, TokensUsed)]
+    used = sorted((event.stream, event.usage.output_tokens) for event in told)
+    assert used == [("sidechain-u1", 7), ("sidechain-u2", 8)]
+
+
+def test_a_prompt_that_takes_the_place_of_another_rewinds_to_it(tmp_path: Path) -> None:
+    def prompt(uuid: str, parent: str | None, text: str) -> dict[str, Any]:
+        return _claude("user", uuid, parent, message={"role": "user", "content": text})
+
+    def reply(uuid: str, parent: str | None) -> dict[str, Any]:
+        return _block(uuid, str(parent), {"type": "text", "text": uuid}, "end_turn", f"m-{uuid}") | {
+            "parentUuid": parent
+        }
+
+    def rewound(*records: dict[str, Any]) -> list[str]:
+        told = events(tmp_path, lines(*records))
+        texts = {event.id: event.text for event in told if isinstance(event, UserSaid)}
+        return [texts[str(event.to)] for event in told if isinstance(event, HistoryRewound)]
+
+    straight = (prompt("u1", None, "one"), reply("u2", "u1"), prompt("u3", "u2", "two"), reply("u4", "u3"))
+    assert rewound(*straight) == []
+    assert rewound(*straight, prompt("u5", "u2", "two, better")) == ["two"]
+    assert rewound(*straight, prompt("u5", None, "one, better")) == ["one"]
+    assert rewound(*straight, prompt("u5", "u4", "three"), prompt("u6", "u4", "three, not yet answered")) == []
+    assert rewound(*straight, *straight[2:]) == []  # the same once more is a copy
+    unlinked = (prompt("u1", None, "one"), reply("u2", None), prompt("u3", None, "two"), reply("u4", None))
+    assert rewound(*unlinked, prompt("u5", None, "three")) == []
+
+
+def test_what_the_client_says_in_the_models_place_names_no_model(tmp_path: Path) -> None:
+    record = _block("u1", "u0", {"type": "text", "text": "No response requested."})
+    record["message"]["model"] = "<synthetic>"
+    told = events(tmp_path, lines(record))
+    assert [event.model for event in told if isinstance(event, ModelSaid | TokensUsed)] == [None]
+
+
+def test_a_fork_says_what_it_branched_off(tmp_path: Path) -> None:
+    started = events(tmp_path, lines(said("go on", forkedFrom={"sessionId": "s-0", "messageUuid": "u9"})))[0]
+    assert isinstance(started, SessionStarted)
+    assert started.forked_from == "s-0"
+
+
+def test_what_stands_beside_several_results_is_of_none_of_them(tmp_path: Path) -> None:
+    def call(id: str) -> dict[str, Any]:
+        return _block("u1", "u0", {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": id}})
+
+    both = _told("u2", "u1", "t1", "first", result={"stdout": "second", "stderr": ""})
+    both["message"]["content"].append({"type": "tool_result", "tool_use_id": "t2", "content": "second"})
+    told = events(tmp_path, lines(call("t1"), call("t2"), both))
+    outcomes = [event.result.outcomes for event in told if isinstance(event, ToolReturned)]
+    assert outcomes == [(CommandOutcome(0, output="first"),), (CommandOutcome(0, output="second"),)]
+
+
+def test_pieces_of_a_result_keep_their_order(tmp_path: Path) -> None:
+    call = _block("u1", "u0", {"type": "tool_use", "id": "t1", "name": "mcp__a__b", "input": {}})
+    resource = {"type": "resource", "resource": {"uri": "x:y", "text": "third"}}
+    given = ["first", {"type": "text", "text": "second"}, resource]
+    told = events(tmp_path, lines(call, _told("u2", "u1", "t1", given)))
+    (returned,) = [event for event in told if isinstance(event, ToolReturned)]
+    assert returned.result.native.content == "first\nsecond\nthird"
+
+
+def test_files_that_hold_nothing_but_notes_are_known(tmp_path: Path) -> None:
+    summary = {"type": "summary", "summary": "What was done", "leafUuid": "u9"}
+    snapshot = {"type": "file-history-snapshot", "messageId": "u9", "snapshot": {}}
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(lines(*[summary] * 60, snapshot))
+    assert [type(event) for event in read(path)] == [ClientNoted] * 61
 
 
 def test_trouble_and_compaction(tmp_path: Path) -> None:
@@ -111,6 +287,35 @@ def test_trouble_and_compaction(tmp_path: Path) -> None:
     assert (compacted.trigger, compacted.tokens_before, compacted.tokens_after) == ("manual", 9, 2)
     fatal = _block("u2", "u1", {"type": "text", "text": "API Error: 400"}) | {"isApiErrorMessage": True}
     assert isinstance(one(tmp_path, fatal), ErrorOccurred)
+    fatal["message"]["content"] = "API Error: 401"
+    assert one(tmp_path, fatal).message == "API Error: 401"  # type: ignore[union-attr]
+
+
+def test_the_summary_that_stands_for_what_went_before_is_in_the_compaction(tmp_path: Path) -> None:
+    cut = _claude("system", "u2", None, subtype="compact_boundary", compactMetadata={"trigger": "auto", "preTokens": 9})
+    note = {"type": "mode", "sessionId": "s-1"}
+    summary = _claude("user", "u3", "u2", message={"role": "user", "content": "All of it."}, isCompactSummary=True)
+    told = events(tmp_path, lines(said("Go."), cut, note, summary, said("And?")))[2:]
+    assert [type(event) for event in told] == [ClientNoted, ContextCompacted, ClientNoted, UserSaid]
+    compacted = told[1]
+    assert isinstance(compacted, ContextCompacted)
+    assert (compacted.summary, compacted.trigger, compacted.tokens_before) == ("All of it.", "auto", 9)
+    assert compacted.source is not None
+    assert compacted.source.offset == len(lines(said("Go.")))
+    without = events(tmp_path, lines(said("Go."), cut, said("And?")))[2:]
+    assert [type(event) for event in without] == [ContextCompacted, UserSaid]
+
+
+def test_an_error_wrapped_in_others_is_told_in_its_own_words(tmp_path: Path) -> None:
+    wrapped = {"status": 529, "headers": {}, "error": {"type": "error", "error": {"message": "Overloaded"}}}
+    for error, message in (
+        (wrapped, "Overloaded"),
+        ("reset", "reset"),
+        ({"cause": {"code": "ECONNRESET"}}, "ECONNRESET"),
+    ):
+        event = one(tmp_path, _claude("system", "u1", None, subtype="api_error", error=error))
+        assert isinstance(event, ErrorOccurred)
+        assert event.message == message
 
 
 def test_a_denial_is_a_denial(tmp_path: Path) -> None:
@@ -139,6 +344,32 @@ def test_sub_agents_inline_and_in_files_of_their_own_are_linked(tmp_path: Path) 
     assert any(isinstance(event, AgentStarted) for event in both)
     (session,) = sessions_of(both)
     assert [(child.stream, child.parent_call) for child in session.children] == [("a7", "t1")]
+
+
+def test_agents_of_agents_and_of_skills_hang_under_the_call_that_began_them(tmp_path: Path) -> None:
+    def of(agent: str, record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"isSidechain": True, "agentId": agent}
+
+    def call(id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return _block("u1", "u0", {"type": "tool_use", "id": id, "name": name, "input": arguments})
+
+    skill = {"success": True, "commandName": "x", "status": "forked", "agentId": "a1", "result": "ok"}
+    answer = [{"type": "text", "text": "Three."}, {"type": "text", "text": "agentId: a2 (to go on with it)"}]
+    below = _told("u2", "u1", "t2", answer)
+    del below["toolUseResult"]
+    both = [
+        *events(tmp_path, lines(call("t1", "Skill", {"skill": "x"}), _told("u2", "u1", "t1", "ok", result=skill))),
+        *events(
+            tmp_path,
+            lines(of("a1", call("t2", "Agent", {"description": "d", "prompt": "Count."})), of("a1", below)),
+            "agent-a1.jsonl",
+        ),
+        *events(tmp_path, lines(of("a2", said("Count."))), "agent-a2.jsonl"),
+    ]
+    (session,) = sessions_of(both)
+    (child,) = session.children
+    (grandchild,) = child.children
+    assert [(one.stream, one.parent_call) for one in (child, grandchild)] == [("a1", "t1"), ("a2", "t2")]
 
 
 def test_bad_lines_are_kept_and_cost_nothing_else(tmp_path: Path) -> None:
@@ -179,6 +410,41 @@ def test_a_line_that_is_not_quite_in_its_shape_is_read_as_far_as_it_is(tmp_path:
     assert isinstance(event, UserSaid)
     assert (event.text, event.by, event.version) == ("hm", "user", None)
     assert event.time == datetime(2025, 6, 1, tzinfo=UTC)
+
+
+def test_a_message_that_is_but_a_text_is_said(tmp_path: Path) -> None:
+    event = one(tmp_path, said("") | {"message": "hm"})
+    assert isinstance(event, UserSaid)
+    assert event.text == "hm"
+
+
+def test_a_reader_stored_after_any_line_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    def line(uuid: str, parent: str, message: str) -> dict[str, Any]:
+        return _block(uuid, parent, {"type": "text", "text": uuid}, None, message) | {"isSidechain": True}
+
+    call = _block("u7", "u6", {"type": "tool_use", "id": "t9", "name": "Bash", "input": {"command": "ls"}})
+    records = [
+        said("A") | {"isSidechain": True},
+        said("B") | {"uuid": "u2", "isSidechain": True},
+        *(line("u3", "u1", "a"), line("u4", "u2", "b"), line("u5", "u3", "a"), line("u6", "u4", "b")),
+        said("Go.") | {"uuid": "u6"},
+        *(call, _told("u8", "u7", "t9", "Exit code 3", is_error=True)),
+        said("Go, please.") | {"uuid": "u9"},
+        _claude("system", "u10", None, subtype="compact_boundary"),
+        said("All of it.", isCompactSummary=True),
+    ]
+    data = CLAUDE + lines(*records)
+    whole = events(tmp_path, data)
+    assert {HistoryRewound, ContextCompacted} <= {type(event) for event in whole}
+    path = tmp_path / "s-1.jsonl"
+    reader = FORMATS["claude_code"].reader(path)
+    told: list[AnyEvent] = []
+    for one_line in data.splitlines(keepends=True):
+        told += reader.feed(one_line)
+        kept = restored("claude_code", path, stored(reader, Counter("main")))
+        assert kept is not None
+        reader = kept[0]
+    assert [*told, *reader.rest()] == whole
 
 
 def test_parts_of_kinds_that_are_not_usual_stand_beside_those_that_are(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Claude Code's sessions: `<session>.jsonl`, a tree of records, with sub-agents in files of their own or inline.
 
 One model message is several lines, a block each, with the same `message.id` and the same usage on every one; so a
-message's tokens and end are told once, when the next message begins or the file ends.
+message's tokens and end are told once, when the next message or turn begins or the file ends.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from dragoman.model import (
+    AgentsOutcome,
     AgentStarted,
     AnyEvent,
     ClientNoted,
@@ -23,6 +24,7 @@ from dragoman.model import (
     ContextCompacted,
     ErrorOccurred,
     FinishReason,
+    HistoryRewound,
     Interrupted,
     Media,
     ModelFinished,
@@ -33,6 +35,7 @@ from dragoman.model import (
     SessionStarted,
     Source,
     TokensUsed,
+    ToolReturned,
     UserSaid,
 )
 from dragoman.registry import APIS
@@ -75,6 +78,9 @@ _KNOWN_NOTES = frozenset(
 )
 """Kinds of records that are the client's own book-keeping."""
 
+_OWN_NAMES = frozenset({"sessionId", "leafUuid", "messageId"})
+"""What such a record is tied to a conversation by."""
+
 _TOLD = frozenset({"user", "assistant", "system", "attachment"})
 """Kinds of records that belong to a session that has begun."""
 
@@ -91,6 +97,13 @@ _FINISH = {
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>", re.DOTALL)
 _COMMAND_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INTERRUPTED = "[Request interrupted by user"
+_SUMMARISED = "compact_boundary"
+_COMPACTED = (_SUMMARISED, "microcompact_boundary")
+_LOCAL_COMMAND = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
+_OF_THE_CLIENT = ("<bash-stdout>", "<bash-stderr>", "<task-notification>")
+"""How words begin that the client says in the user's name, where the record does not tell that it does."""
+_BY_OTHERS = {"human": "user", "coordinator": "agent"}
+"""Who is meant by the origin of what was said; any other is a part of the client."""
 
 
 class ClaudeCode(LogFormat):
@@ -109,7 +122,7 @@ class ClaudeCode(LogFormat):
             return 0.95
         if any("uuid" in record or "parentUuid" in record or "sessionId" in record for record in told):
             return 0.7
-        own = [record for record in records if record.get("type") in _KNOWN_NOTES and "sessionId" in record]
+        own = [record for record in records if record.get("type") in _KNOWN_NOTES and _OWN_NAMES & record.keys()]
         return 0.5 if own and len(own) == len(records) else 0.0
 
     def homes(self, places: Places) -> Iterator[Path]:
@@ -134,9 +147,12 @@ _UNSAID = msgspec.Raw(b"null")
 
 
 class _Noted(msgspec.Struct, gc=False):
-    """What the client noted, as far as its name goes."""
+    """What the client noted, as far as its name goes; or a prompt that was given while the model was at work."""
 
     type: Any = None
+    prompt: Any = None
+    commandMode: Any = None  # noqa: N815 - the native name
+    origin: Any = None
 
 
 class _Block(msgspec.Struct, gc=False, omit_defaults=True):
@@ -188,6 +204,8 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     origin: Any = None
+    content: Any = None
+    forked_from: Any = None
     is_api_error_message: bool | None = None
     api_error_status: Any = None
     error: Any = None
@@ -217,7 +235,15 @@ class _Reader(LinesReader):
 
         All of it is plain: a reader may be stored in the middle of a message.
         """
+        self._others: dict[str, tuple[str, tuple[Place, str | None, str | None, bytes]]] = {}
+        """The same of other agents in this file, by their streams: lines of messages of several may alternate."""
         self._counted: set[str] = set()
+        self._prompts: dict[tuple[str | None, str | None], tuple[str | None, str, int]] = {}
+        """Session and what a prompt follows → its record, its event, and how many messages of the model came before."""
+        self._compaction: tuple[Place, dict[str, Any]] | None = None
+        """Where the conversation was cut and what is said of that: its summary is the next thing that is said."""
+        self._is_linked = True
+        """Whether records say what they follow; in some files, not written by the client itself, none does."""
         self._sidechains: dict[str, str] = {}
         """Record → the inline sub-agent it belongs to, by the first record of its chain."""
         self._usage = APIS["anthropic_messages"].read_usage
@@ -245,7 +271,7 @@ class _Reader(LinesReader):
         if kind == "assistant" and message is not None:
             # A result may stand between two lines of one message, so only another message ends it.
             if message.id != self._open:
-                self._end_message(events)
+                self._turn_to(message.id, place.stream, events)
             if value.session_id not in self._begun:
                 self._begin(value, place, events)
             self._assistant(value, message, place, events)
@@ -255,9 +281,13 @@ class _Reader(LinesReader):
         if kind == "user" and message is not None:
             self._user(value, message.content, place, events)
         elif kind == "system":
-            events.append(self._system(value, place))
+            self._system(value, place, events)
         elif kind in _KNOWN_NOTES:
-            events.append(self._client_noted(place, _note_name(value)))
+            noted = value.attachment
+            if noted is not None and noted.type == "queued_command" and noted.prompt:
+                self._queued(value, noted, place, events)
+            else:
+                events.append(self._client_noted(place, _note_name(value)))
         else:
             events.append(self.normaliser.unknown(place, kind))
 
@@ -267,13 +297,20 @@ class _Reader(LinesReader):
         if session is not None and value.type in _TOLD:
             self._begun.add(session)
             branch = value.git_branch or None
+            forked = _text(_mapping(value.forked_from).get("sessionId")) or _text(value.forked_from)
             events.append(
-                self.normaliser.event(SessionStarted, place, cwd=value.cwd, branch=branch, parent_call=self._run)
+                self.normaliser.event(
+                    SessionStarted, place, cwd=value.cwd, branch=branch, parent_call=self._run, forked_from=forked
+                )
             )
 
     def end(self) -> list[AnyEvent]:
         events: list[AnyEvent] = []
         self._end_message(events)
+        while self._others:
+            self._open, self._message = self._others.pop(next(iter(self._others)))
+            self._end_message(events)
+        self._tell_compaction(None, events)
         return events
 
     # ── where a record stands ──────────────────────────────────────────────
@@ -308,11 +345,13 @@ class _Reader(LinesReader):
             events.append(self._api_error(value, message, place))
             return
         model = message.model
-        if message.id is not None and model != "<synthetic>":
-            self._open = message.id
+        if model != "<synthetic>":
+            self._open = message.id or _made_up_id(value, place)
             self._message = (place, model, message.stop_reason, bytes(message.usage))
+        else:
+            model = None  # the client's own words in the model's place
         content = message.content
-        if type(content) is not list:
+        if type(content) is not list or not content:
             said = self._model_said(place, content, model) if content else self._client_noted(place, "assistant/empty")
             events.append(said)
             return
@@ -335,7 +374,7 @@ class _Reader(LinesReader):
 
     def _api_error(self, value: _Record, message: _Message, place: Place) -> AnyEvent:
         content = message.content
-        text = " ".join(block.text or "" for block in content) if isinstance(content, list) else ""
+        text = " ".join(block.text or "" for block in content) if isinstance(content, list) else content
         status = value.api_error_status
         return self.normaliser.event(
             ErrorOccurred,
@@ -356,6 +395,16 @@ class _Reader(LinesReader):
                 yield self.normaliser.returned(place, part.result)
             else:
                 yield self.normaliser.event(ClientNoted, place, name=f"block:{block.get('type')}")
+
+    def _turn_to(self, id: str | None, stream: str, events: list[AnyEvent]) -> None:
+        """Another message begins, which ends the one before it of the same agent; or one of another agent goes on."""
+        if self._message is None or self._message[0].stream != stream:
+            if self._open is not None and self._message is not None:
+                self._others[self._message[0].stream] = self._open, self._message
+            self._open, self._message = self._others.pop(stream, (None, None))
+        if id != self._open:
+            self._end_message(events)
+        self._tell_compaction(None, events)
 
     def _end_message(self, events: list[AnyEvent]) -> None:
         """The tokens and the end of a message, once all its lines were read."""
@@ -381,50 +430,101 @@ class _Reader(LinesReader):
 
     def _user(self, value: _Record, content: str | list[_Block] | None, place: Place, events: list[AnyEvent]) -> None:
         if content is None or isinstance(content, str):
-            said = self._said(value, content, (), place) if content else self._client_noted(place, "user/empty")
-            events.append(said)
+            if content:
+                self._said(value, content, (), place, events)
+            else:
+                events.append(self._client_noted(place, "user/empty"))
             return
         texts: list[str] = []
         media: list[Media] = []
+        if len(content) > 1 and sum(block.type == "tool_result" for block in content) > 1:
+            value.tool_use_result = _UNSET  # of which of them it is, nobody can tell
         for block in content:
             kind = block.type
             if kind == "tool_result":
                 self._result(value, block, place, events)
             elif kind == "text" and block.text:
                 texts.append(block.text)
-            elif kind in ("image", "document"):
-                read = _media(block.source)
-                if read is not None:
-                    media.append(read)
+            elif kind in ("image", "document") and (read := _media(block.source)) is not None:
+                media.append(read)
+            elif kind != "text":
+                events.append(self._client_noted(place, f"block:{kind or _mapping(block.whole).get('type')}"))
         if texts or media:
-            text = "\n".join(texts)
-            if text or media:
-                events.append(self._said(value, text, tuple(media), place))
+            # What an editor adds stands in parts of its own beside a command.
+            command = next((text for text in texts if text.startswith("<command-")), None)
+            self._said(value, command or "\n".join(texts), tuple(media), place, events)
+        elif not place.number:
+            events.append(self._client_noted(place, "user/empty"))
 
-    def _said(self, value: _Record, text: str, media: tuple[Media, ...], place: Place) -> AnyEvent:
+    def _queued(self, value: _Record, noted: _Noted, place: Place, events: list[AnyEvent]) -> None:
+        """What was said while the model was at work, which it is told along with the next result."""
+        is_prompt = noted.commandMode in (None, "prompt", "bash")
+        value.origin = noted.origin or (None if is_prompt else {"kind": noted.commandMode})
+        self._user(value, _unusual_parts(noted.prompt), place, events)
+
+    def _said(self, value: _Record, text: str, media: tuple[Media, ...], place: Place, events: list[AnyEvent]) -> None:
+        if value.is_compact_summary is True and self._compaction is not None:
+            self._tell_compaction(text, events)
+            events.append(self._client_noted(place, "user/compact_summary"))
+            return
         if text.startswith(_INTERRUPTED):
-            return self.normaliser.event(Interrupted, place, text=text)
-        command = _COMMAND.search(text) if "<command-name>" in text else None
+            events.append(self.normaliser.event(Interrupted, place, text=text))
+            return
+        # Words may speak of a command, a summary's do; only what begins like one is one.
+        command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
         if command is not None:
+            self._turn_to(None, place.stream, events)
             said = _COMMAND_ARGUMENTS.search(text)
-            return self.normaliser.event(
-                CommandInvoked, place, name=command[1], arguments=(said[1].strip() or None) if said else None
-            )
-        if text.startswith(("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")):
-            return self.normaliser.event(ClientNoted, place, name="local-command", data={"text": text})
+            arguments = (said[1].strip() or None) if said else None
+            events.append(self.normaliser.event(CommandInvoked, place, name=command[1], arguments=arguments))
+            return
+        if text.startswith(_LOCAL_COMMAND):
+            events.append(self.normaliser.event(ClientNoted, place, name="local-command", data={"text": text}))
+            return
+        by = self._speaker(value, text, place)
+        if by == "user":
+            self._rewind(value, place, events)
+        if by != "client":
+            self._turn_to(None, place.stream, events)  # to the reply before belong its tokens, not to the next turn
+        events.append(self._user_said(place, text, media, by))
+        if by == "user":
+            followed = value.session_id, value.parent_uuid
+            self._prompts[followed] = value.uuid, events[-1].id, self._messages()
+
+    def _speaker(self, value: _Record, text: str, place: Place) -> str:
+        if place.stream != "main" and value.parent_uuid is None:
+            return "agent"
+        if value.is_meta is True or value.is_compact_summary is True or text.startswith(_OF_THE_CLIENT):
+            return "client"
+        if text.startswith("<teammate-message"):
+            return "agent"
         origin = _mapping(value.origin).get("kind")
-        by = "client" if value.is_meta is True or value.is_compact_summary is True or origin else "user"
-        if place.stream != "main":
-            by = "agent" if value.parent_uuid is None else by
-        return self._user_said(place, text, media, by)
+        return _BY_OTHERS.get(origin, "client") if isinstance(origin, str) and origin else "user"
+
+    def _messages(self) -> int:
+        """How many messages of the model there were so far."""
+        return len(self._counted) + (self._open is not None)
+
+    def _rewind(self, value: _Record, place: Place, events: list[AnyEvent]) -> None:
+        """A prompt that follows what another one followed, which was answered, takes that one's place."""
+        uuid, event, before = self._prompts.get((value.session_id, value.parent_uuid), (value.uuid, "", 0))
+        if place.stream != "main" or uuid == value.uuid or before == self._messages():
+            return
+        if value.parent_uuid is None and (self._message is None or self._message[0].parent is None):
+            self._is_linked = False
+        if self._is_linked:
+            events.append(self.normaliser.event(HistoryRewound, place, to=event))
 
     def _result(self, value: _Record, block: _Block, place: Place, events: list[AnyEvent]) -> None:
         id, content, given = block.tool_use_id or "", block.content, value.tool_use_result
         if type(content) is not str:
             content = _content(content)
         events.append(self._returned(place, NativeResult(id, content, block.is_error, item=_beside(value, given))))
-        if type(given) is dict and ("agentId" in given or "runId" in given):
-            self._spawned(given, id, place, events)
+        if type(given) is dict:
+            if "agentId" in given or "runId" in given:
+                self._spawned(given, id, place, events)
+        elif place.stream != "main":
+            self._spawned_below(id, place, events)
 
     def _spawned(self, given: dict[str, Any], id: str, place: Place, events: list[AnyEvent]) -> None:
         """The agent, or the run of a workflow, that a result says to have begun."""
@@ -434,26 +534,56 @@ class _Reader(LinesReader):
             return
         agent = given.get("agentId")
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
-        if call is not None and call.native.name in ("Task", "Agent"):
+        if call is not None and call.native.name in ("Task", "Agent", "Skill"):
             prompt = _text(given.get("prompt"))
             events.append(self.normaliser.event(AgentStarted, place, agent=agent, call_id=id, prompt=prompt))
 
-    def _system(self, value: _Record, place: Place) -> AnyEvent:
-        kind = value.subtype
-        if kind in ("compact_boundary", "microcompact_boundary"):
-            facts = _mapping(value.compact_metadata)
-            trigger = facts.get("trigger")
-            return self.normaliser.event(
+    def _spawned_below(self, id: str, place: Place, events: list[AnyEvent]) -> None:
+        """The agent that another one began: files of sub-agents name it in the words of the result alone."""
+        returned, call = events[-1], self.normaliser.calls.get(id)
+        if not isinstance(returned, ToolReturned) or call is None or call.native.name not in ("Task", "Agent"):
+            return
+        for outcome in returned.result.outcomes:
+            for report in outcome.agents if isinstance(outcome, AgentsOutcome) else ():
+                if report.id is not None:
+                    events.append(self.normaliser.event(AgentStarted, place, agent=report.id, call_id=id))
+
+    def _system(self, value: _Record, place: Place, events: list[AnyEvent]) -> None:
+        words = value.content if value.subtype == "local_command" else None
+        if isinstance(words, str) and words.startswith(("<command-", *_LOCAL_COMMAND)):
+            self._said(value, words, (), place, events)
+            return
+        if value.subtype in _COMPACTED:
+            self._turn_to(None, place.stream, events)
+            self._compaction = place, _mapping(value.compact_metadata)
+            if value.subtype != _SUMMARISED:
+                self._tell_compaction(None, events)
+            return
+        events.append(self._noted(value, place))
+
+    def _tell_compaction(self, summary: str | None, events: list[AnyEvent]) -> None:
+        if self._compaction is None:
+            return
+        place, facts = self._compaction
+        self._compaction = None
+        trigger = facts.get("trigger")
+        events.append(
+            self.normaliser.event(
                 ContextCompacted,
                 place,
+                summary=summary,
                 trigger=trigger if trigger in ("manual", "auto") else None,
                 tokens_before=_number(facts.get("preTokens")),
                 tokens_after=_number(facts.get("postTokens")),
             )
+        )
+
+    def _noted(self, value: _Record, place: Place) -> AnyEvent:
+        kind = value.subtype
         if kind == "api_error":
             error = _mapping(value.error)
             status = _number(error.get("status"))
-            message = _text(error.get("message")) or _text(error.get("formatted")) or "an error of the API"
+            message = _told_error(value.error) or "an error of the API"
             return self.normaliser.event(ErrorOccurred, place, message=message, status=status, retried=True)
         return self.normaliser.event(ClientNoted, place, name=_note_name(value))
 
@@ -472,6 +602,21 @@ def _unusual_call(block: _Block, name: str, place: Place) -> NativeCall:
     return NativeCall(block.id or f"{place.key}.{place.number}", name, arguments)
 
 
+def _told_error(error: Any) -> str | None:
+    """What an error says, or the one within it: the provider's own answer is wrapped, up to 2.1 several times."""
+    while isinstance(error, dict):
+        message = _text(error.get("message")) or _text(error.get("formatted"))
+        if message is not None:
+            return message
+        error = error.get("error") or error.get("cause") or error.get("code")
+    return _text(error)
+
+
+def _made_up_id(value: _Record | _UsageRecord, place: Place) -> str:
+    """What stands for the id of a message that has none: its request's, else its line's."""
+    return value.request_id or f"{place.key}/message"
+
+
 def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
     """What a line says of a result beside its content, under the names it has there."""
     decision, denial = value.permission_decision, value.tool_denial_kind
@@ -483,6 +628,8 @@ def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
 
 def _unusual(value: dict[str, Any]) -> _Record:
     """A record that is not quite in its shape, or has parts of other kinds than usual."""
+    if isinstance(value.get("message"), str):
+        value = {**value, "message": {"content": value["message"]}}
     record = fitted(value, _Record)
     record.timestamp = moment(value.get("timestamp"))
     if record.message is not None:
@@ -503,12 +650,6 @@ def _unusual_parts(content: Any) -> str | list[_Block] | None:
     return parts
 
 
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    if isinstance(content, dict):
-        return [content]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
 def _media(source: Any) -> Media | None:
     source = _mapping(source)
     media_type = _text(source.get("media_type")) or "application/octet-stream"
@@ -521,17 +662,19 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
     if isinstance(content, str):
         return content
     pieces: list[str | Media] = []
-    for block in _blocks(content):
+    for block in content if isinstance(content, list) else [content]:
+        if isinstance(block, str):
+            pieces.append(block)
+        if not isinstance(block, dict):
+            continue
         kind = block.get("type")
         media = _media(block.get("source")) if kind in ("image", "document") else None
         if media is not None:
             pieces.append(media)
         elif kind == "tool_reference":
             pieces.append(_text(block.get("tool_name")) or "")
-        elif isinstance(block.get("text"), str):
-            pieces.append(block["text"])
-    if isinstance(content, list):
-        pieces += [item for item in content if isinstance(item, str)]
+        elif (text := _text(block.get("text")) or _text(_mapping(block.get("resource")).get("text"))) is not None:
+            pieces.append(text)
     texts = [piece for piece in pieces if isinstance(piece, str)]
     return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
 
@@ -586,10 +729,10 @@ class _UsageReader(_Reader):
             return
         place = self._place(value, source)
         if message.id != self._open:
-            self._end_message(events)
-        is_told = value.is_api_error_message is not True and message.id is not None
-        if is_told and message.model != "<synthetic>":
-            self._open, self._message = message.id, (place, message.model, None, bytes(message.usage))
+            self._turn_to(message.id, place.stream, events)
+        if value.is_api_error_message is not True and message.model != "<synthetic>":
+            self._open = message.id or _made_up_id(value, place)
+            self._message = (place, message.model, None, bytes(message.usage))
 
 
 FORMAT = ClaudeCode()

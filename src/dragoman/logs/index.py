@@ -32,7 +32,7 @@ from .format import LogFormat, LogReader
 from .state import restored, stored
 from .tables import KEYS, TABLES, AgentRow, Built, Row, TableBuilder
 
-_LAYOUT: Final = 2
+_LAYOUT: Final = 3
 """Counts up when the tables or what is written to them change."""
 _TAIL: Final = 4_096
 _PIECE: Final = 1 << 20

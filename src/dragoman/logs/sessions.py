@@ -187,6 +187,10 @@ _REPLYING = frozenset({ModelSaid, ModelThought, ToolCalled})
 _ENDING = frozenset({TokensUsed, ModelFinished})
 
 
+_LOCAL_COMMAND = "local-command"
+"""What a client notes that did a command by itself: whatever is said next is not what the command was expanded to."""
+
+
 class Counter(Storable):
     """Counts the turns and steps of one stream. It keeps no event, so it may stand for a stream of any length."""
 
@@ -203,6 +207,8 @@ class Counter(Storable):
         """Where the next event stands; `turn` and `step` say which."""
         kind = type(event)
         if kind in _NOWHERE:
+            if self._waits_for_words and isinstance(event, ClientNoted) and event.name == _LOCAL_COMMAND:
+                self._waits_for_words = False
             return "nowhere"
         if kind in _OPENING:
             return self._said(event)

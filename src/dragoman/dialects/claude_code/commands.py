@@ -35,7 +35,7 @@ class RunningCommands:
     tells: ClassVar[Tells] = {out.CommandOutcome: ("running", "timed_out", "job")}
     _SILENT = ("(Bash completed with no output)", "Tool ran without output")
     _BACKGROUND = re.compile(
-        r"(?:Command running in background(?: with ID: (?P<started>[^\s.]+))?"
+        r"(?:Command (?:running in background|was manually backgrounded by user)(?: with ID: (?P<started>[^\s.]+))?"
         r"|Command did not complete within its (?P<limit>\S+) timeout and was moved to the background"
         r"(?: \(ID: (?P<moved>[^)\s]+)\))?)"
         r"\.?(?: Output is being written to: (?P<path>[^\n]+?)(?:\. You will be notified[^\n]*|\.)?)?"

@@ -66,7 +66,9 @@ class ClaudeFailures:
             operations = call.operations
             return _unflagged(call, native) if operations and type(operations[0]) in _UNFLAGGED else None
         text = told(native)
-        if _is_run(call) and (EXIT_CODE.match(text) or TIMED_OUT.match(text)):
+        if _is_run(call) and ((code := EXIT_CODE.match(text)) or TIMED_OUT.match(text)):
+            if code is not None and text.startswith("[Request interrupted by user", code.end()):
+                return out.Failure("cancelled", text)
             return None  # the command ran: its own words tell how it ended
         wrapped = _WRAPPED.fullmatch(text)
         message = text if wrapped is None else wrapped[1]
