@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs import FORMATS, read, sessions_of
+from dragoman.logs import FORMATS, Index, Query, read, sessions_of
 from dragoman.logs.normalise import Normaliser, Place
 from dragoman.logs.sessions import Counter
 from dragoman.logs.state import restored, stored
+from dragoman.logs.tables import SessionRow
 from dragoman.model import (
     AgentStarted,
     AnyEvent,
@@ -474,3 +476,24 @@ def test_of_very_many_calls_only_the_last_are_remembered_after_their_results() -
         if number:
             normaliser.returned(place, NativeResult(f"t{number}", "x"))
     assert sorted(normaliser.calls) == ["t0", "t3", "t4"]
+
+
+def test_inline_agents_that_were_told_the_same_are_those_calls_in_their_order(tmp_path: Path) -> None:
+    def task(uuid: str, id: str) -> dict[str, Any]:
+        given = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
+        return _block(uuid, "u0", {"type": "tool_use", "id": id, "name": "Task", "input": given}, None, f"m-{id}")
+
+    def agent(uuid: str) -> dict[str, Any]:
+        return said("Look.") | {"uuid": uuid, "parentUuid": None, "isSidechain": True}
+
+    log = tmp_path / "home" / ".claude" / "projects" / "-p" / "s-1.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(lines(said("Go."), task("u1", "t1"), task("u2", "t2"), agent("u3"), agent("u4")))
+    (session,) = sessions_of(read(log))
+    assert [(one.stream, one.parent_call) for one in session.children] == [
+        ("sidechain-u3", "t1"),
+        ("sidechain-u4", "t2"),
+    ]
+    with closing(Query(Index(tmp_path / "index.sqlite"), homes={"claude_code": log.parent.parent})) as query:
+        rows = {row.stream: row.parent_call for row in query.rows(SessionRow) if row.stream != "main"}
+    assert rows == {"sidechain-u3": "t1", "sidechain-u4": "t2"}

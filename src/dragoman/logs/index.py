@@ -359,7 +359,7 @@ class Index:
         names = AgentRow.__struct_fields__[1:]
         statement = (
             f"SELECT files.path, {', '.join(names)} FROM looked CROSS JOIN files ON files.id = looked.id"
-            " CROSS JOIN agents ON agents.file = files.id ORDER BY looked.place"
+            " CROSS JOIN agents ON agents.file = files.id ORDER BY looked.place, agents.rowid"
         )
         self._look()
         return [

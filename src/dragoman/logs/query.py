@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
@@ -325,19 +325,19 @@ class _Kin:
         self.parent_session, self.parent_call = row.parent_session, row.parent_call
         self.started_agents: list[tuple[str, str | None]] = []
         self.first_words: str | None = None
-        self._said: dict[str, str] = {}
+        self._said: dict[str, list[str]] = {}
 
     def learn(self, agent: AgentRow) -> None:
         name = agent.agent_session or agent.agent
         if name is not None:
             self.started_agents.append((name, agent.call_id))
         elif agent.prompt is not None and agent.call_id is not None:
-            self._said.setdefault(agent.prompt, agent.call_id)
+            self._said.setdefault(agent.prompt, []).append(agent.call_id)
         elif self.first_words is None:
             self.first_words = agent.prompt
 
-    def call_that_said(self, words: str | None) -> str | None:
-        return None if words is None else self._said.get(words)
+    def calls_that_said(self, words: str | None) -> Sequence[str]:
+        return () if words is None else self._said.get(words, ())
 
 
 class _Sessions:

@@ -107,8 +107,8 @@ class Kin(Protocol):
     def started_agents(self) -> Iterable[tuple[str, str | None]]:
         """The agents it started: each by its name, with the call that did it."""
 
-    def call_that_said(self, words: str | None) -> str | None:
-        """The call that spawned an agent with these words, where the log names it in no other way."""
+    def calls_that_said(self, words: str | None) -> Sequence[str]:
+        """The calls that spawned agents with these words, in order, for logs that name them in no other way."""
 
     @property
     def first_words(self) -> str | None:
@@ -122,16 +122,19 @@ def parents_of(kin: Sequence[Relative]) -> list[tuple[Relative | None, str | Non
     """For each the one that spawned it and the call that did, where it is among them; nobody is their own ancestor."""
     spawned: dict[str | tuple[str, str], tuple[Relative, str | None]] = {}
     mains: dict[str, Relative] = {}
+    taken: set[tuple[str, str | None]] = set()
+    """Calls whose agent is known, each with its session."""
     for one in kin:
         if one.stream == "main":
             mains.setdefault(one.id, one)
         for agent, call in one.started_agents:
             spawned.setdefault((one.id, agent), (one, call))
             spawned.setdefault(agent, (one, call))
+            taken.add((one.id, call))
     above: dict[int, Relative] = {}
     found: list[tuple[Relative | None, str | None]] = []
     for one in kin:
-        parent, call = _parent(one, mains, spawned)
+        parent, call = _parent(one, mains, spawned, taken)
         if parent is None or _is_at_or_below(parent, one, above):
             found.append((None, None))
         else:
@@ -154,6 +157,7 @@ def _parent(
     one: Relative,
     mains: dict[str, Relative],
     spawned: dict[str | tuple[str, str], tuple[Relative, str | None]],
+    taken: set[tuple[str, str | None]],
 ) -> tuple[Relative | None, str | None]:
     for name in ((one.id, one.stream), one.stream, one.id):
         found = spawned.get(name)
@@ -165,7 +169,11 @@ def _parent(
         if found is not None and found[0] is not one:
             return found
         main = mains.get(one.id)
-        return main, None if main is None else main.call_that_said(one.first_words)
+        calls = () if main is None else main.calls_that_said(one.first_words)
+        # Several may have been told the same: then they are those calls' in their order.
+        call = next((call for call in calls if (one.id, call) not in taken), calls[0] if calls else None)
+        taken.add((one.id, call))
+        return main, call
     if one.parent_session is not None:
         return mains.get(one.parent_session), one.parent_call
     return None, None
@@ -273,9 +281,9 @@ class _Builder:
         self.first_words: str | None = None
         """What the agent was told first."""
 
-    def call_that_said(self, words: str | None) -> str | None:
-        """The call that spawned an agent with these words, where the log names it in no other way."""
-        return next((call for call, prompt in self._spawns if words is not None and prompt == words), None)
+    def calls_that_said(self, words: str | None) -> Sequence[str]:
+        """The calls that spawned agents with these words, in order, for logs that name them in no other way."""
+        return [call for call, prompt in self._spawns if words is not None and prompt == words]
 
     def take(self, event: AnyEvent) -> None:
         self._note(event)
