@@ -13,6 +13,7 @@ from dragoman.logs.sessions import Counter
 from dragoman.logs.state import restored, stored
 from dragoman.logs.tables import SessionRow
 from dragoman.model import (
+    AgentEnded,
     AgentStarted,
     AnyEvent,
     ClientNoted,
@@ -497,3 +498,17 @@ def test_inline_agents_that_were_told_the_same_are_those_calls_in_their_order(tm
     with closing(Query(Index(tmp_path / "index.sqlite"), homes={"claude_code": log.parent.parent})) as query:
         rows = {row.stream: row.parent_call for row in query.rows(SessionRow) if row.stream != "main"}
     assert rows == {"sidechain-u3": "t1", "sidechain-u4": "t2"}
+
+
+def test_an_agent_whose_answer_is_there_has_ended_and_one_that_goes_on_beside_has_not(tmp_path: Path) -> None:
+    def told_of(status: str) -> list[tuple[type, str | None]]:
+        given = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
+        call = _block("u1", "u0", {"type": "tool_use", "id": "t1", "name": "Task", "input": given}, None, "m1")
+        answer = {"type": "tool_result", "tool_use_id": "t1", "content": "Done."}
+        beside = {"agentId": "a1", "status": status, "prompt": "Look."}
+        result = said("") | {"uuid": "u2", "toolUseResult": beside, "message": {"role": "user", "content": [answer]}}
+        found = events(tmp_path, lines(said("Go."), call, result))
+        return [(type(one), one.call_id) for one in found if isinstance(one, AgentStarted | AgentEnded)]
+
+    assert told_of("completed") == [(AgentStarted, "t1"), (AgentEnded, "t1")]
+    assert told_of("async_launched") == [(AgentStarted, "t1")]

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from dragoman.model import (
+    AgentEnded,
     AgentsOutcome,
     AgentStarted,
     AnyEvent,
@@ -537,6 +538,8 @@ class _Reader(LinesReader):
         if call is not None and call.native.name in ("Task", "Agent", "Skill"):
             prompt = _text(given.get("prompt"))
             events.append(self.normaliser.event(AgentStarted, place, agent=agent, call_id=id, prompt=prompt))
+            if given.get("status") == "completed":  # one that goes on beside has only begun
+                events.append(self.normaliser.event(AgentEnded, place, agent=agent, call_id=id, status="completed"))
 
     def _spawned_below(self, id: str, place: Place, events: list[AnyEvent]) -> None:
         """The agent that another one began: files of sub-agents name it in the words of the result alone."""
