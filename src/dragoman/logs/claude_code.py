@@ -218,7 +218,7 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
 
 _decode = msgspec.json.Decoder(_Record).decode
 _decode_any = msgspec.json.Decoder().decode
-_REMEMBERED = 32
+_REMEMBERED = 16
 """Calls kept after their result: a session that is gone on with tells a call again before its result."""
 
 
@@ -405,7 +405,8 @@ class _Reader(LinesReader):
             self._open, self._message = self._others.pop(stream, (None, None))
         if id != self._open:
             self._end_message(events)
-        self._tell_compaction(None, events)
+        if self._compaction is not None:
+            self._tell_compaction(None, events)
 
     def _end_message(self, events: list[AnyEvent]) -> None:
         """The tokens and the end of a message, once all its lines were read."""
@@ -435,6 +436,9 @@ class _Reader(LinesReader):
                 self._said(value, content, (), place, events)
             else:
                 events.append(self._client_noted(place, "user/empty"))
+            return
+        if len(content) == 1 and content[0].type == "tool_result":  # as nearly all are
+            self._result(value, content[0], place, events)
             return
         texts: list[str] = []
         media: list[Media] = []
