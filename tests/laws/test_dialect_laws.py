@@ -7,6 +7,7 @@ values nobody would think of.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -59,6 +60,11 @@ def test_the_plainest_value_of_a_spoken_operation_can_be_said(name: str, tag: st
     assert list(laws.silence_problems(HELD[name], tag)) == []
 
 
+def _arguments(spelling: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Of the right names, mostly, and of any kind."""
+    return st.dictionaries(st.sampled_from((*spelling.__struct_encode_fields__, "zz")), JSON, max_size=6)
+
+
 def _said(name: str, tag: str) -> list[Operation]:
     return [one for one in plain_values(OPERATIONS[tag]) if laws.sayable(HELD[name], one)]
 
@@ -68,8 +74,7 @@ def _said(name: str, tag: str) -> list[Operation]:
 @given(data=st.data())
 def test_any_arguments_give_operations_or_a_typed_failure(name: str, data: st.DataObject) -> None:
     spelling = data.draw(st.sampled_from(HELD[name].spellings))
-    fields = st.dictionaries(st.sampled_from((*spelling.__struct_encode_fields__, "zz")), JSON, max_size=6)
-    arguments = data.draw(fields | JSON_OBJECT | TEXT)
+    arguments = data.draw(_arguments(spelling) | JSON_OBJECT | TEXT)
     assert list(laws.argument_problems(HELD[name], spelling, arguments)) == []
 
 
@@ -102,10 +107,10 @@ def test_any_result_is_understood_as_something(name: str, data: st.DataObject) -
 @given(data=st.data())
 def test_a_result_is_read_the_same_by_whoever_heard_its_call(name: str, data: st.DataObject) -> None:
     spelling = data.draw(st.sampled_from(HELD[name].spellings))
-    fields = st.dictionaries(st.sampled_from((*spelling.__struct_encode_fields__, "zz")), JSON, max_size=6)
     tag = data.draw(st.sampled_from([tag for one, tag in PAIRS if one == name]))
     written = HELD[name].write_call("1", data.draw(st.sampled_from(_said(name, tag))))[0]
-    asked = data.draw(st.just(written) | st.builds(NativeCall, st.just("1"), st.just(spelling.native_name), fields))
+    other = st.builds(NativeCall, st.just("1"), st.just(spelling.native_name), _arguments(spelling))
+    asked = data.draw(st.just(written) | other)
     native = NativeResult("1", data.draw(TEXT), data.draw(st.none() | st.booleans()), item=data.draw(JSON))
     call, said = HELD[name].hear(asked)
     assert call == HELD[name].read_call(asked)

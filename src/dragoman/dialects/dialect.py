@@ -319,7 +319,7 @@ class Dialect:
 
         Whoever reads both keeps it, and `read_result` need not find it again.
         """
-        if native.item is None and native.executed_by is _HERE and native.namespace is None:
+        if _is_plain(native):
             plain = self._plain.get(native.name) or self._made_plain(native.name)
             heard = _read_plainly(plain, native) if plain else self._read_served(native)
             return heard or self._read_freely(native)
@@ -416,7 +416,7 @@ class Dialect:
         for names in self.mcp:
             found = names.read(native.name, native.namespace, self.servers)
             if found is not None and isinstance(arguments, dict):
-                if native.item is None and native.executed_by is _HERE and native.namespace is None:
+                if _is_plain(native):
                     self._remember_served(native.name, found)
                 return Call(native.id, (op.CallMcpTool(found[0], found[1], arguments),), native)
         if native.namespace is not None and native.name in self._by_name:
@@ -457,9 +457,7 @@ class Dialect:
 
     def _plain_spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
         """The spellings of a call that is run here under a name of this vocabulary, as nearly every one is."""
-        if native.item is None and native.executed_by is _HERE and native.namespace is None:
-            return self._by_name.get(native.name)
-        return None
+        return self._by_name.get(native.name) if _is_plain(native) else None
 
     def _spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
         """The spellings of a name. What a provider ran needs no namespace: nobody else can have such a tool."""
@@ -718,6 +716,11 @@ class Dialect:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
+def _is_plain(native: NativeCall) -> bool:
+    """Whether a call is run here and says no more than its name and its arguments, as nearly every one does."""
+    return native.item is None and native.executed_by is _HERE and native.namespace is None
+
+
 class _AsTold:
     """Reads the results of calls that have no spelling."""
 
@@ -736,7 +739,8 @@ _REMEMBERED = 1000
 """Names of servers' tools that a vocabulary remembers: a log may hold any number."""
 
 
-Plain = tuple[tuple[AnySpelling, frozenset[str], tuple[tuple[str, type[msgspec.Struct]], ...]], ...]
+Nested = tuple[tuple[str, type[msgspec.Struct]], ...]
+Plain = tuple[tuple[AnySpelling, frozenset[str], Nested], ...]
 """The spellings of a name, each with the names of its parameters that mean something, and those that hold objects."""
 
 
@@ -749,17 +753,13 @@ def _read_plainly(spellings: Plain, native: NativeCall) -> Heard | None:
     if type(arguments) is not dict:
         return None
     for spelling, meaningful, nested in spellings:
-        if not meaningful.issuperset(arguments):
+        if not meaningful.issuperset(arguments) or (nested and not _knows_inside(nested, arguments)):
             continue
-        for wire, struct in nested:
-            if wire in arguments and not knows_all(struct, arguments[wire]):
-                break
-        else:
-            try:
-                said = _convert(arguments, spelling)
-                return Call(native.id, said.to_operations(), native), said
-            except (ValueError, ToolError):
-                continue
+        try:
+            said = _convert(arguments, spelling)
+            return Call(native.id, said.to_operations(), native), said
+        except (ValueError, ToolError):
+            continue
     return None
 
 
@@ -830,12 +830,12 @@ def _says_all(spelling: AnySpelling, arguments: dict[str, Any] | str) -> bool:
     """Whether nothing is left unmapped."""
     if type(arguments) is not dict:
         return True
-    if not spelling.meaningful.issuperset(arguments):
-        return False
-    for wire, struct in structs_in(spelling):
-        if wire in arguments and not knows_all(struct, arguments[wire]):
-            return False
-    return True
+    return spelling.meaningful.issuperset(arguments) and _knows_inside(structs_in(spelling), arguments)
+
+
+def _knows_inside(nested: Nested, arguments: dict[str, Any]) -> bool:
+    """Whether nothing stands inside the arguments that hold objects that is not known there."""
+    return all(wire not in arguments or knows_all(struct, arguments[wire]) for wire, struct in nested)
 
 
 def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import datetime
 from collections import deque
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -50,6 +50,9 @@ class Place(msgspec.Struct, gc=False):
 
 class Normaliser:
     """Makes the events of one file; remembers its calls, so that results find them in any order."""
+
+    spares: ClassVar = frozenset({"heard"})
+    """What spares work and says nothing: it is not stored, as somebody's own vocabulary could not be."""
 
     def __init__(self, dialect: str, client: str, file: str, *, remembers: int | None = None) -> None:
         self.client = client

@@ -66,8 +66,8 @@ def restored(format: str, path: Path, data: bytes | None) -> tuple[LogReader, An
 def _kept(value: LogReader | Normaliser) -> _Kept:
     data = {}
     for name, held in vars(value).items():
-        if name == "heard" and isinstance(value, Normaliser):
-            continue  # spares work and says nothing: somebody's own vocabulary could not be stored
+        if name in value.spares:
+            continue
         if isinstance(held, LogReader | Normaliser):
             data[name] = _kept(held)
         elif not _is_code(held):
