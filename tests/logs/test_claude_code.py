@@ -512,3 +512,22 @@ def test_an_agent_whose_answer_is_there_has_ended_and_one_that_goes_on_beside_ha
 
     assert told_of("completed") == [(AgentStarted, "t1"), (AgentEnded, "t1")]
     assert told_of("async_launched") == [(AgentStarted, "t1")]
+
+
+def test_the_journal_of_a_workflow_is_of_the_session_it_lies_in(tmp_path: Path) -> None:
+    home = tmp_path / "projects"
+    run = home / "-p" / "s-1" / "subagents" / "workflows" / "wf_1"
+    run.mkdir(parents=True)
+    main, journal = home / "-p" / "s-1.jsonl", run / "journal.jsonl"
+    main.write_bytes(lines({"type": "summary", "summary": "x", "leafUuid": "u"}, said("Go.")))
+    began = {"type": "started", "key": "v2:1", "agentId": "a1", "label": "look"}
+    journal.write_bytes(lines({"type": "launched"}, began, {"type": "result", "key": "v2:1", "agentId": "a1"}))
+    told = list(read(journal))
+    assert [(type(one), one.session, one.stream) for one in told] == [
+        (ClientNoted, "s-1", "main"),
+        (ClientNoted, "s-1", "a1"),
+        (ClientNoted, "s-1", "a1"),
+    ]
+    assert not {one.id for one in told} & {one.id for one in read(main)}
+    with closing(Query(Index(tmp_path / "index.sqlite"), paths=[home])) as query:
+        assert {row.session for row in query.rows(SessionRow)} == {"s-1"}

@@ -82,6 +82,9 @@ _KNOWN_NOTES = frozenset(
 _OWN_NAMES = frozenset({"sessionId", "leafUuid", "messageId"})
 """What such a record is tied to a conversation by."""
 
+_JOURNAL = frozenset({"launched", "started", "result"})
+"""What the run of a workflow keeps beside its agents, in a file that names no session: which began, what they gave."""
+
 _TOLD = frozenset({"user", "assistant", "system", "attachment"})
 """Kinds of records that belong to a session that has begun."""
 
@@ -124,7 +127,11 @@ class ClaudeCode(LogFormat):
         if any("uuid" in record or "parentUuid" in record or "sessionId" in record for record in told):
             return 0.7
         own = [record for record in records if record.get("type") in _KNOWN_NOTES and _OWN_NAMES & record.keys()]
-        return 0.5 if own and len(own) == len(records) else 0.0
+        if own and len(own) == len(records):
+            return 0.5
+        kept = [record for record in records if record.get("type") in _JOURNAL]
+        is_journal = any("agentId" in record and "key" in record for record in kept) and len(kept) == len(records)
+        return 0.5 if is_journal else 0.0
 
     def homes(self, places: Places) -> Iterator[Path]:
         configured = places.environment.get("CLAUDE_CONFIG_DIR")
@@ -230,6 +237,11 @@ class _Reader(LinesReader):
         folder = path.absolute().parent
         self._run = folder.name if folder.parent.name == "workflows" else None
         """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
+        is_journal = self._run is not None and path.name == "journal.jsonl"
+        self._session = folder.parent.parent.parent.name if is_journal else None
+        """The session that records are of which do not say it."""
+        self._kept = folder.name if is_journal else ""
+        """What tells records without a name from those of other files of the session."""
         self._open: str | None = None
         self._message: tuple[Place, str | None, str | None, bytes] | None = None
         """The model message whose lines are being read: its id; its last line's place, model, end and usage as written.
@@ -319,8 +331,8 @@ class _Reader(LinesReader):
     def _place(self, value: _Record, source: Source) -> Place:
         return Place(
             source,
-            f"{value.uuid or ''}@{source.offset}",
-            value.session_id,
+            f"{value.uuid or self._kept}@{source.offset}",
+            value.session_id or self._session,
             "main" if value.agent_id is None and value.is_sidechain is not True else self._stream(value),
             value.version,
             value.timestamp,
