@@ -43,7 +43,7 @@ from dragoman.registry import APIS
 
 from .format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
 from .loose import mapping as _mapping, number as _number, text as _text
-from .normalise import Normaliser, Place, moment
+from .normalise import Normaliser, moment
 
 CLIENT = "claude_code"
 
@@ -190,22 +190,35 @@ class _Message(msgspec.Struct, gc=False):
     """As it is written: every line of a message has it, and it is read once."""
 
 
-class _Record(msgspec.Struct, gc=False, rename="camel"):
-    """What is read of a line; the rest of it is not even decoded. In the order the client writes it."""
+def _named(wire: str) -> Any:
+    """A fact of a record that all events of it have, by the name the client gives it."""
+    return msgspec.field(default=None, name=wire)
 
-    parent_uuid: str | None = None
+
+def _ours(name: str) -> Any:
+    """What is no key of a line, and is set anew should it be one."""
+    return msgspec.field(default=None, name=f" {name}")
+
+
+class _Record(msgspec.Struct, gc=False, rename="camel"):
+    """What is read of a line; the rest of it is not even decoded. In the order the client writes it.
+
+    It is the place of its own events, so that none has to be made.
+    """
+
+    parent: str | None = _named("parentUuid")
     logical_parent_uuid: str | None = None
     is_sidechain: bool | None = None
     cwd: str | None = None
-    session_id: str | None = None
+    session: str | None = _named("sessionId")
     version: str | None = None
     git_branch: str | None = None
     agent_id: str | None = None
     type: str | None = None
     message: _Message | None = None
-    request_id: str | None = None
+    provider_id: str | None = _named("requestId")
     uuid: str | None = None
-    timestamp: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
+    time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
     tool_use_result: Any = msgspec.UNSET
     permission_decision: Any = msgspec.UNSET
     tool_denial_kind: Any = msgspec.UNSET
@@ -221,19 +234,26 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
     compact_metadata: Any = None
     attachment: _Noted | None = None
     data: _Noted | None = None
+    source: Source = _ours("source")
+    stream: str = _ours("stream")
+    number: int = _ours("number")
 
 
 _decode = msgspec.json.Decoder(_Record).decode
 _decode_any = msgspec.json.Decoder().decode
+_KEY, _NAME = "{place.uuid}@{place.source.offset}", "{place.uuid}"
+"""What tells a record from others of its session, and a message."""
 _REMEMBERED = 16
 """Calls kept after their result: a session that is gone on with tells a call again before its result."""
 
 
 class _Reader(LinesReader):
     def __init__(self, path: Path) -> None:
-        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED))
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED, key=_KEY))
         self.decode = _decode
         self._begun: set[str] = set()
+        self._told: str | None = None
+        """The session of them that is being told."""
         folder = path.absolute().parent
         self._run = folder.name if folder.parent.name == "workflows" else None
         """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
@@ -243,17 +263,14 @@ class _Reader(LinesReader):
         self._kept = folder.name if is_journal else ""
         """What tells records without a name from those of other files of the session."""
         self._open: str | None = None
-        self._message: tuple[Place, str | None, str | None, bytes] | None = None
-        """The model message whose lines are being read: its id; its last line's place, model, end and usage as written.
-
-        All of it is plain: a reader may be stored in the middle of a message.
-        """
-        self._others: dict[str, tuple[str, tuple[Place, str | None, str | None, bytes]]] = {}
+        self._last: _Record | _UsageRecord | None = None
+        """The model message whose lines are being read: its id, and its last line but for what that says."""
+        self._others: dict[str, tuple[str, _Record | _UsageRecord]] = {}
         """The same of other agents in this file, by their streams: lines of messages of several may alternate."""
         self._counted: set[str] = set()
         self._prompts: dict[tuple[str | None, str | None], tuple[str | None, str, int]] = {}
         """Session and what a prompt follows → its record, its event, and how many messages of the model came before."""
-        self._compaction: tuple[Place, dict[str, Any]] | None = None
+        self._compaction: _Record | None = None
         """Where the conversation was cut and what is said of that: its summary is the next thing that is said."""
         self._is_linked = True
         """Whether records say what they follow; in some files, not written by the client itself, none does."""
@@ -263,10 +280,10 @@ class _Reader(LinesReader):
         self._called, self._returned = self.normaliser.called, self.normaliser.returned
         self._model_said = self.normaliser.maker(ModelSaid, "text", "model")
         self._model_thought = self.normaliser.maker(ModelThought, "text", "model", "hidden")
-        self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model")
+        self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model", key=_NAME)
         self._user_said = self.normaliser.maker(UserSaid, "text", "media", "by")
         self._client_noted = self.normaliser.maker(ClientNoted, "name")
-        self._tokens_used = self.normaliser.maker(TokensUsed, "usage", "model")
+        self._tokens_used = self.normaliser.maker(TokensUsed, "usage", "model", key=_NAME)
 
     def record(self, value: Any, source: Source) -> list[AnyEvent]:
         events: list[AnyEvent] = []
@@ -280,40 +297,47 @@ class _Reader(LinesReader):
                 return
             value = _unusual(value)
         kind, message = value.type, value.message
-        place = self._place(value, source)
+        self._place(value, source)
         if kind == "assistant" and message is not None:
             # A result may stand between two lines of one message, so only another message ends it.
             if message.id != self._open:
-                self._turn_to(message.id, place.stream, events)
-            if value.session_id not in self._begun:
-                self._begin(value, place, events)
-            self._assistant(value, message, place, events)
+                self._turn_to(message.id, value.stream, events)
+            if value.session != self._told:
+                self._begin(value, events)
+            self._assistant(value, message, events)
             return
-        if value.session_id not in self._begun:
-            self._begin(value, place, events)
+        if value.session != self._told:
+            self._begin(value, events)
         if kind == "user" and message is not None:
-            self._user(value, message.content, place, events)
+            content = message.content
+            if type(content) is list and len(content) == 1 and content[0].type == "tool_result":  # as nearly all are
+                self._result(value, content[0], events)
+            else:
+                self._user(value, content, events)
         elif kind == "system":
-            self._system(value, place, events)
+            self._system(value, events)
         elif kind in _KNOWN_NOTES:
             noted = value.attachment
             if noted is not None and noted.type == "queued_command" and noted.prompt:
-                self._queued(value, noted, place, events)
+                self._queued(value, noted, events)
             else:
-                events.append(self._client_noted(place, _note_name(value)))
+                events.append(self._client_noted(value, _note_name(value)))
         else:
-            events.append(self.normaliser.unknown(place, kind))
+            events.append(self.normaliser.unknown(value, kind))
 
-    def _begin(self, value: _Record, place: Place, events: list[AnyEvent]) -> None:
+    def _begin(self, value: _Record, events: list[AnyEvent]) -> None:
         """The beginning of a session, told by the first record that belongs to it."""
-        session = value.session_id
-        if session is not None and value.type in _TOLD:
+        value.session = session = value.session or None
+        if session in self._begun:
+            self._told = session
+        elif session is not None and value.type in _TOLD:
             self._begun.add(session)
+            self._told = session
             branch = value.git_branch or None
             forked = _text(_mapping(value.forked_from).get("sessionId")) or _text(value.forked_from)
             events.append(
                 self.normaliser.event(
-                    SessionStarted, place, cwd=value.cwd, branch=branch, parent_call=self._run, forked_from=forked
+                    SessionStarted, value, cwd=value.cwd, branch=branch, parent_call=self._run, forked_from=forked
                 )
             )
 
@@ -321,31 +345,28 @@ class _Reader(LinesReader):
         events: list[AnyEvent] = []
         self._end_message(events)
         while self._others:
-            self._open, self._message = self._others.pop(next(iter(self._others)))
+            self._open, self._last = self._others.pop(next(iter(self._others)))
             self._end_message(events)
         self._tell_compaction(None, events)
         return events
 
     # ── where a record stands ──────────────────────────────────────────────
 
-    def _place(self, value: _Record, source: Source) -> Place:
-        return Place(
-            source,
-            f"{value.uuid or self._kept}@{source.offset}",
-            value.session_id or self._session,
-            "main" if value.agent_id is None and value.is_sidechain is not True else self._stream(value),
-            value.version,
-            value.timestamp,
-            value.parent_uuid or value.logical_parent_uuid,
-            value.request_id,
-        )
+    def _place(self, value: _Record | _UsageRecord, source: Source) -> None:
+        value.source, value.number = source, 0
+        value.stream = "main" if value.agent_id is None and value.is_sidechain is not True else self._stream(value)
+        if value.parent is None:
+            value.parent = value.logical_parent_uuid
+        if value.uuid is None:
+            value.uuid = self._kept
+            value.session = value.session or self._session
 
-    def _stream(self, value: _Record) -> str:
+    def _stream(self, value: _Record | _UsageRecord) -> str:
         if value.agent_id:
             return value.agent_id
         if value.is_sidechain is not True:
             return "main"
-        uuid, parent = value.uuid, value.parent_uuid
+        uuid, parent = value.uuid, value.parent
         root = str(uuid) if parent is None else self._sidechains.get(parent, str(uuid))
         if uuid is not None:
             self._sidechains[uuid] = root
@@ -353,19 +374,18 @@ class _Reader(LinesReader):
 
     # ── the model ──────────────────────────────────────────────────────────
 
-    def _assistant(self, value: _Record, message: _Message, place: Place, events: list[AnyEvent]) -> None:
+    def _assistant(self, value: _Record, message: _Message, events: list[AnyEvent]) -> None:
         if value.is_api_error_message is True:
-            events.append(self._api_error(value, message, place))
+            events.append(self._api_error(value, message))
             return
-        model = message.model
+        model, content = message.model, message.content
         if model != "<synthetic>":
-            self._open = message.id or _made_up_id(value, place)
-            self._message = (place, model, message.stop_reason, bytes(message.usage))
+            message.content, message.usage = None, message.usage.copy()
+            self._open, self._last = message.id or _made_up_id(value), value
         else:
             model = None  # the client's own words in the model's place
-        content = message.content
         if type(content) is not list or not content:
-            said = self._model_said(place, content, model) if content else self._client_noted(place, "assistant/empty")
+            said = self._model_said(value, content, model) if content else self._client_noted(value, "assistant/empty")
             events.append(said)
             return
         for block in content:
@@ -373,48 +393,49 @@ class _Reader(LinesReader):
             if kind == "tool_use" and block.name is not None:
                 arguments = block.input
                 if type(arguments) is not dict or not block.id:
-                    events.append(self._called(place, _unusual_call(block, block.name, place)))
+                    events.append(self._called(value, _unusual_call(block, block.name, value)))
                 else:
-                    events.append(self._called(place, NativeCall(block.id, block.name, arguments)))
+                    events.append(self._called(value, NativeCall(block.id, block.name, arguments)))
             elif kind == "text":
-                events.append(self._model_said(place, block.text or "", model))
+                events.append(self._model_said(value, block.text or "", model))
             elif kind == "thinking":
-                events.append(self._model_thought(place, block.thinking or "", model, not block.thinking))
+                events.append(self._model_thought(value, block.thinking or "", model, not block.thinking))
             elif kind == "redacted_thinking":
-                events.append(self._model_thought(place, "", model, hidden=True))
+                events.append(self._model_thought(value, "", model, hidden=True))
             else:
-                events += self._hosted(block.whole or msgspec.to_builtins(block), place)
+                events += self._hosted(block.whole or msgspec.to_builtins(block), value)
 
-    def _api_error(self, value: _Record, message: _Message, place: Place) -> AnyEvent:
+    def _api_error(self, value: _Record, message: _Message) -> AnyEvent:
         content = message.content
         text = " ".join(block.text or "" for block in content) if isinstance(content, list) else content
         status = value.api_error_status
         return self.normaliser.event(
             ErrorOccurred,
-            place,
+            value,
             message=text or str(value.error or "an error of the API"),
             status=status if isinstance(status, int) else None,
             code=_text(value.error),
         )
 
-    def _hosted(self, block: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _hosted(self, block: dict[str, Any], value: _Record) -> Iterator[AnyEvent]:
         """Blocks that only the API's own reader knows: calls the provider ran, and what it gave."""
         from dragoman.model import CallPart, ResultPart
 
         for part in APIS["anthropic_messages"].read_parts([block]):
             if isinstance(part, CallPart):
-                yield self.normaliser.called(place, part.call)
+                yield self.normaliser.called(value, part.call)
             elif isinstance(part, ResultPart):
-                yield self.normaliser.returned(place, part.result)
+                yield self.normaliser.returned(value, part.result)
             else:
-                yield self.normaliser.event(ClientNoted, place, name=f"block:{block.get('type')}")
+                yield self.normaliser.event(ClientNoted, value, name=f"block:{block.get('type')}")
 
     def _turn_to(self, id: str | None, stream: str, events: list[AnyEvent]) -> None:
         """Another message begins, which ends the one before it of the same agent; or one of another agent goes on."""
-        if self._message is None or self._message[0].stream != stream:
-            if self._open is not None and self._message is not None:
-                self._others[self._message[0].stream] = self._open, self._message
-            self._open, self._message = self._others.pop(stream, (None, None))
+        last = self._last
+        if last is None or last.stream != stream:
+            if self._open is not None and last is not None:
+                self._others[last.stream] = self._open, last
+            self._open, self._last = self._others.pop(stream, (None, None))
         if id != self._open:
             self._end_message(events)
         if self._compaction is not None:
@@ -422,35 +443,32 @@ class _Reader(LinesReader):
 
     def _end_message(self, events: list[AnyEvent]) -> None:
         """The tokens and the end of a message, once all its lines were read."""
-        if self._open is None or self._message is None:
+        id, last = self._open, self._last
+        if id is None or last is None or (message := last.message) is None:
             return
-        id, (place, model, stop_reason, usage) = self._open, self._message
-        self._open = self._message = None
+        self._open = self._last = None
         if id in self._counted:  # a session that was gone on with may hold what was said before once more
             return
         self._counted.add(id)
-        place.key, place.number = id, 0  # where its last line stood, whose own events are all told
+        last.uuid, last.number = id, 0  # where its last line stood, whose own events are all told
         try:
-            used = _decode_any(usage)
+            used = _decode_any(message.usage)
         except UNDECODABLE:
-            used = decoded(usage)
+            used = decoded(bytes(message.usage))
         if type(used) is dict:
-            events.append(self._tokens_used(place, self._usage(used), model))
-        if stop_reason is not None:
-            finish = _FINISH.get(stop_reason) or FinishReason.UNKNOWN
-            events.append(self._model_finished(place, finish, model))
+            events.append(self._tokens_used(last, self._usage(used), message.model))
+        if message.stop_reason is not None:
+            finish = _FINISH.get(message.stop_reason) or FinishReason.UNKNOWN
+            events.append(self._model_finished(last, finish, message.model))
 
     # ── the user, and what tools gave ──────────────────────────────────────
 
-    def _user(self, value: _Record, content: str | list[_Block] | None, place: Place, events: list[AnyEvent]) -> None:
+    def _user(self, value: _Record, content: str | list[_Block] | None, events: list[AnyEvent]) -> None:
         if content is None or isinstance(content, str):
             if content:
-                self._said(value, content, (), place, events)
+                self._said(value, content, (), events)
             else:
-                events.append(self._client_noted(place, "user/empty"))
-            return
-        if len(content) == 1 and content[0].type == "tool_result":  # as nearly all are
-            self._result(value, content[0], place, events)
+                events.append(self._client_noted(value, "user/empty"))
             return
         texts: list[str] = []
         media: list[Media] = []
@@ -459,57 +477,57 @@ class _Reader(LinesReader):
         for block in content:
             kind = block.type
             if kind == "tool_result":
-                self._result(value, block, place, events)
+                self._result(value, block, events)
             elif kind == "text" and block.text:
                 texts.append(block.text)
             elif kind in ("image", "document") and (read := _media(block.source)) is not None:
                 media.append(read)
             elif kind != "text":
-                events.append(self._client_noted(place, f"block:{kind or _mapping(block.whole).get('type')}"))
+                events.append(self._client_noted(value, f"block:{kind or _mapping(block.whole).get('type')}"))
         if texts or media:
             # What an editor adds stands in parts of its own beside a command.
             command = next((text for text in texts if text.startswith("<command-")), None)
-            self._said(value, command or "\n".join(texts), tuple(media), place, events)
-        elif not place.number:
-            events.append(self._client_noted(place, "user/empty"))
+            self._said(value, command or "\n".join(texts), tuple(media), events)
+        elif not value.number:
+            events.append(self._client_noted(value, "user/empty"))
 
-    def _queued(self, value: _Record, noted: _Noted, place: Place, events: list[AnyEvent]) -> None:
+    def _queued(self, value: _Record, noted: _Noted, events: list[AnyEvent]) -> None:
         """What was said while the model was at work, which it is told along with the next result."""
         is_prompt = noted.commandMode in (None, "prompt", "bash")
         value.origin = noted.origin or (None if is_prompt else {"kind": noted.commandMode})
-        self._user(value, _unusual_parts(noted.prompt), place, events)
+        self._user(value, _unusual_parts(noted.prompt), events)
 
-    def _said(self, value: _Record, text: str, media: tuple[Media, ...], place: Place, events: list[AnyEvent]) -> None:
+    def _said(self, value: _Record, text: str, media: tuple[Media, ...], events: list[AnyEvent]) -> None:
         if value.is_compact_summary is True and self._compaction is not None:
             self._tell_compaction(text, events)
-            events.append(self._client_noted(place, "user/compact_summary"))
+            events.append(self._client_noted(value, "user/compact_summary"))
             return
         if text.startswith(_INTERRUPTED):
-            events.append(self.normaliser.event(Interrupted, place, text=text))
+            events.append(self.normaliser.event(Interrupted, value, text=text))
             return
         # Words may speak of a command, a summary's do; only what begins like one is one.
         command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
         if command is not None:
-            self._turn_to(None, place.stream, events)
+            self._turn_to(None, value.stream, events)
             said = _COMMAND_ARGUMENTS.search(text)
             arguments = (said[1].strip() or None) if said else None
-            events.append(self.normaliser.event(CommandInvoked, place, name=command[1], arguments=arguments))
+            events.append(self.normaliser.event(CommandInvoked, value, name=command[1], arguments=arguments))
             return
         if text.startswith(_LOCAL_COMMAND):
-            events.append(self.normaliser.event(ClientNoted, place, name="local-command", data={"text": text}))
+            events.append(self.normaliser.event(ClientNoted, value, name="local-command", data={"text": text}))
             return
-        by = self._speaker(value, text, place)
+        by = self._speaker(value, text)
         if by == "user":
-            self._rewind(value, place, events)
+            self._rewind(value, events)
         if by != "client":
-            self._turn_to(None, place.stream, events)  # to the reply before belong its tokens, not to the next turn
-        events.append(self._user_said(place, text, media, by))
+            self._turn_to(None, value.stream, events)  # to the reply before belong its tokens, not to the next turn
+        events.append(self._user_said(value, text, media, by))
         if by == "user":
-            followed = value.session_id, value.parent_uuid
+            followed = value.session, value.parent
             self._prompts[followed] = value.uuid, events[-1].id, self._messages()
 
-    def _speaker(self, value: _Record, text: str, place: Place) -> str:
-        if place.stream != "main" and value.parent_uuid is None:
+    def _speaker(self, value: _Record, text: str) -> str:
+        if value.stream != "main" and value.parent is None:
             return "agent"
         if value.is_meta is True or value.is_compact_summary is True or text.startswith(_OF_THE_CLIENT):
             return "client"
@@ -522,42 +540,44 @@ class _Reader(LinesReader):
         """How many messages of the model there were so far."""
         return len(self._counted) + (self._open is not None)
 
-    def _rewind(self, value: _Record, place: Place, events: list[AnyEvent]) -> None:
+    def _rewind(self, value: _Record, events: list[AnyEvent]) -> None:
         """A prompt that follows what another one followed, which was answered, takes that one's place."""
-        uuid, event, before = self._prompts.get((value.session_id, value.parent_uuid), (value.uuid, "", 0))
-        if place.stream != "main" or uuid == value.uuid or before == self._messages():
+        uuid, event, before = self._prompts.get((value.session, value.parent), (value.uuid, "", 0))
+        if value.stream != "main" or uuid == value.uuid or before == self._messages():
             return
-        if value.parent_uuid is None and (self._message is None or self._message[0].parent is None):
+        if value.parent is None and (self._last is None or self._last.parent is None):
             self._is_linked = False
         if self._is_linked:
-            events.append(self.normaliser.event(HistoryRewound, place, to=event))
+            events.append(self.normaliser.event(HistoryRewound, value, to=event))
 
-    def _result(self, value: _Record, block: _Block, place: Place, events: list[AnyEvent]) -> None:
+    def _result(self, value: _Record, block: _Block, events: list[AnyEvent]) -> None:
         id, content, given = block.tool_use_id or "", block.content, value.tool_use_result
         if type(content) is not str:
             content = _content(content)
-        events.append(self._returned(place, NativeResult(id, content, block.is_error, item=_beside(value, given))))
+        is_all = given is not _UNSET and value.permission_decision is _UNSET and value.tool_denial_kind is _UNSET
+        item = {"toolUseResult": given} if is_all else _beside(value, given)
+        events.append(self._returned(value, NativeResult(id, content, block.is_error, item=item)))
         if type(given) is dict:
             if "agentId" in given or "runId" in given:
-                self._spawned(given, id, place, events)
-        elif place.stream != "main":
-            self._spawned_below(id, place, events)
+                self._spawned(value, given, id, events)
+        elif value.stream != "main":
+            self._spawned_below(value, id, events)
 
-    def _spawned(self, given: dict[str, Any], id: str, place: Place, events: list[AnyEvent]) -> None:
+    def _spawned(self, value: _Record, given: dict[str, Any], id: str, events: list[AnyEvent]) -> None:
         """The agent, or the run of a workflow, that a result says to have begun."""
         if given.get("taskType") == "local_workflow" and isinstance(given.get("runId"), str):
             name = _text(given.get("workflowName"))
-            events.append(self.normaliser.event(AgentStarted, place, agent=given["runId"], call_id=id, name=name))
+            events.append(self.normaliser.event(AgentStarted, value, agent=given["runId"], call_id=id, name=name))
             return
         agent = given.get("agentId")
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
         if call is not None and call.native.name in ("Task", "Agent", "Skill"):
             prompt = _text(given.get("prompt"))
-            events.append(self.normaliser.event(AgentStarted, place, agent=agent, call_id=id, prompt=prompt))
+            events.append(self.normaliser.event(AgentStarted, value, agent=agent, call_id=id, prompt=prompt))
             if given.get("status") == "completed":  # one that goes on beside has only begun
-                events.append(self.normaliser.event(AgentEnded, place, agent=agent, call_id=id, status="completed"))
+                events.append(self.normaliser.event(AgentEnded, value, agent=agent, call_id=id, status="completed"))
 
-    def _spawned_below(self, id: str, place: Place, events: list[AnyEvent]) -> None:
+    def _spawned_below(self, value: _Record, id: str, events: list[AnyEvent]) -> None:
         """The agent that another one began: files of sub-agents name it in the words of the result alone."""
         returned, call = events[-1], self.normaliser.calls.get(id)
         if not isinstance(returned, ToolReturned) or call is None or call.native.name not in ("Task", "Agent"):
@@ -565,31 +585,31 @@ class _Reader(LinesReader):
         for outcome in returned.result.outcomes:
             for report in outcome.agents if isinstance(outcome, AgentsOutcome) else ():
                 if report.id is not None:
-                    events.append(self.normaliser.event(AgentStarted, place, agent=report.id, call_id=id))
+                    events.append(self.normaliser.event(AgentStarted, value, agent=report.id, call_id=id))
 
-    def _system(self, value: _Record, place: Place, events: list[AnyEvent]) -> None:
+    def _system(self, value: _Record, events: list[AnyEvent]) -> None:
         words = value.content if value.subtype == "local_command" else None
         if isinstance(words, str) and words.startswith(("<command-", *_LOCAL_COMMAND)):
-            self._said(value, words, (), place, events)
+            self._said(value, words, (), events)
             return
         if value.subtype in _COMPACTED:
-            self._turn_to(None, place.stream, events)
-            self._compaction = place, _mapping(value.compact_metadata)
+            self._turn_to(None, value.stream, events)
+            self._compaction = value
             if value.subtype != _SUMMARISED:
                 self._tell_compaction(None, events)
             return
-        events.append(self._noted(value, place))
+        events.append(self._noted(value))
 
     def _tell_compaction(self, summary: str | None, events: list[AnyEvent]) -> None:
         if self._compaction is None:
             return
-        place, facts = self._compaction
-        self._compaction = None
+        value, self._compaction = self._compaction, None
+        facts = _mapping(value.compact_metadata)
         trigger = facts.get("trigger")
         events.append(
             self.normaliser.event(
                 ContextCompacted,
-                place,
+                value,
                 summary=summary,
                 trigger=trigger if trigger in ("manual", "auto") else None,
                 tokens_before=_number(facts.get("preTokens")),
@@ -597,14 +617,14 @@ class _Reader(LinesReader):
             )
         )
 
-    def _noted(self, value: _Record, place: Place) -> AnyEvent:
+    def _noted(self, value: _Record) -> AnyEvent:
         kind = value.subtype
         if kind == "api_error":
             error = _mapping(value.error)
             status = _number(error.get("status"))
             message = _told_error(value.error) or "an error of the API"
-            return self.normaliser.event(ErrorOccurred, place, message=message, status=status, retried=True)
-        return self.normaliser.event(ClientNoted, place, name=_note_name(value))
+            return self.normaliser.event(ErrorOccurred, value, message=message, status=status, retried=True)
+        return self.normaliser.event(ClientNoted, value, name=_note_name(value))
 
 
 def _note_name(value: _Record) -> str:
@@ -613,12 +633,12 @@ def _note_name(value: _Record) -> str:
     return f"{value.type}/{subtype}" if isinstance(subtype, str) else str(value.type)
 
 
-def _unusual_call(block: _Block, name: str, place: Place) -> NativeCall:
+def _unusual_call(block: _Block, name: str, value: _Record) -> NativeCall:
     """A call without an id, or whose arguments are no object."""
     arguments = block.input
     if not isinstance(arguments, dict | str):
         arguments = {} if arguments is None else str(arguments)
-    return NativeCall(block.id or f"{place.key}.{place.number}", name, arguments)
+    return NativeCall(block.id or f"{_key(value)}.{value.number}", name, arguments)
 
 
 def _told_error(error: Any) -> str | None:
@@ -631,18 +651,21 @@ def _told_error(error: Any) -> str | None:
     return _text(error)
 
 
-def _made_up_id(value: _Record | _UsageRecord, place: Place) -> str:
+def _key(value: _Record | _UsageRecord) -> str:
+    """What tells a record from others of its session, as the ids of its events have it."""
+    return _KEY.format(place=value)
+
+
+def _made_up_id(value: _Record | _UsageRecord) -> str:
     """What stands for the id of a message that has none: its request's, else its line's."""
-    return value.request_id or f"{place.key}/message"
+    return value.provider_id or f"{_key(value)}/message"
 
 
 def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
     """What a line says of a result beside its content, under the names it has there."""
     decision, denial = value.permission_decision, value.tool_denial_kind
-    if decision is _UNSET and denial is _UNSET:
-        return None if given is _UNSET else {"toolUseResult": given}
     said = {"toolUseResult": given, "permissionDecision": decision, "toolDenialKind": denial}
-    return {name: one for name, one in said.items() if one is not _UNSET}
+    return {name: one for name, one in said.items() if one is not _UNSET} or None
 
 
 def _unusual(value: dict[str, Any]) -> _Record:
@@ -650,7 +673,7 @@ def _unusual(value: dict[str, Any]) -> _Record:
     if isinstance(value.get("message"), str):
         value = {**value, "message": {"content": value["message"]}}
     record = fitted(value, _Record)
-    record.timestamp = moment(value.get("timestamp"))
+    record.time = moment(value.get("timestamp"))
     if record.message is not None:
         record.message.content = _unusual_parts(value["message"].get("content"))
         record.message.usage = msgspec.Raw(json.dumps(value["message"].get("usage")))  # it may hold half a surrogate
@@ -707,23 +730,27 @@ class _UsageMessage(msgspec.Struct, gc=False):
     model: str | None = None
     id: str | None = None
     usage: msgspec.Raw = _UNSAID
+    stop_reason: None = _ours("stop_reason")
 
 
 class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
     """What a record says of where it stands, and its message's tokens."""
 
-    parent_uuid: str | None = None
+    parent: str | None = _named("parentUuid")
     logical_parent_uuid: str | None = None
     is_sidechain: bool | None = None
-    session_id: str | None = None
+    session: str | None = _named("sessionId")
     version: str | None = None
     agent_id: str | None = None
     type: str | None = None
     message: _UsageMessage | None = None
-    request_id: str | None = None
+    provider_id: str | None = _named("requestId")
     uuid: str | None = None
-    timestamp: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
+    time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
     is_api_error_message: bool | None = None
+    source: Source = _ours("source")
+    stream: str = _ours("stream")
+    number: int = _ours("number")
 
 
 _decode_usage = msgspec.json.Decoder(_UsageRecord).decode
@@ -746,12 +773,12 @@ class _UsageReader(_Reader):
             if value.is_sidechain:
                 self._stream(value)  # which sub-agent an inline record is of is known from the chain of all of them
             return
-        place = self._place(value, source)
+        self._place(value, source)
         if message.id != self._open:
-            self._turn_to(message.id, place.stream, events)
+            self._turn_to(message.id, value.stream, events)
         if value.is_api_error_message is not True and message.model != "<synthetic>":
-            self._open = message.id or _made_up_id(value, place)
-            self._message = (place, message.model, None, bytes(message.usage))
+            message.usage = message.usage.copy()
+            self._open, self._last = message.id or _made_up_id(value), value
 
 
 FORMAT = ClaudeCode()

@@ -10,7 +10,7 @@ import datetime
 from collections import deque
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
@@ -48,17 +48,34 @@ class Place(msgspec.Struct, gc=False):
     """How many events of this record there are so far."""
 
 
+class Standing(Protocol):
+    """The same of a record that says it itself."""
+
+    source: Source
+    session: str | None
+    stream: str
+    version: str | None
+    time: datetime.datetime | None
+    parent: str | None
+    provider_id: str | None
+    number: int
+
+
 class Normaliser:
     """Makes the events of one file; remembers its calls, so that results find them in any order."""
 
     spares: ClassVar = frozenset({"heard"})
     """What spares work and says nothing: it is not stored, as somebody's own vocabulary could not be."""
 
-    def __init__(self, dialect: str, client: str, file: str, *, remembers: int | None = None) -> None:
+    def __init__(
+        self, dialect: str, client: str, file: str, *, remembers: int | None = None, key: str = "{place.key}"
+    ) -> None:
         self.client = client
-        self._file = file
+        self._file, self._key = file, key
         self._dialect: Dialect = DIALECTS[dialect]
-        self._versions: dict[str | None, Dialect] = {None: self._dialect}
+        self._version: str | None = None
+        self._spoken: Dialect = self._dialect
+        """The vocabulary as the version spoke it whose records are being read."""
         self._makers: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._make_called = self.maker(ToolCalled, "call", "call_id", "by")
         self._make_returned = self.maker(ToolReturned, "result", "call_id")
@@ -74,40 +91,41 @@ class Normaliser:
 
     def at(self, version: str | None) -> Dialect:
         """The vocabulary as a version of the client spoke it."""
-        known = self._versions.get(version)
-        if known is None:
-            known = self._versions[version] = _narrowed(self._dialect, version)
-        return known
+        if version != self._version:
+            self._version = version
+            self._spoken = self._dialect if version is None else _narrowed(self._dialect, version)
+        return self._spoken
 
     def knowing(self, **what: Any) -> None:
         """What this run declared: MCP servers, functions of the user's."""
-        self._dialect = self._dialect.knowing(**what)
-        self._versions = {None: self._dialect}
+        self._version, self._spoken = None, self._dialect.knowing(**what)
+        self._dialect = self._spoken
 
-    def event(self, kind: type[Kind], place: Place, **facts: Any) -> Kind:
+    def event(self, kind: type[Kind], place: Standing, **facts: Any) -> Kind:
         """An event of a record."""
         make: Callable[..., Kind] = self._makers.get((kind, *facts)) or self.maker(kind, *facts)
         return make(place, **facts)
 
-    def maker(self, kind: type[Kind], *facts: str) -> Callable[..., Kind]:
+    def maker(self, kind: type[Kind], *facts: str, key: str | None = None) -> Callable[..., Kind]:
         """What makes events of a kind, given their place and these facts: `maker(ModelSaid, "text")(place, text)`.
 
-        It runs for every event of a log, so it is written out once, as by hand.
+        It runs for every event of a log, so it is written out once, as by hand. `key` is what its id has of the place,
+        where that is not what all others of this file have of it.
         """
-        make: Callable[..., Kind] = _maker(kind, facts)(self.client, self._file)
+        make: Callable[..., Kind] = _maker(kind, facts, key or self._key)(self.client, self._file)
         self._makers[kind, *facts] = make
         return make
 
-    def called(self, place: Place, native: NativeCall, by: str = "model") -> ToolCalled:
+    def called(self, place: Standing, native: NativeCall, by: str = "model") -> ToolCalled:
         """A call, with its meaning."""
-        heard = (self._versions.get(place.version) or self.at(place.version)).hear(native)
+        heard = (self._spoken if place.version == self._version else self.at(place.version)).hear(native)
         self.calls[native.id] = call = heard[0]
         self.heard[native.id] = heard
         return self._make_called(place, call, native.id, by)
 
-    def returned(self, place: Place, native: NativeResult, duration: float | None = None) -> ToolReturned:
+    def returned(self, place: Standing, native: NativeResult, duration: float | None = None) -> ToolReturned:
         """A result, read with the call it belongs to; one whose call is not in the file is read as it stands."""
-        dialect = self._versions.get(place.version) or self.at(place.version)
+        dialect = self._spoken if place.version == self._version else self.at(place.version)
         id = native.call_id
         heard = self.heard.pop(id, None)
         if heard is not None:
@@ -144,7 +162,7 @@ class Normaliser:
         """Bytes that are no record."""
         return Unreadable(id=f"{self._file}:@{source.offset}:0", client=self.client, reason=reason, source=source)
 
-    def unknown(self, place: Place, name: str | None) -> UnknownRecord:
+    def unknown(self, place: Standing, name: str | None) -> UnknownRecord:
         """A record of a kind nobody knows."""
         return self.event(UnknownRecord, place, name=name)
 
@@ -156,7 +174,7 @@ def _narrowed(dialect: Dialect, version: str | None) -> Dialect:
 
 
 @cache
-def _maker(kind: type[Event], facts: tuple[str, ...]) -> Callable[[str, str], Callable[..., Any]]:
+def _maker(kind: type[Event], facts: tuple[str, ...], key: str) -> Callable[[str, str], Callable[..., Any]]:
     common = ("session", "stream", "time", "version", "source", "parent", "provider_id")
     said = {
         "id": "id",
@@ -172,10 +190,10 @@ def _maker(kind: type[Event], facts: tuple[str, ...]) -> Callable[[str, str], Ca
         f"    def make({', '.join(('place', *facts))}):",
         "        if place.number:",
         "            place.number = number = place.number + 1",
-        "            id = f'{place.session or file}:{place.key}:{number}'",
+        "            id = f'{place.session or file}:" + key + ":{number}'",
         "        else:",  # most records have but one
         "            place.number = 1",
-        "            id = f'{place.session or file}:{place.key}:1'",
+        "            id = f'{place.session or file}:" + key + ":1'",
         f"        return kind({', '.join(told)})",
         "    return make",
     )

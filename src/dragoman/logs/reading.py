@@ -12,7 +12,7 @@ from dragoman.registry import FORMATS
 
 from .format import LogFormat, Sample, sample_of
 
-_PIECE = 1 << 19
+_PIECE = 1 << 17
 
 
 def recognise(path: Path | str) -> tuple[LogFormat, float]:

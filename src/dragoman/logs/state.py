@@ -26,7 +26,8 @@ _PLAIN: Final = {
     "collections": {"OrderedDict", "deque", "defaultdict", "Counter"},
     "copyreg": {"_reconstructor"},
     "datetime": {"datetime", "date", "time", "timedelta", "timezone"},
-    "msgspec._core": {"rebuild"},
+    "msgspec": {"Raw"},
+    "msgspec._core": {"rebuild", "UNSET"},
     "msgspec._utils": {"rebuild"},
     "pathlib": {"Path", "PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"},
 }

@@ -48,14 +48,14 @@ class ReadingFiles:
         known: Any = fields(native).get("file")
         content = text_in(known, "content")
         if content is not None and isinstance(native.content, str) and "cells" not in known:
-            return _recorded_file(operation, known, content)
+            return _recorded_file(operation, known, content, len(native.content))
         cells = cells_of(native)
         if cells is not None:
             return out.NotebookOutcome(operation.path, cells)
         if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
             return _seen(operation, native)
         if content is not None:
-            return _recorded_file(operation, known, content)
+            return _recorded_file(operation, known, content, 0)
         text = told(native)
         # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
         lines = unnumbered(text) or unnumbered(text, "→") or (None if text else (1, ""))
@@ -67,12 +67,22 @@ class ReadingFiles:
         return out.FileOutcome(operation.path, lines[1], first, total, truncated=cut is not None)
 
 
-def _recorded_file(operation: op.ReadFile | op.ReadNotebook, known: dict[str, Any], content: str) -> out.FileOutcome:
-    first, total = number_in(known, "startLine") or 1, number_in(known, "totalLines")
-    if total is None:
+_BEFORE_LINES = len("     1\t")
+
+
+def _recorded_file(
+    operation: op.ReadFile | op.ReadNotebook, known: dict[str, Any], content: str, told: int
+) -> out.FileOutcome:
+    """A file as the log has it beside its numbered lines, which are `told` characters long."""
+    first, total, lines = known.get("startLine"), known.get("totalLines"), known.get("numLines")
+    if type(first) is not int or not first:
+        first = 1
+    if type(total) is not int:
         return out.FileOutcome(operation.path, content, first)
-    # The lines are counted: its `numLines` are those that were read, of which a long file's record has but some.
-    last = first + content.count("\n")
+    # `numLines` are those that were read, of which a long file's record has but some: then they are counted.
+    if type(lines) is not int or told != len(content) + lines * _BEFORE_LINES:
+        lines = content.count("\n") + 1
+    last = first + lines - 1
     asked = operation.last_line if type(operation) is op.ReadFile else None
     cut = last < (total if asked is None else min(total, asked))
     return out.FileOutcome(operation.path, content, first, total, truncated=cut)

@@ -65,8 +65,8 @@ def _doing(todo: Todo | AnyTodo) -> str | None:
     return None if todo.activeForm == todo.content else todo.activeForm
 
 
-def _item(todo: AnyTodo) -> op.PlanItem:
-    return op.PlanItem(todo.content, todo.status, todo.id, doing=_doing(todo), priority=todo.priority)
+def _items(todos: tuple[AnyTodo, ...]) -> tuple[op.PlanItem, ...]:
+    return tuple([op.PlanItem(one.content, one.status, one.id, None, _doing(one), one.priority) for one in todos])
 
 
 def _current(items: tuple[op.PlanItem, ...]) -> list[tuple[op.PlanItem, Status]]:
@@ -94,7 +94,7 @@ class TellingPlans:
             todos = msgspec.convert(fields(native).get("newTodos"), tuple[AnyTodo, ...])
         except msgspec.ValidationError:
             return out.PlanOutcome(operation.items)
-        return out.PlanOutcome(tuple(map(_item, todos)))
+        return out.PlanOutcome(_items(todos))
 
 
 ITEMS = "an item that was cancelled is left out, one that is blocked is pending"
@@ -182,7 +182,7 @@ class TodoWriteMixed(TellingPlans, Spelling[op.UpdatePlan]):
     todos: tuple[AnyTodo, ...] = means("items", WHOLE)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(map(_item, self.todos))),)
+        return (op.UpdatePlan(_items(self.todos)),)
 
 
 # ── item by item ─────────────────────────────────────────────────────────────

@@ -275,23 +275,25 @@ class Grep(SearchingText, Spelling[op.SearchText]):
     multiline: bool = means("multiline", "Let a match go over several lines.", default=False)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        modes: dict[Mode | None, Literal["content", "files", "count"]] = {"content": "content", "count": "count"}
+        mode = self.output_mode
         around = self.context if self.lines_around is None else self.lines_around
+        before = around if self.lines_before is None else self.lines_before
+        after = around if self.lines_after is None else self.lines_after
         return (
             op.SearchText(
                 self.pattern,
                 self.path,
                 include=self.include if self.glob is None else self.glob,
                 file_type=self.type,
-                mode=modes.get(self.output_mode, "files"),
+                mode=mode if mode == "content" or mode == "count" else "files",
                 case_sensitive=None if self.any_case is None else not self.any_case,
                 multiline=self.multiline,
                 only_matching=self.only,
-                before=whole(around if self.lines_before is None else self.lines_before, "-B"),
-                after=whole(around if self.lines_after is None else self.lines_after, "-A"),
+                before=None if before is None else whole(before, "-B"),
+                after=None if after is None else whole(after, "-A"),
                 line_numbers=self.numbered,
-                limit=whole(self.head_limit, "head_limit"),
-                offset=whole(self.offset, "offset"),
+                limit=None if self.head_limit is None else whole(self.head_limit, "head_limit"),
+                offset=None if self.offset is None else whole(self.offset, "offset"),
             ),
         )
 
