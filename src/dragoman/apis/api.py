@@ -132,6 +132,11 @@ class Api(abc.ABC):
     def read_usage(self, usage: Any) -> Usage:
         """A usage object of this protocol."""
 
+    def read_usage_json(self, usage: bytes | msgspec.Raw) -> Usage | None:
+        """The same as it is written, as logs hold many of them; `None` for another JSON value."""
+        said = msgspec.json.decode(usage)
+        return self.read_usage(said) if isinstance(said, dict) else None
+
     @abc.abstractmethod
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         """The request on the wire, from a history that is in order and tools that are already written."""

@@ -767,7 +767,11 @@ def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
     """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
     read: list[Heard] = []
     fitting: list[Spelling[Any]] = []
-    able = _able(spellings, native.arguments)
+    able, arguments = spellings, native.arguments
+    if not isinstance(arguments, str):
+        able = tuple([spelling for spelling in spellings if spelling.required.issubset(arguments)])
+        if not able:  # then what is missing is said by the one that leaves least unmapped
+            return _read_as(min(spellings, key=lambda spelling: len(arguments.keys() - spelling.meaningful)), native)
     for spelling in able:
         said = _strictly(spelling, native.arguments)
         if said is None:
@@ -788,14 +792,6 @@ def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
 def _misfit(heard: Heard) -> tuple[bool, int, int]:
     call = heard[0]
     return (call.failure is not None, len(call.coercions), len(call.unmapped))
-
-
-def _able(spellings: tuple[AnySpelling, ...], arguments: dict[str, Any] | str) -> Sequence[AnySpelling]:
-    """The spellings that have what they must be told; where none has, the one that leaves least unmapped."""
-    if isinstance(arguments, str):
-        return spellings
-    able = [spelling for spelling in spellings if spelling.required <= arguments.keys()]
-    return able or (min(spellings, key=lambda spelling: len(arguments.keys() - spelling.meaningful)),)
 
 
 def _read_as(spelling: AnySpelling, native: NativeCall) -> Heard:

@@ -195,9 +195,9 @@ def _named(wire: str) -> Any:
     return msgspec.field(default=None, name=wire)
 
 
-def _ours(name: str) -> Any:
-    """What is no key of a line, and is set anew should it be one."""
-    return msgspec.field(default=None, name=f" {name}")
+def _ours(name: str, default: Any) -> Any:
+    """What no line says: the client has no key that begins like this."""
+    return msgspec.field(default=default, name=f" {name}")
 
 
 class _Record(msgspec.Struct, gc=False, rename="camel"):
@@ -234,13 +234,12 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
     compact_metadata: Any = None
     attachment: _Noted | None = None
     data: _Noted | None = None
-    source: Source = _ours("source")
-    stream: str = _ours("stream")
-    number: int = _ours("number")
+    source: Source = _ours("source", None)
+    stream: str = _ours("stream", "main")
+    number: int = _ours("number", 0)
 
 
 _decode = msgspec.json.Decoder(_Record).decode
-_decode_any = msgspec.json.Decoder().decode
 _KEY, _NAME = "{place.uuid}@{place.source.offset}", "{place.uuid}"
 """What tells a record from others of its session, and a message."""
 _REMEMBERED = 16
@@ -276,7 +275,7 @@ class _Reader(LinesReader):
         """Whether records say what they follow; in some files, not written by the client itself, none does."""
         self._sidechains: dict[str, str] = {}
         """Record → the inline sub-agent it belongs to, by the first record of its chain."""
-        self._usage = APIS["anthropic_messages"].read_usage
+        self._usage = APIS["anthropic_messages"].read_usage_json
         self._called, self._returned = self.normaliser.called, self.normaliser.returned
         self._model_said = self.normaliser.maker(ModelSaid, "text", "model")
         self._model_thought = self.normaliser.maker(ModelThought, "text", "model", "hidden")
@@ -353,8 +352,9 @@ class _Reader(LinesReader):
     # ── where a record stands ──────────────────────────────────────────────
 
     def _place(self, value: _Record | _UsageRecord, source: Source) -> None:
-        value.source, value.number = source, 0
-        value.stream = "main" if value.agent_id is None and value.is_sidechain is not True else self._stream(value)
+        value.source = source
+        if value.agent_id is not None or value.is_sidechain is True:
+            value.stream = self._stream(value)
         if value.parent is None:
             value.parent = value.logical_parent_uuid
         if value.uuid is None:
@@ -452,11 +452,12 @@ class _Reader(LinesReader):
         self._counted.add(id)
         last.uuid, last.number = id, 0  # where its last line stood, whose own events are all told
         try:
-            used = _decode_any(message.usage)
+            used = self._usage(message.usage)
         except UNDECODABLE:
-            used = decoded(bytes(message.usage))
-        if type(used) is dict:
-            events.append(self._tokens_used(last, self._usage(used), message.model))
+            said = decoded(bytes(message.usage))
+            used = APIS["anthropic_messages"].read_usage(said) if type(said) is dict else None
+        if used is not None:
+            events.append(self._tokens_used(last, used, message.model))
         if message.stop_reason is not None:
             finish = _FINISH.get(message.stop_reason) or FinishReason.UNKNOWN
             events.append(self._model_finished(last, finish, message.model))
@@ -730,7 +731,7 @@ class _UsageMessage(msgspec.Struct, gc=False):
     model: str | None = None
     id: str | None = None
     usage: msgspec.Raw = _UNSAID
-    stop_reason: None = _ours("stop_reason")
+    stop_reason: None = _ours("stop_reason", None)
 
 
 class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
@@ -748,9 +749,9 @@ class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
     uuid: str | None = None
     time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
     is_api_error_message: bool | None = None
-    source: Source = _ours("source")
-    stream: str = _ours("stream")
-    number: int = _ours("number")
+    source: Source = _ours("source", None)
+    stream: str = _ours("stream", "main")
+    number: int = _ours("number", 0)
 
 
 _decode_usage = msgspec.json.Decoder(_UsageRecord).decode

@@ -148,17 +148,17 @@ class LinesReader(LogReader):
         # Lines are read where they lie: to copy each of them takes a good part of the time that decoding it does.
         view, find, decode, add = memoryview(data), data.find, self.decode, self.add_record
         while (end := find(b"\n", start)) >= 0:  # as `_read` does it, without a call for each line
-            lying, source = view[start:end], Source(path, begin + start, end + 1 - start)
-            start = end + 1
+            source = Source(path, begin + start, end + 1 - start)
             try:
-                value = decode(lying)
+                value = decode(view[start:end])
             except UNDECODABLE:
-                self._read(lying, source, events)
-                continue
-            try:
-                add(value, source, events)
-            except _UNEXPECTED as error:
-                events.append(self._strange(source, error))
+                self._read(view[start:end], source, events)
+            else:
+                try:
+                    add(value, source, events)
+                except _UNEXPECTED as error:
+                    events.append(self._strange(source, error))
+            start = end + 1
         self._offset = begin + start
         if start < len(data):
             self._rest.append(data[start:])

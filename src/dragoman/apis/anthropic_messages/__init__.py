@@ -16,7 +16,7 @@ from dragoman.model.request import Definition, Features, Request
 from .blocks import read_blocks
 from .families import FAMILIES, FEATURES, LEAST_BUDGET, LIMITS, NAME, Family
 from .reading import read_request
-from .replies import read_error, read_reply, read_usage
+from .replies import read_error, read_reply, read_usage, read_usual_usage
 from .requests import RequestWriter
 from .settings import lower_response, max_tokens, wire_name, write_thinking_setting
 from .stream import MessageStream
@@ -55,6 +55,13 @@ class AnthropicMessages(Api):
     def read_usage(self, usage: Any) -> Usage:
         """A usage object."""
         return read_usage(usage)
+
+    def read_usage_json(self, usage: bytes | msgspec.Raw) -> Usage | None:
+        """The same as it is written."""
+        try:
+            return read_usual_usage(usage)
+        except msgspec.ValidationError:
+            return super().read_usage_json(usage)
 
     def family(self, model: str) -> Family:
         """What a model takes that no other API has a word for."""

@@ -6,7 +6,9 @@ Rule: whatever the JSON, reading gives a `Reply` or raises an `EngineError`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from dragoman.apis.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
@@ -145,6 +147,43 @@ def read_usage(usage: Any) -> Usage:
         requests = {key.removesuffix("_requests"): value for key, value in used.items()}
         del rest["server_tool_use"]
     return Usage(fresh, cached, kept, told, reasoning, requests=requests, metadata={NAME: rest} if rest else {})
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _UsualUsage(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A usage object as nearly all are that count no more than tokens."""
+
+    input_tokens: _Count
+    cache_creation_input_tokens: _Count
+    cache_read_input_tokens: _Count
+    output_tokens: _Count
+    cache_creation: Any = None
+    service_tier: Any = None
+    inference_geo: Any = None
+
+
+_decode_usual = msgspec.json.Decoder(_UsualUsage).decode
+
+
+def read_usual_usage(usage: bytes | msgspec.Raw) -> Usage:
+    """What `read_usage` reads, at half the cost; `msgspec.ValidationError` for one that is not as most are."""
+    said = _decode_usual(usage)
+    rest: dict[str, Any] = {}
+    if said.cache_creation is not None:
+        rest["cache_creation"] = said.cache_creation
+    if said.service_tier is not None:
+        rest["service_tier"] = said.service_tier
+    if said.inference_geo is not None:
+        rest["inference_geo"] = said.inference_geo
+    return Usage(
+        said.input_tokens,
+        said.cache_read_input_tokens,
+        said.cache_creation_input_tokens,
+        said.output_tokens,
+        metadata={NAME: rest} if rest else {},
+    )
 
 
 def _is_count(value: Any) -> bool:
