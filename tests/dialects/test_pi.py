@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.model import NativeCall, NativeResult, outcomes as out
+from dragoman.errors import Unspeakable
+from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
 
 DIALECT: Dialect = DIALECTS["pi"]
 Content = str | tuple[str | out.Media, ...]
@@ -171,3 +172,10 @@ def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind)
     assert isinstance(again, out.Failure)
     assert again.kind == kind
     assert told(*READ, again).content == written.content, "a failure told twice does not grow"
+
+
+def test_lines_whose_count_no_number_says_exactly_cannot_be_said() -> None:
+    with pytest.raises(Unspeakable):
+        DIALECT.write_call("1", op.ReadFile("a", 2, -(2**53)))
+    (call,) = DIALECT.write_call("1", op.ReadFile("a", 2, 9))
+    assert DIALECT.read_call(call).operations == (op.ReadFile("a", 2, 9),)

@@ -48,6 +48,30 @@ def test_every_api_has_samples() -> None:
     assert sorted(BODIES) == sorted(STREAMS) == ALL
 
 
+# ── tokens ───────────────────────────────────────────────────────────────────
+
+COUNTED = [  # what any of them writes in a usage
+    *("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "service_tier"),
+    *("cache_creation", "inference_geo", "server_tool_use", "output_tokens_details", "prompt_tokens", "total_tokens"),
+    *("completion_tokens", "input_tokens_details", "promptTokenCount", "candidatesTokenCount", "other"),
+]
+USAGES = st.dictionaries(st.sampled_from(COUNTED), st.integers(-1, 10**6) | JSON)
+USUAL_USAGES = st.fixed_dictionaries(
+    dict.fromkeys(COUNTED[:4], st.sampled_from([0, 7, 10**6, 10**30] * 3 + [-1, True, 2.0, None])),
+    optional=dict.fromkeys([*COUNTED[4:7], "other"], st.sampled_from(["standard", {"a": 1}, None, 0])),
+)
+
+
+@pytest.mark.parametrize("api", ALL)
+@settings(max_examples=200)
+@given(usage=USUAL_USAGES | USAGES | JSON)
+def test_tokens_as_they_are_written_are_read_as_those_that_are_decoded(api: str, usage: Any) -> None:
+    written = json.dumps(usage).encode()
+    expected = APIS[api].read_usage(usage) if isinstance(usage, dict) else None
+    assert APIS[api].read_usage_json(written) == expected
+    assert APIS[api].read_usage_json(msgspec.Raw(written)) == expected
+
+
 # ── replies ──────────────────────────────────────────────────────────────────
 
 

@@ -803,6 +803,11 @@ def _read_as(spelling: AnySpelling, native: NativeCall) -> Heard:
     arguments = _mapping(spelling, native.arguments)
     if arguments is None:
         return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}"), None
+    if arguments.keys().isdisjoint(spelling.__struct_encode_fields__):
+        refused = _refusal_of_nothing(spelling, native.name)
+        if refused is not None:
+            failure = Failure("invalid_arguments", refused[0], {"problems": [dict(one) for one in refused[1]]})
+            return Call(native.id, (), native, unmapped, failure=failure), None
     try:
         said, coercions = _leniently(spelling, arguments, native.name)
     except ToolError as error:
@@ -831,7 +836,10 @@ def _says_all(spelling: AnySpelling, arguments: dict[str, Any] | str) -> bool:
 
 def _knows_inside(nested: Nested, arguments: dict[str, Any]) -> bool:
     """Whether nothing stands inside the arguments that hold objects that is not known there."""
-    return all(wire not in arguments or knows_all(struct, arguments[wire]) for wire, struct in nested)
+    for wire, struct in nested:  # noqa: SIM110 - a generator costs as much as what it would do here
+        if wire in arguments and not knows_all(struct, arguments[wire]):
+            return False
+    return True
 
 
 def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any]:
@@ -879,11 +887,6 @@ def _leniently(
 ) -> tuple[Spelling[Any], tuple[Coercion, ...]]:
     """Reads sloppy arguments as a tool would, each liberty taken reported; raises `ToolError` when that fails too."""
     known = {name: arguments[name] for name in spelling.__struct_encode_fields__ if name in arguments}
-    if not known:
-        refused = _refusal_of_nothing(spelling, name)
-        if refused is not None:
-            problems = [dict(problem) for problem in refused[1]]
-            raise ToolError(refused[0], kind="invalid_arguments", details={"problems": problems})
     said, coerced = _reader(spelling, name).read(known)
     return said, tuple(Coercion(*each) for each in coerced)
 

@@ -11,7 +11,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect
-from .spelling import SECONDS, WHOLE, Content, Conversion, Spelling, Tells, means, whole_number
+from .spelling import SECONDS, WHOLE, Content, Conversion, Spelling, Tells, means, sayable_number, whole_number
 from .wording import FailuresInWords, as_called, tell, text_of, understand, up_to_here
 
 BY_NAME = "the client offers it only when it is started with it"
@@ -42,9 +42,13 @@ class Read(Spelling[op.ReadFile]):
         return (op.ReadFile(self.path, first, None if count is None else (first or 1) + count - 1),)
 
     @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> Read:
+    def from_operation(cls, operation: op.ReadFile) -> Read | None:
         first, last = operation.first_line, operation.last_line
-        return cls(path=operation.path, offset=first, limit=None if last is None else last - (first or 1) + 1)
+        try:
+            limit = None if last is None else sayable_number(last - (first or 1) + 1)
+        except ValueError:
+            return None
+        return cls(path=operation.path, offset=first, limit=limit)
 
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
     _CUT = re.compile(

@@ -380,7 +380,7 @@ class _Reader(LinesReader):
             return
         model, content = message.model, message.content
         if model != "<synthetic>":
-            message.content, message.usage = None, message.usage.copy()
+            message.content = None
             self._open, self._last = message.id or _made_up_id(value), value
         else:
             model = None  # the client's own words in the model's place
@@ -433,7 +433,8 @@ class _Reader(LinesReader):
         """Another message begins, which ends the one before it of the same agent; or one of another agent goes on."""
         last = self._last
         if last is None or last.stream != stream:
-            if self._open is not None and last is not None:
+            if self._open is not None and last is not None and last.message is not None:
+                last.message.usage = last.message.usage.copy()  # of its own: it may wait for long
                 self._others[last.stream] = self._open, last
             self._open, self._last = self._others.pop(stream, (None, None))
         if id != self._open:
@@ -778,7 +779,6 @@ class _UsageReader(_Reader):
         if message.id != self._open:
             self._turn_to(message.id, value.stream, events)
         if value.is_api_error_message is not True and message.model != "<synthetic>":
-            message.usage = message.usage.copy()
             self._open, self._last = message.id or _made_up_id(value), value
 
 

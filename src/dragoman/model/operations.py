@@ -135,7 +135,7 @@ class WriteFile(Writing, frozen=True):
     overwrite: bool = True
 
 
-class Edit(Value, frozen=True):
+class Edit(Value, frozen=True, gc=False):
     """One change in a file: `old` becomes `new`.
 
     `old` must be found exactly once, unless `everywhere`; `expected` is how often it must be found.
@@ -394,7 +394,7 @@ class TakeScreenshot(Fetching, frozen=True):
 PlanStatus = Literal["pending", "in_progress", "completed", "cancelled", "blocked"]
 
 
-class PlanItem(Value, frozen=True):
+class PlanItem(Value, frozen=True, gc=False):
     """One thing to do; `doing` is how to say it while it is being done."""
 
     text: str

@@ -176,7 +176,7 @@ class MatchesOutcome(Outcome, frozen=True):
     skipped: int = 0
 
 
-class Change(Value, frozen=True):
+class Change(Value, frozen=True, gc=False):
     """What happened to one file. `diff` is unified, with three lines of context."""
 
     path: str

@@ -26,7 +26,7 @@ Doing = Annotated[str, Meta(description="The same as it is said while it is bein
 State = Annotated[Status, Meta(description="How it stands with it.")]
 
 
-class Todo(msgspec.Struct, frozen=True):
+class Todo(msgspec.Struct, frozen=True, gc=False):
     """One thing to do."""
 
     content: Words
@@ -34,14 +34,14 @@ class Todo(msgspec.Struct, frozen=True):
     activeForm: Doing  # noqa: N815 - the native name
 
 
-class ShortTodo(msgspec.Struct, frozen=True):
+class ShortTodo(msgspec.Struct, frozen=True, gc=False):
     """One thing to do, as 1.0.88 had it."""
 
     content: Words
     status: State
 
 
-class RankedTodo(msgspec.Struct, frozen=True):
+class RankedTodo(msgspec.Struct, frozen=True, gc=False):
     """One thing to do, as 1.0.59 had it."""
 
     content: Words
@@ -50,7 +50,7 @@ class RankedTodo(msgspec.Struct, frozen=True):
     id: Annotated[str, Meta(description="Its name within the list.")]
 
 
-class AnyTodo(msgspec.Struct, frozen=True):
+class AnyTodo(msgspec.Struct, frozen=True, gc=False):
     """One thing to do, as models write it who have seen several versions."""
 
     content: str
