@@ -479,11 +479,12 @@ def test_of_very_many_calls_only_the_last_are_remembered_after_their_results() -
     assert sorted(normaliser.calls) == ["t0", "t3", "t4"]
 
 
-def test_inline_agents_that_were_told_the_same_are_those_calls_in_their_order(tmp_path: Path) -> None:
-    def task(uuid: str, id: str) -> dict[str, Any]:
-        given = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
-        return _block(uuid, "u0", {"type": "tool_use", "id": id, "name": "Task", "input": given}, None, f"m-{id}")
+def task(uuid: str, id: str) -> dict[str, Any]:
+    given = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
+    return _block(uuid, "u0", {"type": "tool_use", "id": id, "name": "Task", "input": given}, None, f"m-{id}")
 
+
+def test_inline_agents_that_were_told_the_same_are_those_calls_in_their_order(tmp_path: Path) -> None:
     def agent(uuid: str) -> dict[str, Any]:
         return said("Look.") | {"uuid": uuid, "parentUuid": None, "isSidechain": True}
 
@@ -502,12 +503,10 @@ def test_inline_agents_that_were_told_the_same_are_those_calls_in_their_order(tm
 
 def test_an_agent_whose_answer_is_there_has_ended_and_one_that_goes_on_beside_has_not(tmp_path: Path) -> None:
     def told_of(status: str) -> list[tuple[type, str | None]]:
-        given = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
-        call = _block("u1", "u0", {"type": "tool_use", "id": "t1", "name": "Task", "input": given}, None, "m1")
         answer = {"type": "tool_result", "tool_use_id": "t1", "content": "Done."}
         beside = {"agentId": "a1", "status": status, "prompt": "Look."}
         result = said("") | {"uuid": "u2", "toolUseResult": beside, "message": {"role": "user", "content": [answer]}}
-        found = events(tmp_path, lines(said("Go."), call, result))
+        found = events(tmp_path, lines(said("Go."), task("u1", "t1"), result))
         return [(type(one), one.call_id) for one in found if isinstance(one, AgentStarted | AgentEnded)]
 
     assert told_of("completed") == [(AgentStarted, "t1"), (AgentEnded, "t1")]
@@ -531,3 +530,27 @@ def test_the_journal_of_a_workflow_is_of_the_session_it_lies_in(tmp_path: Path) 
     assert not {one.id for one in told} & {one.id for one in read(main)}
     with closing(Query(Index(tmp_path / "index.sqlite"), paths=[home])) as query:
         assert {row.session for row in query.rows(SessionRow)} == {"s-1"}
+
+
+def test_an_agent_at_work_hangs_under_the_call_that_is_kept_beside_its_file(tmp_path: Path) -> None:
+    home = tmp_path / "projects"
+    agents = home / "-p" / "s-1" / "subagents"
+    agents.mkdir(parents=True)
+    main = home / "-p" / "s-1.jsonl"
+    main.write_bytes(lines(said("Go."), task("u1", "t1"), task("u2", "t2"), task("u3", "t3")))
+    beside = {"a1": b'{"agentType": "Explore", "toolUseId": "t2"}', "a2": b"[]", "a3": b'{"toolUseId": "t1"}'}
+    for name, kept in beside.items():
+        record = said("Look.") | {"uuid": name, "parentUuid": None, "isSidechain": True, "agentId": name}
+        (agents / f"agent-{name}.jsonl").write_bytes(lines(record))
+        (agents / f"agent-{name}.meta.json").write_bytes(kept)
+    expected = {"a1": "t2", "a2": "t3", "a3": "t1"}  # one of which nothing is kept is the call's that is left
+    files = [main, *sorted(agents.glob("*.jsonl"))]
+    told = [event for file in files for event in read(file)]
+    (session,) = sessions_of(told)
+    assert {one.stream: one.parent_call for one in session.children} == expected
+    assert [event.metadata for event in told if isinstance(event, SessionStarted) and event.stream == "a1"] == [
+        {"agentType": "Explore", "toolUseId": "t2"}
+    ]
+    with closing(Query(Index(tmp_path / "index.sqlite"), paths=[home])) as query:
+        rows = list(query.rows(SessionRow))
+    assert {row.stream: row.parent_call for row in rows if row.stream != "main"} == expected

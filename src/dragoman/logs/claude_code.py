@@ -79,6 +79,9 @@ _KNOWN_NOTES = frozenset(
 )
 """Kinds of records that are the client's own book-keeping."""
 
+_AGENT = "agent-"
+"""How the files of sub-agents begin."""
+
 _OWN_NAMES = frozenset({"sessionId", "leafUuid", "messageId"})
 """What such a record is tied to a conversation by."""
 
@@ -142,6 +145,11 @@ class ClaudeCode(LogFormat):
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from sorted(home.rglob("*.jsonl"))
+
+    def beside(self, path: Path) -> Iterator[Path]:
+        """What the client keeps of an agent beside what the agent said: which call spawned it, of which kind it is."""
+        if path.name.startswith(_AGENT):
+            yield path.with_suffix(".meta.json")
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
@@ -254,6 +262,7 @@ class _Reader(LinesReader):
         self._told: str | None = None
         """The session of them that is being told."""
         folder = path.absolute().parent
+        self._agent = _agent_of(path)
         self._run = folder.name if folder.parent.name == "workflows" else None
         """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
         is_journal = self._run is not None and path.name == "journal.jsonl"
@@ -334,9 +343,17 @@ class _Reader(LinesReader):
             self._told = session
             branch = value.git_branch or None
             forked = _text(_mapping(value.forked_from).get("sessionId")) or _text(value.forked_from)
+            call = _text(self._agent.get("toolUseId"))
             events.append(
                 self.normaliser.event(
-                    SessionStarted, value, cwd=value.cwd, branch=branch, parent_call=self._run, forked_from=forked
+                    SessionStarted,
+                    value,
+                    cwd=value.cwd,
+                    branch=branch,
+                    parent_session=None if call is None else session,
+                    parent_call=call or self._run,
+                    forked_from=forked,
+                    metadata=self._agent,
                 )
             )
 
@@ -627,6 +644,16 @@ class _Reader(LinesReader):
             message = _told_error(value.error) or "an error of the API"
             return self.normaliser.event(ErrorOccurred, value, message=message, status=status, retried=True)
         return self.normaliser.event(ClientNoted, value, name=_note_name(value))
+
+
+def _agent_of(path: Path) -> dict[str, Any]:
+    """What is kept of an agent beside its log; nothing where that is missing, or is no object."""
+    for beside in FORMAT.beside(path):
+        try:
+            return _mapping(decoded(beside.read_bytes())) if beside.is_file() else {}
+        except OSError:
+            return {}
+    return {}
 
 
 def _note_name(value: _Record) -> str:

@@ -127,6 +127,8 @@ def parents_of(kin: Sequence[Relative]) -> list[tuple[Relative | None, str | Non
     for one in kin:
         if one.stream == "main":
             mains.setdefault(one.id, one)
+        else:
+            taken.add((one.id, one.parent_call))
         for agent, call in one.started_agents:
             spawned.setdefault((one.id, agent), (one, call))
             spawned.setdefault(agent, (one, call))
@@ -168,6 +170,8 @@ def _parent(
         found = None if one.parent_call is None else spawned.get((one.id, one.parent_call))
         if found is not None and found[0] is not one:
             return found
+        if one.parent_session is not None and one.parent_call is not None:
+            return mains.get(one.parent_session), one.parent_call
         main = mains.get(one.id)
         calls = () if main is None else main.calls_that_said(one.first_words)
         # Several may have been told the same: then they are those calls' in their order.
