@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
+import sys
 from base64 import b64decode, b64encode
 from typing import Any
 
@@ -137,3 +141,37 @@ def test_a_file_nobody_knows_is_read_as_the_format_that_is_named(reader: User) -
     assert reader.types("doctor", str(file), "--format", "codex").code == 1
     wrong = reader.types("events", str(file), "--format", "codecs")
     assert (wrong.code, "codex" in wrong.err) == (3, True)
+
+
+def test_what_is_piped_in_is_read_like_a_file(reader: User) -> None:
+    file = reader.home / ".claude/projects/-p/s-1.jsonl"
+
+    def told(lines: str) -> list[Any]:
+        return [{**parsed(line), "source": None} for line in lines.splitlines()]
+
+    whole = told(reader.types("events", str(file), "--raw").out)
+    assert whole
+    command = [sys.executable, "-m", "dragoman"]
+    with file.open("rb") as log:
+        done = subprocess.run(
+            [*command, "events", "-", "--raw"],
+            stdin=log,
+            capture_output=True,
+            text=True,
+            env=reader.environ,
+            check=True,
+        )
+    assert told(done.stdout) == whole
+    script = f"exec {shlex.join(command)} show <(cat {shlex.quote(str(file))})"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=reader.environ, check=True)
+    assert done.stdout == reader.types("show", str(file)).out
+
+
+def test_a_pipe_among_the_logs_keeps_nobody_waiting(reader: User) -> None:
+    pipe = reader.home / ".claude/projects/-p/pipe.jsonl"
+    os.mkfifo(pipe)
+    assert len(parsed(reader.types("sessions", "--json").out)) == 2
+    assert reader.types("doctor", "--json").code == 1
+    done = reader.types("watch", "--once", str(pipe))
+    assert done.code == 5
+    assert "save what it gives" in done.err

@@ -25,9 +25,9 @@ def command(
 ) -> ExitCode:
     """Print the events of logs, whatever client wrote them, one JSON object per line.
 
-    PATH is a log file or a folder; ID is the beginning of a session's id. A call comes with its native name and
-    arguments and with the operations it means; a result with its typed outcomes; everything with the file, offset and
-    length of the bytes it came from.
+    PATH is a log file, a folder, or - for what is piped in; ID is the beginning of a session's id. A call comes with
+    its native name and arguments and with the operations it means; a result with its typed outcomes; everything with
+    the file, offset and length of the bytes it came from.
 
     With --raw those bytes are in `raw`: as text where they are UTF-8, else as {"base64": "…"}; of a row in a database,
     {"row": {column: value}}.

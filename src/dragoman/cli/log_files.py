@@ -23,16 +23,53 @@ def format_option(function: Function) -> Function:
     )
 
 
-def files_of(console: Console, wanted: tuple[str, ...], format: str | None = None) -> list[Found]:
-    """The log files that were named, or every one on this machine; files that are named are read as `format`."""
+def files_of(
+    console: Console, wanted: tuple[str, ...], format: str | None = None, *, piped: bool = True
+) -> list[Found]:
+    """The log files that were named, or every one on this machine; files that are named are read as `format`.
+
+    What is `piped` in is taken as well: `-` is the standard input.
+    """
     from dragoman.logs import all_logs, logs_named
 
     places = console.configuration().settings.logs
     named, folders = places.homes, places.folders
     if not wanted:
         return list(all_logs(named=named, folders=folders))
+    if piped:
+        wanted = tuple([_kept(one) if _is_pipe(one) else one for one in wanted])
     named_twice = (found for one in wanted for found in logs_named(one, named=named, format=format, folders=folders))
     return list({(one.path, one.sessions): one for one in named_twice}.values())
+
+
+def _is_pipe(name: str) -> bool:
+    import os
+    import stat
+
+    try:
+        return name == "-" or stat.S_ISFIFO(os.stat(name).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _kept(pipe: str) -> str:
+    """What comes out of a pipe, in a file until the end: a log is known by its content, and its bytes are shown."""
+    import atexit
+    import shutil
+    import sys
+    import tempfile
+    from pathlib import Path
+
+    folder = tempfile.mkdtemp(prefix="dragoman-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    kept = Path(folder, "stdin.jsonl" if pipe == "-" else f"{Path(pipe).name}.jsonl")
+    with kept.open("wb") as file:
+        if pipe == "-":
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        else:
+            with Path(pipe).open("rb") as source:
+                shutil.copyfileobj(source, file)
+    return str(kept)
 
 
 def events_of(console: Console, files: list[Found], *, printed: bool = False) -> Iterator[AnyEvent]:

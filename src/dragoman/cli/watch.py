@@ -47,7 +47,7 @@ def command(
 
     def find() -> list[Found]:
         try:
-            return [found for found in files_of(console, wanted) if client in (None, found.format)]
+            return [found for found in files_of(console, wanted, piped=False) if client in (None, found.format)]
         except LogError:
             if watch is None:
                 raise

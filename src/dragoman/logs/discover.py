@@ -60,6 +60,15 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
+def _is_pipe(path: Path) -> bool:
+    """Whether it would keep a reader waiting: a pipe, a socket, a device. What cannot be opened, readers tell of."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
 def all_logs(
     places: Places | None = None, named: Mapping[str, Path] | None = None, folders: Iterable[Path] = ()
 ) -> Iterator[Found]:
@@ -67,7 +76,7 @@ def all_logs(
     seen: set[Path] = set()
     for name, home in homes(places, named):
         for path in FORMATS[name].files(home):
-            if path not in seen:
+            if path not in seen and not _is_pipe(path):
                 seen.add(path)
                 yield Found(path, name, home)
     for folder in folders:

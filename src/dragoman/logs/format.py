@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -253,6 +254,8 @@ _LONGEST_FIRST_LINE = 128 << 20
 def sample_of(path: Path, size: int = 65_536) -> Sample:
     """The beginning of a file."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # its beginning would be gone, or never come
+            raise LogError(f"{path} is no file but a pipe or the like; save what it gives to a file first")
         with path.open("rb") as file:
             head = file.read(size)
             whole = len(head) < size
