@@ -175,3 +175,12 @@ def test_a_pipe_among_the_logs_keeps_nobody_waiting(reader: User) -> None:
     done = reader.types("watch", "--once", str(pipe))
     assert done.code == 5
     assert "save what it gives" in done.err
+
+
+@pytest.mark.parametrize("words", ["sessions", "stats", "projects", "sources", "analyse", "lab grep x", "watch --once"])
+def test_an_exit_code_means_the_same_to_people_and_machines(user: User, words: str) -> None:
+    said, told = user.types(*words.split()), user.types(*words.split(), "--json")
+    assert said.code == told.code == 1, "nothing was found"
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    if words.startswith(("sessions", "stats", "projects", "sources")):
+        assert user.types(*words.split()).code == user.types(*words.split(), "--json").code == 0

@@ -26,7 +26,7 @@ def command(console: Console, *, wanted: tuple[str, ...], asked: Filter, as_json
     found = query_of(console, wanted).projects(asked)
     if as_json:
         console.json(found)
-        return ExitCode.OK
+        return ExitCode.OK if found else ExitCode.NO
     if not found:
         console.note("No project was found. `dragoman sessions` lists sessions, `dragoman sources` where they lie.")
         return ExitCode.NO

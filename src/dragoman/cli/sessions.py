@@ -32,12 +32,11 @@ def command(
         console.json([_facts(row) for row in found])
     elif not found:
         console.note("No session was found. `dragoman sources` shows where they are looked for.")
-        return ExitCode.NO
     else:
         console.table(
             ("session", "client", "began", "turns", "calls", "tokens", "title"), [_cells(row) for row in found]
         )
-    return ExitCode.OK
+    return ExitCode.OK if found else ExitCode.NO
 
 
 def _cells(row: SessionRow) -> tuple[str, ...]:

@@ -43,8 +43,7 @@ def run(console: Console, *, as_json: bool) -> ExitCode:
         console.table(("format", "folder", "files", "bytes"), shown)
     else:
         console.note(f"No logs were found here. Known formats: {', '.join(FORMATS)}.")
-        return ExitCode.NO
-    return ExitCode.OK
+    return ExitCode.OK if rows else ExitCode.NO
 
 
 def _row(format: str, home: Path, files: Iterable[Path]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def command(
     found = statistics(query, asked, by, tokens_only=tokens_only, limit=limit)  # type: ignore[arg-type]
     if as_json:
         console.json(found)
-        return ExitCode.OK
+        return ExitCode.OK if found.total.sessions else ExitCode.NO
     if not found.total.sessions:
         console.note(
             "Nothing was found to count. `dragoman sessions` lists sessions, `dragoman sources` where they lie."
