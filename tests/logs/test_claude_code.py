@@ -554,3 +554,13 @@ def test_an_agent_at_work_hangs_under_the_call_that_is_kept_beside_its_file(tmp_
     with closing(Query(Index(tmp_path / "index.sqlite"), paths=[home])) as query:
         rows = list(query.rows(SessionRow))
     assert {row.stream: row.parent_call for row in rows if row.stream != "main"} == expected
+
+
+def test_a_line_cannot_say_what_only_the_reader_knows(tmp_path: Path) -> None:
+    plain = said("Go.")
+    odd = plain | {" stream": "other", " number": -4, " source": {"file": "a", "offset": 1, "length": 2}}
+    (told,) = [event for event in events(tmp_path, lines(odd)) if isinstance(event, UserSaid)]
+    (expected,) = [event for event in events(tmp_path, lines(plain)) if isinstance(event, UserSaid)]
+    assert (told.id, told.stream, told.by) == (expected.id, "main", "user")
+    assert told.source is not None
+    assert told.source.offset == 0

@@ -204,8 +204,12 @@ def _named(wire: str) -> Any:
 
 
 def _ours(name: str, default: Any) -> Any:
-    """What no line says: the client has no key that begins like this."""
+    """What no line says: the client has no key that begins like this, and in one that has, it is of a wrong type."""
     return msgspec.field(default=default, name=f" {name}")
+
+
+_Stream = Annotated[str, msgspec.Meta(min_length=1, max_length=0)]
+_Number = Annotated[int, msgspec.Meta(gt=0, lt=0)]
 
 
 class _Record(msgspec.Struct, gc=False, rename="camel"):
@@ -243,8 +247,8 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
     attachment: _Noted | None = None
     data: _Noted | None = None
     source: Source = _ours("source", None)
-    stream: str = _ours("stream", "main")
-    number: int = _ours("number", 0)
+    stream: _Stream = _ours("stream", "main")
+    number: _Number = _ours("number", 0)
 
 
 _decode = msgspec.json.Decoder(_Record).decode
@@ -778,8 +782,8 @@ class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
     time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
     is_api_error_message: bool | None = None
     source: Source = _ours("source", None)
-    stream: str = _ours("stream", "main")
-    number: int = _ours("number", 0)
+    stream: _Stream = _ours("stream", "main")
+    number: _Number = _ours("number", 0)
 
 
 _decode_usage = msgspec.json.Decoder(_UsageRecord).decode
