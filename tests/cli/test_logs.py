@@ -165,6 +165,11 @@ def test_what_is_piped_in_is_read_like_a_file(reader: User) -> None:
     script = f"exec {shlex.join(command)} show <(cat {shlex.quote(str(file))})"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=reader.environ, check=True)
     assert done.stdout == reader.types("show", str(file)).out
+    with file.open("rb") as log:
+        done = subprocess.run(
+            [*command, "stats", "-", "--json"], stdin=log, capture_output=True, env=reader.environ, check=True
+        )
+    assert parsed(done.stdout)["total"] == parsed(reader.types("stats", str(file), "--json").out)["total"]
 
 
 def test_a_pipe_among_the_logs_keeps_nobody_waiting(reader: User) -> None:

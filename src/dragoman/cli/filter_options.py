@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .log_files import out_of_pipes
+
 if TYPE_CHECKING:
     import datetime
 
@@ -123,10 +125,12 @@ def query_of(console: Console, wanted: tuple[str, ...] = (), *, update: bool = T
 
     Without `update`, what the index knows already.
     """
-    from dragoman.logs import Query
+    from dragoman.logs import Index, Query
 
     places = console.configuration().settings.logs
-    query = Query(homes=places.homes, folders=places.folders, paths=wanted or None)
+    files = out_of_pipes(wanted)
+    index = None if files == wanted else Index.in_memory()  # what came out of a pipe is gone with this command
+    query = Query(index, homes=places.homes, folders=places.folders, paths=files or None)
     click.get_current_context().call_on_close(query.close)
     if update or wanted:
         with console.progress("reading", len(query.files())) as advance:

@@ -37,9 +37,14 @@ def files_of(
     if not wanted:
         return list(all_logs(named=named, folders=folders))
     if piped:
-        wanted = tuple([_kept(one) if _is_pipe(one) else one for one in wanted])
+        wanted = out_of_pipes(wanted)
     named_twice = (found for one in wanted for found in logs_named(one, named=named, format=format, folders=folders))
     return list({(one.path, one.sessions): one for one in named_twice}.values())
+
+
+def out_of_pipes(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The same names, where one is a pipe the file that has what came out of it; `-` is the standard input."""
+    return tuple([_kept(one) if _is_pipe(one) else one for one in wanted])
 
 
 def _is_pipe(name: str) -> bool:

@@ -33,9 +33,9 @@ def command(
 ) -> ExitCode:
     """Show a session: what was said, thought and done, turn by turn, with diffs and its sub-agents.
 
-    PATH is a log file or a folder; ID is the beginning of a session's id. With --raw, record by record: what was
-    understood, and the original, byte for byte, beside it on a wide terminal, else below it. Bytes that are no text
-    are written \\xNN there; `dragoman events --raw` gives them exactly.
+    PATH is a log file, a folder, or - for what is piped in; ID is the beginning of a session's id. With --raw, record
+    by record: what was understood, and the original, byte for byte, beside it on a wide terminal, else below it. Bytes
+    that are no text are written \\xNN there; `dragoman events --raw` gives them exactly.
     """
     from dragoman.logs import sessions_of
 
