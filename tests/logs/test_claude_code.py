@@ -11,7 +11,7 @@ from dragoman.logs import FORMATS, Index, Query, read, sessions_of
 from dragoman.logs.normalise import Normaliser, Place
 from dragoman.logs.sessions import Counter
 from dragoman.logs.state import restored, stored
-from dragoman.logs.tables import SessionRow
+from dragoman.logs.tables import CallRow, SessionRow
 from dragoman.model import (
     AgentEnded,
     AgentStarted,
@@ -564,3 +564,15 @@ def test_a_line_cannot_say_what_only_the_reader_knows(tmp_path: Path) -> None:
     assert (told.id, told.stream, told.by) == (expected.id, "main", "user")
     assert told.source is not None
     assert told.source.offset == 0
+
+
+def test_a_result_that_stands_before_its_call_is_read_by_it_all_the_same(tmp_path: Path) -> None:
+    call = _block("u1", "u0", {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "false"}})
+    path = tmp_path / "s-1.jsonl"
+    path.write_bytes(lines(said("Go."), _told("u2", "u1", "t1", "Exit code 3\nno", is_error=True), call))
+    (session,) = sessions_of(read(path))
+    (use,) = [use for turn in session.turns for step in turn.steps for use in step.tools]
+    assert use.returned is not None
+    assert use.returned.result.outcomes == (CommandOutcome(3, output="no"),)
+    with closing(Query(Index(tmp_path / "index.sqlite"), paths=[path])) as query:
+        assert [(row.status, row.failure) for row in query.rows(CallRow)] == [("failed", "exit")]

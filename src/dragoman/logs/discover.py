@@ -14,7 +14,7 @@ from dragoman.errors import LogError
 from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
-from .format import LogFormat, Places
+from .format import LogFormat, Places, is_pipe
 from .reading import read, recognise
 from .sessions import key_of
 
@@ -60,13 +60,12 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _is_pipe(path: Path) -> bool:
-    """Whether it would keep a reader waiting: a pipe, a socket, a device. What cannot be opened, readers tell of."""
+def _may_be_read(path: Path) -> bool:
+    """Whether a reader would not wait for it; why one cannot be opened at all, is the reader's to say."""
     try:
-        mode = path.stat().st_mode
+        return not is_pipe(path)
     except (OSError, ValueError):
-        return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+        return True
 
 
 def all_logs(
@@ -76,7 +75,7 @@ def all_logs(
     seen: set[Path] = set()
     for name, home in homes(places, named):
         for path in FORMATS[name].files(home):
-            if path not in seen and not _is_pipe(path):
+            if path not in seen and _may_be_read(path):
                 seen.add(path)
                 yield Found(path, name, home)
     for folder in folders:

@@ -251,10 +251,16 @@ _LONGEST_FIRST_LINE = 128 << 20
 """Bytes of a first line that are looked at, where it is longer than a sample."""
 
 
+def is_pipe(path: Path) -> bool:
+    """Whether it would keep a reader waiting: a pipe, a socket, a device."""
+    mode = path.stat().st_mode
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
 def sample_of(path: Path, size: int = 65_536) -> Sample:
     """The beginning of a file."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # its beginning would be gone, or never come
+        if is_pipe(path):  # its beginning would be gone then, or never come
             raise LogError(f"{path} is no file but a pipe or the like; save what it gives to a file first")
         with path.open("rb") as file:
             head = file.read(size)

@@ -25,7 +25,7 @@ from dragoman.model import (
     UnknownRecord,
     Unreadable,
 )
-from dragoman.registry import DIALECTS
+from dragoman.registry import DIALECTS, FORMATS
 
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect, Heard
@@ -165,6 +165,16 @@ class Normaliser:
     def unknown(self, place: Standing, name: str | None) -> UnknownRecord:
         """A record of a kind nobody knows."""
         return self.event(UnknownRecord, place, name=name)
+
+
+def read_again(returned: ToolReturned, called: ToolCalled) -> ToolReturned:
+    """A result that stood before its call, and so was read without it, as that call's."""
+    native = returned.result.native
+    if native is None or called.client is None or called.client not in FORMATS:
+        return returned
+    dialect = _narrowed(DIALECTS[FORMATS[called.client].dialect], called.version)
+    outcomes = dialect.read_result(called.call, native).outcomes
+    return msgspec.structs.replace(returned, result=msgspec.structs.replace(returned.result, outcomes=outcomes))
 
 
 @lru_cache(maxsize=64)

@@ -44,6 +44,7 @@ from dragoman.model import (
 )
 
 from .format import Storable
+from .normalise import read_again
 
 
 def sessions_of(events: Iterable[AnyEvent]) -> list[Session]:
@@ -294,6 +295,7 @@ class _Builder:
         if isinstance(event, UserSaid) and event.by != "client" and self.first_words is None:
             self.first_words = event.text
         if isinstance(event, ToolCalled):
+            self._results.expect(event)
             spawns = [one for one in event.call.operations if isinstance(one, op.SpawnAgent)]
             self._spawns += [(event.call.id, spawn.prompt) for spawn in spawns]
         if isinstance(event, SessionStarted):
@@ -373,19 +375,33 @@ class _Results:
     def __init__(self) -> None:
         self._given: dict[str, list[ToolReturned]] = {}
         self._asked: dict[str, int] = {}
+        self._called: set[str] = set()
+        self._early: set[str] = set()
+        """Results that stood before their calls, by the ids of their events."""
 
     def take(self, event: ToolReturned) -> None:
-        self._given.setdefault(event.result.call_id, []).append(event)
+        id = event.result.call_id
+        self._given.setdefault(id, []).append(event)
+        if id not in self._called:
+            self._early.add(event.id)
+
+    def expect(self, event: ToolCalled) -> None:
+        """A call that was told: what comes for it from here on was read with it."""
+        self._called.add(event.call.id)
 
     def begin(self) -> None:
         """From here on it is asked for each call once, in their order."""
         self._asked.clear()
 
-    def of(self, id: str) -> ToolReturned | None:
+    def of(self, called: ToolCalled) -> ToolReturned | None:
         """The result of the next call that has this id."""
+        id = called.call.id
         number = self._asked[id] = self._asked.get(id, -1) + 1
         given = self._given.get(id)
-        return given[min(number, len(given) - 1)] if given else None
+        if not given:
+            return None
+        event = given[min(number, len(given) - 1)]
+        return read_again(event, called) if event.id in self._early else event
 
 
 class _Turn:
@@ -431,7 +447,7 @@ class _Step:
             self.other.append(event)
 
     def built(self, results: _Results) -> Step:
-        tools = tuple(ToolUse(called, results.of(called.call.id)) for called in self.called)
+        tools = tuple(ToolUse(called, results.of(called)) for called in self.called)
         # What a provider runs itself may give its result to the model alone.
         ours = (use for use in tools if use.called.call.native.executed_by is not ExecutedBy.PROVIDER)
         waiting = any(use.returned is None for use in ours)

@@ -40,6 +40,7 @@ from dragoman.model import (
 )
 
 from .format import Storable
+from .normalise import read_again
 from .sessions import Counter, key_of, title_of
 
 Time = datetime.datetime
@@ -48,6 +49,8 @@ LONGEST: Final = 4_000
 """How many characters of what people and models say a table holds."""
 SHORTER: Final = 1_000
 """How many of what tools were given and gave, which is most of every log."""
+_EARLY: Final = 16
+"""How many results wait for a call that comes after them."""
 
 
 def _said(text: str) -> msgspec.Meta:
@@ -398,6 +401,8 @@ class _Stream(Storable):
         """Call id → the call's number."""
         self._results: dict[str, tuple[str | None, datetime.datetime | None, float | None]] = {}
         """Call id → how its first result failed, when it was logged, how long it took."""
+        self._early: dict[str, ToolReturned] = {}
+        """Call id → a result that stood before its call, of the last of these: most have their call elsewhere."""
         self._first_words: str | None = None
         self._usages = 0
         self._model: str | None = None
@@ -570,6 +575,9 @@ class _Stream(Storable):
             step.waiting += 1
             self._waiting.setdefault(call.id, []).append((turn, step, row))
         else:
+            early = self._early.pop(call.id, None)
+            if early is not None:
+                known = (_failure(read_again(early, event)), *known[1:])
             self._answered(turn, step, row, known)
 
     def _means(self, call: CallRow, number: int, operation: Operation, *, intent: bool) -> None:
@@ -600,13 +608,15 @@ class _Stream(Storable):
         result = event.result
         id = result.call_id
         repeated = id in self._results
-        failures = [failure_of(outcome) for outcome in result.outcomes]
         for number, outcome in enumerate(result.outcomes):
-            self._gave(event, number, outcome, failures[number], repeated=repeated)
+            self._gave(event, number, outcome, failure_of(outcome), repeated=repeated)
         if repeated:
             return
-        failure = next((one for one in failures if one is not None), None)
-        known = self._results[id] = (failure, event.time, _duration(event))
+        known = self._results[id] = (_failure(event), event.time, _duration(event))
+        if id not in self._numbers:
+            self._early[id] = event
+            if len(self._early) > _EARLY:
+                del self._early[next(iter(self._early))]
         for turn, step, call in self._waiting.pop(id, ()):
             step.waiting -= 1
             self._answered(turn, step, call, known)
@@ -766,6 +776,11 @@ def exchange_of(event: TokensUsed) -> str | None:
     return (
         f"{event.client}:{event.provider_id}:{record}" if "@" not in record else f"{event.client}:{event.provider_id}"
     )
+
+
+def _failure(event: ToolReturned) -> str | None:
+    """How a call failed: as the first of its outcomes that did."""
+    return next((one for outcome in event.result.outcomes if (one := failure_of(outcome)) is not None), None)
 
 
 def _duration(event: ToolReturned) -> float | None:
