@@ -229,3 +229,119 @@ def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind)
     assert isinstance(again, out.Failure)
     assert again.kind == kind
     assert told(*read, again) == written, "a failure told twice does not grow"
+
+
+# ── the extension for editors, and its forks ─────────────────────────────────
+
+
+def meant(name: str, **arguments: Any) -> tuple[op.Operation, ...]:
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    assert call.failure is None, call.failure
+    return call.operations
+
+
+def test_a_file_is_named_by_its_path_or_its_absolute_path() -> None:
+    assert meant("write_to_file", absolutePath="/p/a", content="x") == (op.WriteFile("/p/a", "x"),)
+    diff = "------- SEARCH\nx\n=======\ny\n+++++++ REPLACE"
+    edit = op.EditFile("/p/a", (op.Edit("x\n", "y\n", whole_lines=True),))
+    assert meant("replace_in_file", absolutePath="/p/a", diff=diff, task_progress="- [x] z") == (edit,)
+    call = DIALECT.read_call(NativeCall("1", "write_to_file", {"content": "x"}))
+    assert call.failure is not None
+    assert "name a file" in call.failure.message
+
+
+def test_tools_of_the_extension_that_came_later() -> None:
+    patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch"
+    assert meant("apply_patch", input=f"apply_patch <<'X'\n{patch}\nX") == (op.DeleteFile("a"),)
+    assert meant("apply_patch", patch=patch) == (op.DeleteFile("a"),)
+    assert meant("edit", file_path="a", old_string="x", new_string="y", replace_all=True) == (
+        op.EditFile("a", (op.Edit("x", "y", everywhere=True),)),
+    )
+    assert meant("edit_file", file_path="a", old_string="x", new_string="y", expected_replacements=2) == (
+        op.EditFile("a", (op.Edit("x", "y", everywhere=True, expected=2),)),
+    )
+    assert meant("search_replace", file_path="a", old_string="", new_string="y") == (op.WriteFile("a", "y"),)
+    assert meant("web_fetch", url="https://x.y", prompt="why") == (op.FetchPage("https://x.y", "why"),)
+    assert meant("web_search", query="q", allowed_domains='["x.y"]') == (op.SearchWeb("q", ("x.y",)),)
+    assert meant("use_subagents", prompt_1="a", prompt_2="b") == (op.SpawnAgent("a"), op.SpawnAgent("b"))
+    assert meant("use_skill", skill_name="s") == (op.UseSkill("s"),)
+    assert meant("skill", skill="s", args="x") == (op.UseSkill("s", "x"),)
+    assert meant("read_command_output", artifact_id="cmd-1.txt", search="x") == (
+        op.ReadOutput("cmd-1.txt", pattern="x"),
+    )
+    assert meant("mcp--docs--find", q="x") == (op.CallMcpTool("docs", "find", {"q": "x"}),)
+    assert meant("ask_followup_question", question="q", follow_up=[{"text": "a", "mode": None}]) == (
+        op.AskUser((op.Question("q", (op.Option("a"),)),)),
+    )
+
+
+def test_lines_of_a_file_are_named_in_all_its_ways() -> None:
+    assert meant("read_file", path="a", offset=5, limit=2) == (op.ReadFile("a", 5, 6),)
+    assert meant("read_file", path="a", mode="indentation", indentation={"anchor_line": 3}, limit=9) == (
+        op.ReadFile("a"),
+    )
+    assert meant("read_file", files=[{"path": "a", "line_ranges": [[1, 2], [7, 9]]}, {"path": "b"}]) == (
+        op.ReadFile("a", 1, 2),
+        op.ReadFile("a", 7, 9),
+        op.ReadFile("b"),
+    )
+
+
+def test_what_was_read_is_the_file_and_its_lines() -> None:
+    assert understood("read_file", {"path": "a"}, "x\ny") == (out.FileOutcome("a", "x\ny"),)
+    cut = "3 | x\n4 | y\n\n(Showing lines 3-4 of 9 total. Use start_line=5 to continue reading.)"
+    assert understood("read_file", {"path": "a", "start_line": 3}, cut) == (out.FileOutcome("a", "x\ny", 3, 9),)
+    assert understood("read_file", {"path": "a"}, "File: a\n1 | x\n2 | y") == (out.FileOutcome("a", "x\ny"),)
+    assert understood("read_file", {"path": "a"}, "File: a\nError: gone") == (out.Failure("failed", "gone"),)
+    args = "<file><path>a</path></file><file><path>b</path></file><file><path>c</path></file>"
+    told = (
+        '<files>\n<file><path>a</path>\n<content lines="1-2">\n1 | <file>\n2 | </file>\n</content>\n'
+        "<notice>Showing only 2 of 9 total lines. Use line_range if you need to read more lines</notice>\n</file>\n"
+        "<file><path>b</path><error>Error reading file: gone</error></file>\n"
+        "<file><path>c</path><status>Denied by user</status></file>\n</files>"
+    )
+    assert understood("read_file", {"args": args}, told) == (
+        out.FileOutcome("a", "<file>\n</file>", 1, 9, truncated=True),
+        out.Failure("failed", "Error reading file: gone"),
+        out.Failure("denied", "Denied by user"),
+    )
+
+
+@pytest.mark.parametrize(
+    "told, outcome",
+    [
+        ("Command executed successfully (exit code 0).\nOutput:\nx", out.CommandOutcome(exit_code=0, output="x")),
+        ("Command failed with exit code 2.\nOutput:\nx", out.CommandOutcome(exit_code=2, output="x")),
+        ("Command executed.", out.CommandOutcome(output="")),
+        (
+            "Command is still running in the user's terminal.\nHere's the output so far:\nx",
+            out.CommandOutcome(output="x", running=True),
+        ),
+        (
+            "Command timed out after 30 seconds. Running in background.",
+            out.CommandOutcome(output="", timed_out=True),
+        ),
+        ('{"status":"denied","feedback":"no"}', out.Failure("denied", "no")),
+        ('{"status":"error","message":"it failed","error":"why"}', out.Failure("failed", "why")),
+        ("Command was cancelled by the user.", out.Failure("cancelled", "Command was cancelled by the user.")),
+    ],
+)
+def test_a_command_in_words_tells_how_it_ended(told: str, outcome: out.Outcome) -> None:
+    assert understood("execute_command", {"command": "x"}, told) == (outcome,)
+
+
+def test_changes_and_listings_in_words() -> None:
+    diff = "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE"
+    saved = "The content was successfully saved to a.b/c.\n\nHere is the full, updated content"
+    assert understood("replace_in_file", {"path": "a.b/c", "diff": diff}, saved) == (
+        out.ChangesOutcome((out.Change("a.b/c", "modified"),)),
+    )
+    write = ("write_to_file", {"path": "a", "content": "x"})
+    created = out.ChangesOutcome((out.Change("a", "created"),))
+    assert understood(*write, '{"path":"a","operation":"created","notice":"n"}') == (created,)
+    assert understood(*write, "<file_write_result>\n<operation>created</operation>") == (created,)
+    cut = "a/\nb\n\n(File list truncated. Use list_files on specific subdirectories if you need to explore further.)"
+    assert understood("list_files", {"path": "p"}, cut) == (
+        out.DirectoryOutcome("p", (out.Entry("a", "directory"), out.Entry("b")), truncated=True),
+    )
+    assert understood("list_files", {"path": "p", "recursive": "true"}, "No files found.") == (out.PathsOutcome(()),)

@@ -214,3 +214,80 @@ def test_a_failure_is_told_so_that_its_kind_is_understood_without_a_flag(kind: o
     assert isinstance(again, out.Failure)
     assert again.kind == kind
     assert told(*READ, again).content == written.content, "a failure told twice does not grow"
+
+
+# ── the extension for editors ────────────────────────────────────────────────
+
+
+def meant(name: str, **arguments: Any) -> op.Operation:
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    assert call.failure is None, call.failure
+    (operation,) = call.operations
+    return operation
+
+
+@pytest.mark.parametrize("mark", ["", "builtin_"])
+def test_tools_of_the_extension_by_both_their_names(mark: str) -> None:
+    assert meant(f"{mark}read_file", filepath="a") == op.ReadFile("a")
+    assert meant(f"{mark}read_file_range", filepath="a", startLine=2, endLine=3) == op.ReadFile("a", 2, 3)
+    assert meant(f"{mark}create_new_file", filepath="a", contents="x") == op.WriteFile("a", "x", overwrite=False)
+    edit = op.EditFile("a", (op.Edit("x", "y", everywhere=True),))
+    replacement = {"old_string": "x", "new_string": "y", "replace_all": True}
+    assert meant(f"{mark}single_find_and_replace", filepath="a", **replacement) == edit
+    assert meant(f"{mark}multi_edit", filepath="a", edits=[replacement]) == edit
+    assert meant(f"{mark}run_terminal_command", command="x", waitForCompletion=False) == op.RunCommand(
+        "x", background=True
+    )
+    assert meant(f"{mark}grep_search", query="x") == op.SearchText("x")
+    assert meant(f"{mark}file_glob_search", pattern="*.py") == op.FindFiles("*.py")
+    assert meant(f"{mark}ls") == op.ListDirectory(".")
+    assert meant(f"{mark}ls", dirPath="src", recursive=True) == op.FindFiles("**/*", "src")
+    assert meant(f"{mark}search_web", query="x") == op.SearchWeb("x")
+    assert meant(f"{mark}fetch_url_content", url="https://x.y") == op.FetchPage("https://x.y")
+    assert isinstance(meant(f"{mark}edit_existing_file", filepath="a", changes="// ..."), op.SteerClient)
+    assert isinstance(meant(f"{mark}view_diff"), op.SteerClient)
+
+
+def given(name: str, arguments: dict[str, Any], *pieces: tuple[str, str], **beside: str) -> out.Outcome:
+    output = [{"name": title, "description": "", "content": text, **beside} for title, text in pieces]
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    native = NativeResult("1", "\n".join(text for _, text in pieces), item={"status": "done", "output": output})
+    (outcome,) = DIALECT.read_result(call, native).outcomes
+    return outcome
+
+
+def test_results_of_the_extension_are_typed_by_what_stands_beside_them() -> None:
+    cut = ("Truncation warning", "2 ls entries were truncated")
+    assert given("read_file", {"filepath": "a"}, ("a", "x\n")) == out.FileOutcome("a", "x\n")
+    assert given("ls", {"dirPath": "p"}, ("File/folder list", "s/\na"), cut) == out.DirectoryOutcome(
+        "p", (out.Entry("s", "directory"), out.Entry("a")), truncated=True
+    )
+    assert given("file_glob_search", {"pattern": "*"}, ("File results", "a\nb")) == out.PathsOutcome(("a", "b"))
+    none = ("File results", "The glob search returned no results.")
+    assert given("file_glob_search", {"pattern": "*"}, none) == out.PathsOutcome(())
+    nothing = ("Search results", "The search returned no results.")
+    assert given("grep_search", {"query": "x"}, nothing) == out.MatchesOutcome(())
+    written = ("a", "File created successfuly")
+    assert given("create_new_file", {"filepath": "a", "contents": "x"}, written) == out.ChangesOutcome(
+        (out.Change("a", "created"),)
+    )
+    replace = {"filepath": "a", "old_string": "x", "new_string": "y"}
+    assert given("single_find_and_replace", replace, ("Edit", "Successfully edited a")) == out.ChangesOutcome(
+        (out.Change("a", "modified"),)
+    )
+    page = out.PagesOutcome((out.Page("https://x.y", text="p", truncated=True),))
+    assert given("fetch_url_content", {"url": "https://x.y"}, ("p", "p"), cut) == page
+
+
+@pytest.mark.parametrize(
+    "status, outcome",
+    [
+        ("Command completed", out.CommandOutcome(0, output="x")),
+        ("Command failed with exit code 3", out.CommandOutcome(3, output="x")),
+        ("Command timed out", out.CommandOutcome(output="x", timed_out=True)),
+        ("Command is running in the background...", out.CommandOutcome(output="x", running=True)),
+        ("", out.CommandOutcome(output="x")),
+    ],
+)
+def test_a_command_of_the_extension(status: str, outcome: out.Outcome) -> None:
+    assert given("run_terminal_command", {"command": "c"}, ("Terminal", "x"), status=status) == outcome

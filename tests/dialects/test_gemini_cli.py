@@ -343,3 +343,36 @@ def test_each_version_and_family_is_offered_its_own(
     offered = {definition.name for definition in DIALECT.at(version, family).definitions()}
     assert named <= offered
     assert not missing & offered
+
+
+# ── results that were taken out of the conversation again ────────────────────
+
+
+def masked(left: str) -> str:
+    saved = "Output too large. Full output available at: /t/o.txt"
+    return f"<tool_output_masked>\n{left}\n\n{saved}\n</tool_output_masked>"
+
+
+def test_of_a_result_that_was_taken_out_its_beginning_tells_what_was_changed() -> None:
+    left = '{{\n  "output": "{} d:\\\\p\\\\new.md. Here is the updated code:\\n# x\n... [TRUNCATED] ...\nz\\n"\n}}'
+    write = ("write_file", {"file_path": "new.md", "content": "x"})
+    created = masked(left.format("Successfully created and wrote to new file:"))
+    assert understood(*write, created) == out.ChangesOutcome((out.Change("d:\\p\\new.md", "created"),))
+    assert understood(*write, masked("... [TRUNCATED] ...")) == out.TextOutcome(masked("... [TRUNCATED] ..."))
+
+
+def test_of_a_command_that_was_taken_out_its_end_and_where_its_output_is_are_kept() -> None:
+    run = ("run_shell_command", {"command": "make"})
+    left = "Output: a\n\n... [80 lines omitted] ...\n\nz\nExit Code: 2\nProcess Group PGID: 7"
+    printed = "a\n\n... [80 lines omitted] ...\n\nz"
+    assert understood(*run, masked(left)) == out.CommandOutcome(2, output=printed, job="7", output_path="/t/o.txt")
+    note = "[Tool observation string (1MB, 9 lines) masked to preserve context window. Full string saved to: /t/o.txt]"
+    newer = f"<tool_output_masked>\n{note}\n</tool_output_masked>"
+    outcome = understood(*run, newer)
+    assert isinstance(outcome, out.CommandOutcome)
+    assert (outcome.exit_code, outcome.output_path) == (None, "/t/o.txt")
+
+
+def test_a_file_that_was_taken_out_is_no_file() -> None:
+    text = masked('{\n  "output": "x\n... [TRUNCATED] ...\ny"\n}')
+    assert understood(*READ, text) == out.TextOutcome(text)

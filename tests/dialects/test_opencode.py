@@ -252,6 +252,8 @@ def test_resources_are_listed_as_json_and_read_under_a_heading() -> None:
     [
         ("The user rejected permission to use this specific tool call.", "denied"),
         ("The read tool was called with invalid arguments: SchemaError(Missing key).", "invalid_arguments"),
+        ("Error: The user rejected permission to use this specific tool call.", "denied"),
+        ("Error: The user dismissed this question", "denied"),
         ("Tool execution aborted", "cancelled"),
         ("File not found: /a.py", "failed"),
     ],

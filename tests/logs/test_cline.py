@@ -14,8 +14,11 @@ from dragoman.model import (
     CallMcpTool,
     ClientNoted,
     CommandOutcome,
+    DirectoryOutcome,
+    DoneOutcome,
     ErrorOccurred,
     Failure,
+    FileOutcome,
     Interrupted,
     Media,
     ModelSaid,
@@ -35,6 +38,7 @@ from dragoman.model import (
     UserSaid,
     operations as op,
 )
+from dragoman.model.outcomes import Entry
 from tests.logs.samples import CLINE, CLINE_AGENTS_OWN, CLINE_SESSION, cline_call, cline_reply, cline_result
 
 
@@ -171,7 +175,10 @@ def test_tasks_are_where_editors_keep_them(tmp_path: Path) -> None:
         ("win32", {"APPDATA": "/a"}, "/a"),
     ):
         assert Path(folder) / task in format.homes(Places(Path("/h"), environment, system))
-    assert Path("/h/.vscode-server/data") / task.removeprefix("Code/") in format.homes(Places(Path("/h")))
+    for server in (".vscode-server", ".vscode-remote"):
+        assert Path("/h", server, "data") / task.removeprefix("Code/") in format.homes(Places(Path("/h")))
+    kilo = task.replace("saoudrizwan.claude-dev", "kilocode.kilo-code")
+    assert Path("/h/.config") / kilo in format.homes(Places(Path("/h")))
     for name in ("api_conversation_history.json", "ui_messages.json", "task_metadata.json"):
         written(tmp_path / "1700" / name, b"[]")
     written(tmp_path / "1800" / "ui_messages.json", b"[]")
@@ -207,13 +214,130 @@ def test_calls_in_tags_are_calls_and_their_results_are_found_by_name(tmp_path: P
     calls = [event for event in events if isinstance(event, ToolCalled)]
     assert [event.call.operations for event in calls] == [(op.ListDirectory("."),), (op.WriteFile("x", content),)]
     results = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
-    assert results == {calls[0].call_id: (TextOutcome("x\ny"),), calls[1].call_id: (TextOutcome("Saved."),)}
+    listing = DirectoryOutcome(".", (Entry("x"), Entry("y")))
+    assert results == {calls[0].call_id: (listing,), calls[1].call_id: (TextOutcome("Saved."),)}
     assert [event.text for event in events if isinstance(event, ModelSaid)] == ["First.", "Then <b>this</b>."]
     assert [(event.text, event.by) for event in events if isinstance(event, UserSaid)] == [
         ("Go.", "user"),
         ("<environment_details>\nx\n</environment_details>", "client"),
     ]
     assert {event.session for event in events} == {"1700"}
+
+
+def used(id: str, name: str, **given: object) -> dict[str, object]:
+    return {"type": "tool_use", "id": id, "name": name, "input": given}
+
+
+def replied(*blocks: dict[str, object], **more: object) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(blocks), **more}
+
+
+def test_calls_of_the_api_may_be_answered_in_words_and_those_that_did_not_run_say_so(tmp_path: Path) -> None:
+    unrun = "Tool [read_file] was not executed because a tool has already been used in this message."
+    todo = "\n\n\t# TODO LIST UPDATE REQUIRED - use task_progress"
+    where = "<environment_details>\n# Current Working Directory (/w/p) Files\na.py\n</environment_details>"
+    events = task(
+        tmp_path,
+        said("user", "<task>\nGo.\n</task>", "\n# task_progress RECOMMENDED\n", where),
+        replied(used("c1", "read_file", path="a.py", task_progress="- [ ] x"), used("c2", "read_file", path="b.py")),
+        said("user", "[read_file for 'a.py'] Result:\nA\n", unrun, todo),
+        replied(used("c3", "read_file", path="c.py")),
+        said("user", "[TASK RESUMPTION] This task was interrupted."),
+        replied(used("c4", "write_to_file", absolutePath="/w/p/d.py", content="D"), used("c5", "k10mcp0find", q="x")),
+        said(
+            "user",
+            "[write_to_file for '/w/p/d.py'] Result:\nThe content was successfully saved to d.py.\n\nMore.",
+            "The user provided the following feedback:\n<feedback>\nGood.\n</feedback>",
+            "[use_mcp_tool for 'docs'] Result:\nfound",
+        ),
+    )
+    calls = [event.call for event in events if isinstance(event, ToolCalled)]
+    assert [(call.id, call.operations) for call in calls] == [
+        ("c1", (op.ReadFile("a.py"),)),
+        ("c2", (op.ReadFile("b.py"),)),
+        ("c3", (op.ReadFile("c.py"),)),
+        ("c4", (op.WriteFile("/w/p/d.py", "D"),)),
+        ("c5", (CallMcpTool(None, "find", {"q": "x"}),)),
+    ]
+    assert {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)} == {
+        "c1": (FileOutcome("a.py", "A"),),
+        "c2": (Failure("cancelled", unrun),),
+        "c4": (DoneOutcome("The content was successfully saved to d.py."),),
+        "c5": (TextOutcome("found"),),
+    }
+    assert [event.text for event in events if isinstance(event, UserSaid) and event.by == "user"] == ["Go.", "Good."]
+    assert [event.cwd for event in events if isinstance(event, SessionStarted)] == ["/w/p"]
+
+
+def test_a_result_of_the_api_has_its_introduction_taken_off(tmp_path: Path) -> None:
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "[read_file for 'a.py'] Result:\nA"}
+    events = task(
+        tmp_path, replied(used("c1", "read_file", path="a.py"), modelInfo=MODEL), {"role": "user", "content": [result]}
+    )
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert returned.result.outcomes == (FileOutcome("a.py", "A"),)
+
+
+def test_a_task_without_what_the_user_saw_counts_the_tokens_of_its_replies(tmp_path: Path) -> None:
+    metrics = {"tokens": {"prompt": 10, "completion": 5, "cached": 90}, "cost": 0.25}
+    reply = replied({"type": "text", "text": "Yes."}, modelInfo=MODEL, metrics=metrics)
+    (used,) = [event for event in task(tmp_path, reply) if isinstance(event, TokensUsed)]
+    expected = Usage(input_tokens=10, cached_read_tokens=90, output_tokens=5)
+    assert (used.usage, used.cost, used.model) == (expected, 0.25, "m")
+    shown = {"ts": 1, "type": "say", "say": "api_req_started", "text": json.dumps({"tokensIn": 11, "tokensOut": 5})}
+    written(tmp_path / "1700" / "ui_messages.json", json.dumps([shown]).encode())
+    (used,) = [event for event in task(tmp_path, reply) if isinstance(event, TokensUsed)]
+    assert used.usage == Usage(input_tokens=11, output_tokens=5)
+
+
+def test_requests_that_are_gone_or_an_agents_are_counted_and_those_asked_again_are_errors(tmp_path: Path) -> None:
+    spent = json.dumps({"tokensIn": 10, "tokensOut": 2, "cacheReads": 3, "cost": 0.5})
+    again = json.dumps({"attempt": 1, "maxAttempts": 3, "errorMessage": "gone"})
+    last = json.dumps({"attempt": 3, "maxAttempts": 3, "errorMessage": "gone", "failed": True})
+    shown = [
+        {"ts": 1, "type": "say", "say": what, "text": text}
+        for what, text in (
+            *(("deleted_api_reqs", spent), ("deleted_api_reqs", '{"tokensIn": 0}'), ("subagent_usage", spent)),
+            *(("error_retry", again), ("error_retry", last), ("error_retry", "?")),
+        )
+    ]
+    events = task(tmp_path, *shown, name="ui_messages.json")
+    usage = Usage(input_tokens=10, cached_read_tokens=3, output_tokens=2)
+    used = [event for event in events if isinstance(event, TokensUsed)]
+    assert [(event.usage, event.cost) for event in used] == [(usage, 0.5)] * 2
+    errors = [event for event in events if isinstance(event, ErrorOccurred)]
+    assert [(event.message, event.retried) for event in errors] == [("gone", True), ("gone", False), ("?", True)]
+
+
+def test_what_the_user_saw_by_itself_tells_the_words(tmp_path: Path) -> None:
+    def shown(what: str, text: str, **more: Any) -> dict[str, Any]:
+        return {"ts": 1767225600000, "type": "say", "say": what, "text": text, **more}
+
+    seen = [
+        shown("text", "Go."),
+        shown("api_req_started", "{}", modelInfo=MODEL),
+        shown("reasoning", "hm"),
+        shown("text", "I", partial=True),
+        shown("text", "I go."),
+        shown("tool", '{"tool":"readFile","path":"a"}'),
+        shown("user_feedback", "Faster."),
+        shown("completion_result", "Done."),
+    ]
+    events = task(tmp_path, *seen, name="ui_messages.json")
+    words = [event for event in events if isinstance(event, UserSaid | ModelSaid | ModelThought)]
+    assert [(type(event), event.text, getattr(event, "model", None)) for event in words] == [
+        (UserSaid, "Go.", None),
+        (ModelThought, "hm", "m"),
+        (ModelSaid, "I go.", "m"),
+        (UserSaid, "Faster.", None),
+        (ModelSaid, "Done.", "m"),
+    ]
+    written(tmp_path / "1700" / "api_conversation_history.json", b"[]")
+    both = task(tmp_path, *seen, name="ui_messages.json")
+    assert not any(isinstance(event, UserSaid | ModelSaid | ModelThought) for event in both)
+
+
+MODEL = {"modelId": "m", "providerId": "p", "mode": "act"}
 
 
 def test_a_call_that_breaks_off_is_a_call_that_cannot_be_read(tmp_path: Path) -> None:

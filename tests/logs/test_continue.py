@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -208,3 +209,38 @@ def test_a_folder_on_a_drive_is_named_as_it_is_there(tmp_path: Path) -> None:
         path = tmp_path / "k-1.json"
         path.write_text(json.dumps({"sessionId": "k-1", "workspaceDirectory": given, "history": []}))
         assert [event.cwd for event in read(path) if isinstance(event, SessionStarted)] == [folder]
+
+
+def test_when_a_session_was_begun_stands_in_the_list_beside_it(tmp_path: Path) -> None:
+    listed = [{"sessionId": "other"}, {"sessionId": "k-1", "title": "t", "dateCreated": "1767225600000"}]
+    (tmp_path / "sessions.json").write_text(json.dumps(listed))
+    document = continue_document(item("user", "Go."))
+    started = events_of(tmp_path, document)[0]
+    assert started.time == datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    for kept in ('[{"sessionId": "k-1"', json.dumps([{"sessionId": "k-1", "dateCreated": "soon"}]), "{}"):
+        (tmp_path / "sessions.json").write_text(kept)
+        assert events_of(tmp_path, document)[0].time is None
+
+
+def test_the_model_is_what_was_asked_where_nothing_was_counted(tmp_path: Path) -> None:
+    asked = {"modelTitle": "Mine", "prompt": "p", "completion": "c"}
+    document = continue_document(
+        item("assistant", "1", promptLogs=[asked]),
+        item("assistant", "2", promptLogs=[{**asked, "completionOptions": {"model": "m-2"}}]),
+    )
+    assert [event.model for event in events_of(tmp_path, document) if isinstance(event, ModelSaid)] == ["Mine", "m-2"]
+
+
+def test_a_command_of_the_extension_says_beside_its_output_how_it_ended(tmp_path: Path) -> None:
+    function = {"name": "run_terminal_command", "arguments": '{"command": "x"}'}
+    call = {"id": "c1", "type": "function", "function": function}
+    output = [{"name": "Terminal", "description": "d", "content": "no", "status": "Command failed with exit code 2"}]
+    state = {"toolCallId": "c1", "toolCall": call, "status": "done", "output": output}
+    document = continue_document(
+        item("assistant", "", toolCallStates=[state]),
+        {"message": {"role": "tool", "content": "no", "toolCallId": "c1"}},
+    )
+    events = events_of(tmp_path, document)
+    assert [event.call.operations for event in events if isinstance(event, ToolCalled)] == [(RunCommand("x"),)]
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert returned.result.outcomes == (CommandOutcome(2, output="no"),)

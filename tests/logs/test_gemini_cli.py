@@ -390,3 +390,104 @@ def test_what_the_client_tells_an_agent_meanwhile_opens_no_turn(tmp_path: Path) 
     assert [event.by for event in events if isinstance(event, UserSaid)] == ["agent", "client"]
     (session,) = sessions_of(events)
     assert len(session.turns) == 1
+
+
+def test_the_folder_of_a_conversation_stands_beside_it_in_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / ".project_root").write_text("/home/me/p\n")
+    agent = {**GEMINI_HEADER, "sessionId": "s-1", "kind": "subagent"}
+    for header, name in ((GEMINI_HEADER, "chats/session-g.jsonl"), (agent, "chats/g-1/s-1.jsonl")):
+        started = events_of(tmp_path, lines(header), name)[0]
+        assert isinstance(started, SessionStarted)
+        assert started.cwd == "/home/me/p"
+        (told,) = events_of(tmp_path, lines({**header, "directories": ["/home/me/p/src"]}), name)
+        assert isinstance(told, SessionStarted)
+        assert told.cwd == "/home/me/p/src"
+    (tmp_path / "history" / "p").mkdir(parents=True)
+    (tmp_path / "history" / "p" / ".project_root").write_text("/home/me/q")
+    (kept,) = events_of(tmp_path, lines(GEMINI_HEADER), "tmp/p/chats/session-g.jsonl")
+    assert isinstance(kept, SessionStarted)
+    assert kept.cwd == "/home/me/q"
+    (elsewhere,) = events_of(tmp_path, lines(GEMINI_HEADER), "session-g.jsonl")
+    assert isinstance(elsewhere, SessionStarted)
+    assert elsewhere.cwd is None
+
+
+def saved(*contents: tuple[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [{"role": role, "parts": parts} for role, parts in contents]
+
+
+CONTEXT = (
+    "This is the Gemini CLI. We are setting up the context for our chat.\nI'm currently working in the directory: "
+)
+CALLED = {"id": "c1", "name": "glob", "args": {"pattern": "*"}}
+SAVED = saved(
+    ("user", [{"text": f"{CONTEXT}/home/me/p\nMore."}]),
+    ("user", [{"text": "Look."}]),
+    ("model", [{"text": "I look.", "thought": True}, {"text": "So."}, {"functionCall": CALLED}]),
+    ("user", [{"functionResponse": {"id": "c1", "name": "glob", "response": {"output": "No files found"}}}]),
+)
+
+
+@pytest.mark.parametrize("document", [SAVED, {"history": SAVED, "authType": "oauth-personal"}])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_conversation_that_was_saved_is_read_when_it_is_named_as_one(
+    tmp_path: Path, document: Any, indent: int | None
+) -> None:
+    data = json.dumps(document, indent=indent).encode()
+    events = events_of(tmp_path, data, "checkpoint-mine.json")
+    assert [type(event).__name__ for event in events] == [
+        *["SessionStarted", "UserSaid", "UserSaid", "ModelThought", "ModelSaid", "ToolCalled"],
+        *["ModelFinished", "ToolReturned", "ClientNoted"],
+    ]
+    assert {event.session for event in events} == {"checkpoint-mine"}
+    assert [event.by for event in events if isinstance(event, UserSaid)] == ["client", "user"]
+    started = events[0]
+    assert isinstance(started, SessionStarted)
+    assert started.cwd == "/home/me/p"
+    for event in events[1:-1]:
+        assert event.source is not None
+        piece = data[event.source.offset : event.source.offset + event.source.length]
+        assert json.loads(piece) in SAVED
+    broken = events_of(tmp_path, data[: data.index(b"No files")], "checkpoint-mine.json")
+    assert [type(event) for event in broken] == [*(type(event) for event in events[:7]), Unreadable]
+
+
+def test_prompts_of_conversations_that_were_not_kept_are_told_and_the_others_noted(tmp_path: Path) -> None:
+    entry = {"messageId": 0, "type": "user", "timestamp": "2026-01-01T00:00:00.000Z"}
+    listed = [
+        {**entry, "sessionId": "aaaaaaaa-1", "message": "Kept."},
+        {**entry, "sessionId": "bbbbbbbb-1", "message": "Not kept."},
+    ]
+    kept = lines({**GEMINI_HEADER, "sessionId": "aaaaaaaa-1"})
+    events_of(tmp_path, kept, "chats/session-2026-01-01T00-00-aaaaaaaa.json")
+    path = tmp_path / "logs.json"
+    path.write_text(json.dumps(listed, indent=2))
+    assert recognise(path)[0].name == "gemini_cli"
+    assert [(type(event).__name__, event.session, getattr(event, "text", None)) for event in read(path)] == [
+        ("ClientNoted", None, None),
+        ("ClientNoted", "aaaaaaaa-1", None),
+        ("UserSaid", "bbbbbbbb-1", "Not kept."),
+        ("ClientNoted", None, None),
+    ]
+
+
+def test_a_conversation_with_several_folders_began_in_the_first(tmp_path: Path) -> None:
+    (started,) = events_of(tmp_path, lines({**GEMINI_HEADER, "directories": ["/p", "/other"]}))
+    assert isinstance(started, SessionStarted)
+    assert started.cwd == "/p"
+
+
+def test_an_agent_of_the_clients_own_hangs_under_the_call_whose_words_it_was_given(tmp_path: Path) -> None:
+    call = {"id": "c1", "name": "cli_help", "args": {"question": "How?"}, "status": "success", "result": []}
+    parent = lines(GEMINI_HEADER, message("m1", "user", "Ask."), message("m2", "gemini", "", toolCalls=[call]))
+    asked = "Your task is to answer the following question about Gemini CLI:\n<question>\nHow?\n</question>"
+    header = {**GEMINI_HEADER, "sessionId": "x1", "kind": "subagent"}
+    own = lines(header, message("a1", "user", asked), message("a2", "gemini", "So."))
+    events = [*events_of(tmp_path, parent), *events_of(tmp_path, own, "chats/g-1/x1.jsonl")]
+    assert [(event.text, event.by) for event in events if isinstance(event, UserSaid)] == [
+        ("Ask.", "user"),
+        ("How?", "agent"),
+    ]
+    (session,) = sessions_of(events)
+    (agent,) = session.children
+    assert (agent.stream, agent.parent_call) == ("x1", "c1")

@@ -505,3 +505,54 @@ def test_a_session_whose_name_leads_elsewhere_is_read_by_itself(tmp_path: Path) 
     _write(tmp_path / "msg_1.json", {"id": "msg_1", "role": "user"})
     told = list(read(root / "session" / "p" / "ses_1.json", "opencode"))
     assert [type(event) for event in told] == [SessionStarted]
+
+
+def printed(kind: str, time: int, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "timestamp": time, "sessionID": "ses_r", **more}
+
+
+def part(id: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"part": {"id": id, "messageID": "msg_r", "sessionID": "ses_r", "type": kind, **more}}
+
+
+def test_what_a_run_prints_is_read_line_by_line(tmp_path: Path) -> None:
+    state = {
+        "status": "completed",
+        "input": {"command": "ls"},
+        "output": "a\n",
+        "metadata": {"exit": 0},
+        "time": {"start": 1767225601000, "end": 1767225602000},
+    }
+    tokens = {"total": 15, "input": 10, "output": 5, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+    run = [
+        json.dumps(printed("step_start", 1767225600000, **part("prt_1", "step-start"))),
+        json.dumps(printed("reasoning", 1767225600500, **part("prt_2", "reasoning", text="hm"))),
+        json.dumps(printed("tool_use", 1767225602000, **part("prt_3", "tool", callID="c1", tool="bash", state=state))),
+        "a warning",
+        json.dumps(printed("text", 1767225603000, **part("prt_4", "text", text="Done."))),
+        json.dumps(printed("step_finish", 1767225604000, **part("prt_5", "step-finish", reason="stop", tokens=tokens))),
+        json.dumps(printed("error", 1767225605000, error={"name": "APIError", "data": {"message": "no"}})),
+    ]
+    path = tmp_path / "run.log"
+    path.write_text("\n".join(run) + "\n")
+    assert recognise(path)[0].name == "opencode"
+    events = list(read(path))
+    assert [(type(event).__name__, event.session) for event in events] == [
+        ("ClientNoted", "ses_r"),
+        ("ModelThought", "ses_r"),
+        ("ToolCalled", "ses_r"),
+        ("ToolReturned", "ses_r"),
+        ("Unreadable", None),
+        ("ModelSaid", "ses_r"),
+        ("TokensUsed", "ses_r"),
+        ("ModelFinished", "ses_r"),
+        ("ErrorOccurred", "ses_r"),
+    ]
+    data = path.read_bytes()
+    sources = [event.source for event in events if event.source is not None]
+    told = {data[source.offset : source.offset + source.length].decode().strip() for source in sources}
+    assert told == set(run)
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert (returned.result.outcomes, returned.result.duration) == ((CommandOutcome(0, output="a\n"),), 1.0)
+    path.write_text(run[4])
+    assert [event.text for event in read(path) if isinstance(event, ModelSaid)] == ["Done."]

@@ -13,6 +13,7 @@ from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
+from .patch_text import read_patch
 from .spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, Tells, means, native_only
 from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand, unnumbered, up_to_here
 
@@ -991,11 +992,44 @@ class ClineUnspelled:
 
 BEFORE = "a tool of the extension for editors, in words of its own or of a fork's; it is read in its tasks"
 
-_REFUSED = re.compile(r"(?P<denied>The user denied this operation)|The tool execution failed with the following error:")
+PROGRESS = "the client's own list of what there is to do, beside the call"
+
+_REFUSED: tuple[tuple[re.Pattern[str], out.FailureKind], ...] = (
+    (
+        re.compile(r"The user denied|Access to .* is blocked by the \.\w+ignore file|Command execution blocked by"),
+        "denied",
+    ),
+    (
+        re.compile(r"Tool \[[^\]]*\] was not executed|Skipping tool |Command was cancelled by the user"),
+        "cancelled",
+    ),
+    (
+        re.compile(r"Missing value for required parameter|Failed to (?:write|edit) [^\n]* parameter was empty"),
+        "invalid_arguments",
+    ),
+    (re.compile(r"The tool execution failed with the following error:"), "failed"),
+)
+_REFUSED_AS: dict[str, out.FailureKind] = {"denied": "denied", "error": "failed"}
 _RAN = re.compile(
-    r"Command executed(?: in terminal[^\n]*?Exit code: (?P<code>-?\d+)|[^\n]*)\n(?:Output:\n)?(?P<printed>.*)",
+    r"Command (?:executed|failed)(?:[^\n]*?[Ee]xit code:? (?P<code>-?\d+))?[^\n]*(?:\n(?:Output:\n)?(?P<printed>.*))?",
     re.DOTALL,
 )
+_RUNS = re.compile(
+    r"(?:Command is still running|(?P<late>Command timed out after|The command was terminated after exceeding)).*?"
+    r"(?:Here's the output so far:\n(?P<printed>.*))?",
+    re.DOTALL,
+)
+_SAVED = re.compile(r"The (?:content was|updated content, [^\n]*? has been) successfully saved to [^\n]*?\.(?=\s|$)")
+_WRITTEN = re.compile(r"<operation>(created|modified)</operation>")
+_NOT_LISTED = re.compile(r"\n\n\(File list truncated\.[^\n]*\)\Z")
+_SHOWN_LINES = re.compile(r"\n\n\((?:Showing lines \d+-\d+ of|File has) (?P<total>\d+) (?:lines )?total\.[^\n]*\)\Z")
+_ONE_OF_FILES = r"<file><path>{path}</path>\n?(?P<told>.*?)</file>(?=\n<file>|\n</files>|\Z)"
+_CONTENT = re.compile(r'<content lines="(?P<first>\d+)-\d+">\n(?P<lines>.*?)\n?</content>(?=\n|\Z)', re.DOTALL)
+_OF_ALL = re.compile(r"<notice>Showing only \d+ of (?P<total>\d+) total lines")
+_WRONG = re.compile(r"<error>(?P<failed>.*)</error>|<status>(?P<denied>Denied by user[^<]*)</status>", re.DOTALL)
+_HEADED = re.compile(r"File: [^\n]*\n(?:Error: (?P<failed>.*)|(?:Lines \d+-\d+:\n)?(?P<lines>.*))", re.DOTALL)
+_NO_FILE = ("<file", "[[NOTE]", "(tool did not return anything)")
+"""How the text of a read begins that is not the file as it stands."""
 _BLOCK = re.compile(
     r"^(?:<{7}|-{7}) SEARCH>?\n(?::\w+: ?\d+\n)*(?:-{7}\n)?"
     r"(?P<old>.*?)^={7}\n(?P<new>.*?)^(?:>{7}|\+{7}) REPLACE",
@@ -1009,18 +1043,66 @@ _RANGE = re.compile(r"<line_range>\s*(\d+)-(\d+)\s*</line_range>")
 
 
 class InWords:
-    """How results are told: in words alone, failures too."""
+    """How results are told: in words alone, failures too; newer ones as a JSON object with its `status`."""
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        return tuple(self.to_outcome(operation, native) for operation in operations)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
-        refused = _REFUSED.match(text)
+        refused = _refused(text)
         if refused is not None:
-            return out.Failure("denied" if refused["denied"] else "failed", text)
-        if isinstance(operation, op.RunCommand):
-            ran = _RAN.fullmatch(text)
-            code = None if ran is None or ran["code"] is None else int(ran["code"])
-            return out.CommandOutcome(exit_code=code, output=text if ran is None else ran["printed"])
-        return out.ContentOutcome(native.content) if isinstance(native.content, tuple) else out.TextOutcome(text)
+            return refused
+        if isinstance(native.content, tuple):
+            return out.ContentOutcome(native.content)
+        match operation:
+            case op.RunCommand():
+                return _ran(text)
+            case op.EditFile() | op.WriteFile():
+                return _changed(operation, text)
+            case op.ListDirectory() | op.FindFiles():
+                return _listed(operation, text)
+        return out.TextOutcome(text)
+
+
+def _refused(text: str) -> out.Failure | None:
+    told = _decoded(text) if text.startswith('{"status"') else None
+    if isinstance(told, dict) and told.get("status") in _REFUSED_AS:
+        why = next((told[key] for key in ("error", "feedback", "message") if isinstance(told.get(key), str)), text)
+        return out.Failure(_REFUSED_AS[told["status"]], why)
+    kind = next((kind for pattern, kind in _REFUSED if pattern.match(text)), None)
+    return None if kind is None else out.Failure(kind, text)
+
+
+def _ran(text: str) -> out.CommandOutcome:
+    ran, runs = _RAN.fullmatch(text), _RUNS.fullmatch(text)
+    if ran is not None:
+        return out.CommandOutcome(exit_code=_line(ran["code"]), output=ran["printed"] or "")
+    if runs is not None:
+        return out.CommandOutcome(output=runs["printed"] or "", running=not runs["late"], timed_out=bool(runs["late"]))
+    return out.CommandOutcome(output=text)
+
+
+def _changed(operation: op.EditFile | op.WriteFile, text: str) -> out.Outcome:
+    told = _decoded(text) if text.startswith("{") else None
+    written, saved = _WRITTEN.search(text), _SAVED.search(text)
+    kind = told.get("operation") if isinstance(told, dict) else written[1] if written is not None else None
+    if kind in ("created", "modified"):
+        return out.ChangesOutcome((out.Change(operation.path, "created" if kind == "created" else "modified"),))
+    if saved is None:
+        return out.TextOutcome(text)
+    if isinstance(operation, op.EditFile):
+        return out.ChangesOutcome((out.Change(operation.path, "modified"),))
+    return out.DoneOutcome(saved[0])  # it may have been there before or not
+
+
+def _listed(operation: op.ListDirectory | op.FindFiles, text: str) -> out.Outcome:
+    body, cut = _NOT_LISTED.subn("", text)
+    names = [] if body == "No files found." else body.split("\n")
+    if isinstance(operation, op.FindFiles):
+        return out.PathsOutcome(tuple(names), truncated=bool(cut))
+    entries = [out.Entry(name.removesuffix("/"), "directory" if name.endswith("/") else "file") for name in names]
+    return out.DirectoryOutcome(operation.path, tuple(entries), truncated=bool(cut))
 
 
 class ReadFileBefore(InWords, Spelling[op.ReadFile]):
@@ -1031,13 +1113,18 @@ class ReadFileBefore(InWords, Spelling[op.ReadFile]):
     path: str | None = None
     start_line: int | str | None = means("first_line", default=None)
     end_line: int | str | None = means("last_line", default=None)
+    offset: int | None = means(None, default=None)
+    limit: int | None = means(None, default=None)
+    mode: str | None = native_only("lines are read as they stand, or the block around one")
+    indentation: dict[str, Any] | None = native_only("the block around a line is the client's to find")
     args: str | None = means(None, default=None)
     files: list[dict[str, Any]] | None = means(None, default=None)
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if self.path is not None:
-            return (op.ReadFile(self.path, _line(self.start_line), _line(self.end_line)),)
-        told = [op.ReadFile(str(one["path"])) for one in self.files or () if isinstance(one.get("path"), str)]
+            return (op.ReadFile(self.path, *self._range()),)
+        told = [read for one in self.files or () if isinstance(one.get("path"), str) for read in _ranges(one)]
         for one in _FILE.finditer(self.args or ""):
             path, ranges = _PATH.search(one["file"]), _RANGE.findall(one["file"])
             if path is None:
@@ -1048,18 +1135,69 @@ class ReadFileBefore(InWords, Spelling[op.ReadFile]):
             raise ValueError("path: name a file")
         return tuple(told)
 
+    def _range(self) -> tuple[int | None, int | None]:
+        first, last = _line(self.start_line), _line(self.end_line)
+        if self.mode == "indentation" or (self.offset is None and self.limit is None):
+            return first, last
+        return self.offset, None if self.limit is None else (self.offset or 1) + self.limit - 1
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        told = super().to_outcome(operation, native)
+        if not isinstance(told, out.TextOutcome) or not isinstance(operation, op.ReadFile):
+            return told
+        if "<file><path>" in told.text:
+            return _one_of_files(operation, told.text) or told
+        headed, counted = _HEADED.fullmatch(told.text), _SHOWN_LINES.search(told.text)
+        if headed is not None and headed["failed"] is not None:
+            return out.Failure("failed", headed["failed"])
+        if self.path is None or told.text.startswith(_NO_FILE):
+            return told
+        body = headed["lines"] if headed is not None else told.text[: counted.start()] if counted else told.text
+        lines = unnumbered(body, r" ?\| ?")
+        if lines is None and (headed is not None or self._range() != (None, None)):
+            return told  # which of its lines these are is not said
+        first, text = lines or (1, body)
+        return out.FileOutcome(self.path, text, first, None if counted is None else int(counted["total"]))
+
+
+def _one_of_files(operation: op.ReadFile, text: str) -> out.Outcome | None:
+    """What is told of this file among several, each in tags of its own with numbered lines."""
+    found = re.search(_ONE_OF_FILES.format(path=re.escape(operation.path)), text, re.DOTALL)
+    if found is None:
+        return None
+    wrong, counted = _WRONG.fullmatch(found["told"].strip()), _OF_ALL.search(found["told"])
+    if wrong is not None:
+        return out.Failure("failed" if wrong["failed"] else "denied", wrong["failed"] or wrong["denied"])
+    pieces = list(_CONTENT.finditer(found["told"]))
+    piece = next((one for one in pieces if int(one["first"]) == operation.first_line), pieces[0] if pieces else None)
+    lines = None if piece is None else unnumbered(piece["lines"], r" \| ?")
+    if lines is None:
+        return None
+    total = None if counted is None else int(counted["total"])
+    return out.FileOutcome(operation.path, lines[1], lines[0], total, truncated=counted is not None)
+
+
+def _ranges(file: dict[str, Any]) -> list[op.ReadFile]:
+    """What is read of a file that is one of several: all of it, or pieces, each as a pair or as words."""
+    given = file.get("line_ranges")
+    found = [re.findall(r"\d+", str(one)) for one in given] if isinstance(given, list) else []
+    path = str(file["path"])
+    return [op.ReadFile(path, int(one[0]), int(one[1])) for one in found if len(one) == 2] or [op.ReadFile(path)]
+
 
 class WriteToFile(InWords, Spelling[op.WriteFile]):
     """Write a whole file."""
 
     native_name, read_only = "write_to_file", BEFORE
 
-    path: str
     content: str
+    path: str | None = None
+    absolutePath: str | None = means(None, default=None)  # noqa: N815 - the native name
     line_count: int | str | None = native_only("the content says it")
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.WriteFile(self.path, self.content),)
+        return (op.WriteFile(_named(self.path, self.absolutePath), self.content),)
 
 
 class ReplaceInFile(InWords, Spelling[op.EditFile]):
@@ -1068,14 +1206,52 @@ class ReplaceInFile(InWords, Spelling[op.EditFile]):
     native_name, read_only = "replace_in_file", BEFORE
     formerly = ("apply_diff",)
 
-    path: str
+    path: str | None = None
+    absolutePath: str | None = means(None, default=None)  # noqa: N815 - the native name
     diff: str = means("edits")
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         edits = tuple(op.Edit(one["old"], one["new"], whole_lines=True) for one in _BLOCK.finditer(self.diff))
         if not edits or not all(edit.old for edit in edits):
             raise ValueError("diff: each block needs lines to look for, after `SEARCH`, and `=======` and `REPLACE`")
-        return (op.EditFile(self.path, edits),)
+        return (op.EditFile(_named(self.path, self.absolutePath), edits),)
+
+
+class EditByText(InWords, Spelling[op.EditFile | op.WriteFile]):
+    """Replace a piece of text in a file; in place of nothing, it is all of a new one."""
+
+    native_name, read_only = "edit_file", BEFORE
+    formerly = ("edit", "search_replace")
+
+    file_path: str = means("path")
+    old_string: str = means(None)
+    new_string: str = means(None)
+    replace_all: bool | None = means(None, default=None)
+    expected_replacements: int | None = means(None, default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.old_string:
+            return (op.WriteFile(self.file_path, self.new_string),)
+        expected = None if self.expected_replacements in (None, 1) else self.expected_replacements
+        everywhere = self.replace_all or expected is not None
+        edit = op.Edit(self.old_string, self.new_string, everywhere=everywhere, expected=expected)
+        return (op.EditFile(self.file_path, (edit,)),)
+
+
+class ApplyPatch(InWords, Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
+    """Change files with a patch."""
+
+    native_name, read_only = "apply_patch", BEFORE
+
+    input: str | None = means(None, default=None)
+    patch: str | None = means(None, default=None)
+    task_progress: str | None = native_only(PROGRESS)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        given = self.input or self.patch or ""
+        found = re.search(r"^\*\*\* Begin Patch\n.*^\*\*\* End Patch$", given, re.DOTALL | re.MULTILINE)
+        return read_patch(given if found is None else found[0])
 
 
 class InsertContent(InWords, Spelling[op.InsertText]):
@@ -1103,6 +1279,7 @@ class ExecuteCommand(InWords, Spelling[op.RunCommand]):
     cwd: str | None = None
     requires_approval: bool | str | None = native_only("it is the client's to ask")
     timeout: float | str | None = native_only("it is in words where it is there at all")
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.RunCommand(self.command, cwd=self.cwd),)
@@ -1116,6 +1293,7 @@ class SearchFiles(InWords, Spelling[op.SearchText]):
     path: str = "."
     regex: str = means("pattern")
     file_pattern: str | None = means("include", default=None)
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.SearchText(self.regex, path=self.path, include=self.file_pattern or None),)
@@ -1128,6 +1306,7 @@ class ListFiles(InWords, Spelling[op.ListDirectory | op.FindFiles]):
 
     path: str = "."
     recursive: bool | str | None = means("pattern", default=None)
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         everything = self.recursive is True or str(self.recursive).strip().lower() == "true"
@@ -1154,13 +1333,18 @@ class AskFollowupQuestion(InWords, Spelling[op.AskUser]):
     question: str = means("questions")
     options: str | list[str] | None = means(None, default=None)
     follow_up: str | list[Any] | None = means(None, default=None)
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         options: Any = self.options
         if isinstance(options, str) and options.startswith("["):
             options = _decoded(options)
         told = [one for one in options if isinstance(one, str)] if isinstance(options, list) else []
-        told += re.findall(r"<suggest[^>]*>(.*?)</suggest>", self.follow_up if isinstance(self.follow_up, str) else "")
+        if isinstance(self.follow_up, str):
+            told += re.findall(r"<suggest[^>]*>(.*?)</suggest>", self.follow_up)
+        told += [
+            one["text"] for one in self.follow_up or () if isinstance(one, dict) and isinstance(one.get("text"), str)
+        ]
         return (op.AskUser((op.Question(self.question, tuple(op.Option(one) for one in told)),)),)
 
 
@@ -1172,6 +1356,7 @@ class UseMcpTool(InWords, Spelling[op.CallMcpTool]):
     server_name: str = means("server")
     tool_name: str = means("tool")
     arguments: str | dict[str, Any] | None = means("arguments", default=None)
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         given = _decoded(self.arguments) if isinstance(self.arguments, str) and self.arguments else self.arguments
@@ -1187,6 +1372,7 @@ class AccessMcpResource(InWords, Spelling[op.ReadMcpResource]):
 
     server_name: str = means("server")
     uri: str = means("uri")
+    task_progress: str | None = native_only(PROGRESS)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.ReadMcpResource(self.uri, self.server_name),)
@@ -1204,6 +1390,111 @@ class UpdateTodoList(InWords, Spelling[op.UpdatePlan]):
         return (
             op.UpdatePlan(tuple(op.PlanItem(one["text"], _ITEM_STATUS.get(one["mark"], "completed")) for one in found)),
         )
+
+
+class WebFetch(InWords, Spelling[op.FetchPage]):
+    """Fetch a page, and say what is wanted from it."""
+
+    native_name, read_only = "web_fetch", BEFORE
+
+    url: str
+    prompt: str | None = means("instructions", default=None)
+    task_progress: str | None = native_only(PROGRESS)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.FetchPage(self.url, self.prompt),)
+
+
+class WebSearch(InWords, Spelling[op.SearchWeb]):
+    """Search the web."""
+
+    native_name, read_only = "web_search", BEFORE
+
+    query: str
+    allowed_domains: str | list[str] | None = means("allowed_domains", default=None)
+    blocked_domains: str | list[str] | None = means("blocked_domains", default=None)
+    task_progress: str | None = native_only(PROGRESS)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SearchWeb(self.query, _domains(self.allowed_domains), _domains(self.blocked_domains)),)
+
+
+def _domains(given: str | list[str] | None) -> tuple[str, ...]:
+    """A list, which may be written as JSON."""
+    read = _decoded(given) if isinstance(given, str) else given
+    return tuple(str(one) for one in read) if isinstance(read, list) else ()
+
+
+class UseSubagents(InWords, Spelling[op.SpawnAgent]):
+    """Give a task each to several agents."""
+
+    native_name, read_only = "use_subagents", BEFORE
+
+    prompt_1: str = means("prompt")
+    prompt_2: str | None = means(None, default=None)
+    prompt_3: str | None = means(None, default=None)
+    prompt_4: str | None = means(None, default=None)
+    prompt_5: str | None = means(None, default=None)
+    task_progress: str | None = native_only(PROGRESS)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        prompts = (self.prompt_1, self.prompt_2, self.prompt_3, self.prompt_4, self.prompt_5)
+        if not any(prompts):
+            raise ValueError("prompt_1: say what is to be done")
+        return tuple(op.SpawnAgent(prompt) for prompt in prompts if prompt)
+
+
+class UseSkillBefore(InWords, Spelling[op.UseSkill]):
+    """Load a skill."""
+
+    native_name, read_only = "use_skill", BEFORE
+    formerly = ("skill",)
+
+    skill_name: str | None = means("name", default=None)
+    skill: str | None = means(None, default=None)
+    args: str | None = means("arguments", default=None)
+    task_progress: str | None = native_only(PROGRESS)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        name = self.skill_name or self.skill
+        if not name:
+            raise ValueError("skill_name: name a skill")
+        return (op.UseSkill(name, self.args),)
+
+
+class ReadCommandOutput(InWords, Spelling[op.ReadOutput]):
+    """Read what a command printed that was too long to be told."""
+
+    native_name, read_only = "read_command_output", BEFORE
+
+    artifact_id: str = means("job")
+    search: str | None = means("pattern", default=None)
+    offset: int | None = native_only("the client keeps the output in a file, counted in bytes")
+    limit: int | None = native_only("the client keeps the output in a file, counted in bytes")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadOutput(self.artifact_id, pattern=self.search),)
+
+
+class GenerateImage(InWords, Spelling[op.GenerateImage]):
+    """Make an image, or change one, and save it."""
+
+    native_name, read_only = "generate_image", BEFORE
+
+    prompt: str
+    path: str | None = native_only("where it is saved")
+    image: str | None = native_only("the image that is changed")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.GenerateImage(self.prompt),)
+
+
+def _named(path: str | None, absolute: str | None) -> str:
+    """A file's path, which models that are trained so say as an absolute one."""
+    name = path or absolute
+    if not name:
+        raise ValueError("path: name a file")
+    return name
 
 
 def _line(number: int | str | None) -> int | None:
@@ -1236,8 +1527,11 @@ DIALECT = Dialect(
         ReadFileBefore,
         WriteToFile,
         ReplaceInFile,
+        EditByText,
+        ApplyPatch,
         InsertContent,
         ExecuteCommand,
+        ReadCommandOutput,
         SearchFiles,
         ListFiles,
         CodebaseSearch,
@@ -1245,20 +1539,45 @@ DIALECT = Dialect(
         UseMcpTool,
         AccessMcpResource,
         UpdateTodoList,
+        WebFetch,
+        WebSearch,
+        UseSubagents,
+        UseSkillBefore,
+        GenerateImage,
     ),
     steering=(
-        Steer("attempt_completion", "it says that the task is done, and waits for the user", ("result", "command")),
-        Steer("browser_action", "the browser is the client's own", ("action", "url", "coordinate", "text")),
-        Steer("list_code_definition_names", "it is an outline the client makes", ("path",)),
-        Steer("new_task", "it goes on in a task of its own", ("context", "mode", "message", "todos")),
+        Steer(
+            "attempt_completion",
+            "it says that the task is done, and waits for the user",
+            ("result", "command", "task_progress"),
+        ),
+        Steer(
+            "browser_action",
+            "the browser is the client's own",
+            ("action", "url", "coordinate", "text", "size", "path", "task_progress"),
+        ),
+        Steer("list_code_definition_names", "it is an outline the client makes", ("path", "task_progress")),
+        Steer("new_task", "it goes on in a task of its own", ("context", "mode", "message", "todos", "task_progress")),
         Steer("switch_mode", "modes are the client's own", ("mode_slug", "reason")),
         Steer("fetch_instructions", "instructions are the client's own", ("task",)),
-        Steer("plan_mode_respond", "modes are the client's own", ("response", "needs_more_exploration", "options")),
-        Steer("act_mode_respond", "modes are the client's own", ("response",)),
+        Steer(
+            "plan_mode_respond",
+            "modes are the client's own",
+            ("response", "needs_more_exploration", "options", "task_progress"),
+        ),
+        Steer("act_mode_respond", "modes are the client's own", ("response", "task_progress")),
         Steer("load_mcp_documentation", "instructions are the client's own"),
         Steer("condense", "it shortens the conversation", ("context",)),
         Steer("summarize_task", "it shortens the conversation", ("context",)),
         Steer("search_and_replace", "it may mean an expression in a part of a file", ("path", "search", "replace")),
+        Steer("generate_explanation", "notes beside a change, in the editor", ("title", "from_ref", "to_ref")),
+        Steer("new_rule", "rules are the client's own", ("path", "content")),
+        Steer(
+            "report_bug",
+            "it fills in a report on the client",
+            ("title", "what_happened", "steps_to_reproduce", "api_request_output", "additional_context"),
+        ),
+        Steer("run_slash_command", "commands are the client's own", ("command", "args")),
         Steer("team_spawn_teammate", "it makes a teammate that has nothing to do yet", ("agentId", "rolePrompt")),
         Steer("team_cancel_run", "it ends one run; the teammate stays", ("runId", "reason")),
         Steer("team_list_runs", "runs are the client's own", ("status", "agentId", "includeCompleted")),
@@ -1276,7 +1595,7 @@ DIALECT = Dialect(
         Steer("team_finalize_outcome", OUTCOMES, ("outcomeId",)),
         Steer("team_list_outcomes", OUTCOMES),
     ),
-    mcp=(McpNames("{server}__{tool}"),),
+    mcp=(McpNames("{server}__{tool}"), McpNames("mcp--{server}--{tool}")),
     failures=FAILURES,
     unspelled=ClineUnspelled(),
     unspoken={

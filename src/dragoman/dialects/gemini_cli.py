@@ -57,6 +57,30 @@ FILTER_OPTIONS = Conversion(
 )
 
 
+# ── results that were taken out of the conversation again ────────────────────
+
+_MASKED = re.compile(
+    r"<tool_output_masked>\n(?P<left>.*?)\s*(?:Output too large\. Full output available at: |Full string saved to: )"
+    r"(?P<saved>[^\n]*?)\]?\n</tool_output_masked>",
+    re.DOTALL,
+)
+"""What is left of an old result when the conversation grows long: its beginning and its end, and where it was saved.
+A command's is left as it was told, without lines in its middle; any other's as the JSON it was sent in."""
+_MASKED_FIRST = re.compile(r'\{\s*"(?:output|error)": "(?P<line>(?:[^"\\\n]|\\[^n\n])*)')
+
+
+def _first_line(text: str) -> str:
+    """The first line of what is left of a result, or the text itself where nothing was taken out."""
+    masked = _MASKED.fullmatch(text)
+    first = None if masked is None else _MASKED_FIRST.match(masked["left"])
+    if first is None:
+        return text
+    try:
+        return msgspec.json.decode(f'"{first["line"]}"', type=str)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return text
+
+
 # ── reading files ────────────────────────────────────────────────────────────
 
 
@@ -96,6 +120,8 @@ class ReadingFiles:
             images = [piece for piece in native.content if isinstance(piece, out.Media)]
             return out.ImageOutcome(images[0]) if len(images) == 1 else out.ContentOutcome(native.content)
         assert isinstance(operation, op.ReadFile)
+        if _MASKED.fullmatch(native.content):
+            return out.TextOutcome(native.content)
         note = self._NOTE.match(native.content)
         if note is None:
             return out.FileOutcome(operation.path, native.content)
@@ -321,7 +347,7 @@ class ChangingFiles:
         return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
+        text = _first_line(text_of(native.content))
         found = re.match(
             r"(?:Successfully )?(?P<created>[Cc]reated (?:and wrote to )?new file|Created new file)"
             r"|Successfully (?:overwrote file|modified file)",
@@ -746,6 +772,9 @@ class RunningCommands:
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = _trusted(text_of(native.content))
+        masked = _MASKED.fullmatch(text)
+        if masked:
+            return _ran(masked["left"], masked["saved"])
         background = re.match(r"Command moved to background \(PID: (.+?)\)\.[^\n]*(?:\n|$)", text)
         if background:
             return out.CommandOutcome(output=text[background.end() :] or None, running=True, job=background[1])

@@ -1103,6 +1103,10 @@ class OpencodeFailures(FailuresInWords):
             return out.Failure("cancelled", text)
         return super().understand(call, native)
 
+    def kind(self, message: str) -> out.FailureKind:
+        """As for all; up to 1.2 the kind of the exception stands before its words, and says nothing."""
+        return super().kind(re.sub(r"\AError: ", "", message))
+
 
 FAILURES = OpencodeFailures(
     (
@@ -1111,7 +1115,7 @@ FAILURES = OpencodeFailures(
             r"The (?:user|\S+ tool) .*invalid arguments|The arguments provided to the tool are invalid",
             "invalid_arguments",
         ),
-        (r"The user (?:rejected permission|has specified a rule)", "denied"),
+        (r"The user (?:rejected permission|has specified a rule|dismissed this question)", "denied"),
         (r"Tool execution aborted", "cancelled"),
         (r"(?s:.*)\btimed out\b", "timed_out"),
     ),

@@ -43,8 +43,8 @@ CLIENT = "cline"
 _LISTED = "messages"
 _SYSTEM = "system_prompt"
 _MESSAGES_NAME = "*.messages.json"
-_EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline")
-_SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server")
+_EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server", ".windsurf-server")
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _CUT_TASK = re.compile(
     rb'\s*\[\s*\{\s*(?:"role"\s*:\s*"user".{0,200}?"<task>|"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:say|ask)")', re.DOTALL

@@ -2,9 +2,10 @@
 
 `api_conversation_history.json` is what the model and the client said to one another; `ui_messages.json` what the user
 saw, and the only place where tokens are. Calls are told by the first alone; the second is read with it, so that what a
-request used stands with its reply, and by itself only where it is given or the first is not there. Until they were
-calls of the API's, they stood in the model's text, in tags, and their results came back as words. The folder is named
-by the session.
+request used stands with its reply, and by itself only where it is given or the first is not there: then the words that
+were said are told from it, and no calls. Until they were
+calls of the API's, they stood in the model's text, in tags, and their results came back as words; so they still do of
+models that are asked for one call at a time. The folder is named by the session.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import msgspec
 
 from dragoman.model import (
     AnyEvent,
+    CallMcpTool,
     ClientNoted,
     ContextCompacted,
     ErrorOccurred,
@@ -32,6 +34,7 @@ from dragoman.model import (
     SessionStarted,
     Source,
     TokensUsed,
+    ToolCalled,
     Unreadable,
     Usage,
     UserSaid,
@@ -48,6 +51,7 @@ TOOLS: Final = (
     "access_mcp_resource",
     "act_mode_respond",
     "apply_diff",
+    "apply_patch",
     "ask_followup_question",
     "attempt_completion",
     "browser_action",
@@ -55,20 +59,28 @@ TOOLS: Final = (
     "condense",
     "execute_command",
     "fetch_instructions",
+    "generate_explanation",
     "insert_content",
     "list_code_definition_names",
     "list_files",
     "load_mcp_documentation",
+    "new_rule",
     "new_task",
     "plan_mode_respond",
     "read_file",
     "replace_in_file",
+    "report_bug",
+    "run_slash_command",
     "search_and_replace",
     "search_files",
     "summarize_task",
     "switch_mode",
     "update_todo_list",
     "use_mcp_tool",
+    "use_skill",
+    "use_subagents",
+    "web_fetch",
+    "web_search",
     "write_to_file",
 )
 """Names that stand for a call where a model writes them as a tag; any other tag is part of what it says."""
@@ -76,14 +88,30 @@ TOOLS: Final = (
 _OPEN = b'{"":'
 _MARK = b"\xef\xbb\xbf"
 _TAG = re.compile(rf"<({'|'.join((*TOOLS, 'thinking'))})>")
-_PARAMETER = re.compile(r"<([a-z_]+)>")
+_PARAMETER = re.compile(r"<([A-Za-z_]+\d?)>")
 _TO_THE_LAST: Final = frozenset({"args", "arguments", "content", "context", "diff", "message", "result", "todos"})
 """Parameters that may hold any tag themselves."""
 _AS_IT_STANDS: Final = frozenset({"content", "diff"})
-_BY_CLIENT: Final = ("<environment_details>", "[ERROR]", "[TASK RESUMPTION]", "[NOTE]")
-_BY_USER: Final = re.compile(
-    r"(?:New instructions for task continuation:\s*)?<(task|feedback|user_message)>(.*)</\1>", re.DOTALL
+_BY_CLIENT: Final = re.compile(
+    r"\s*(?:<environment_details>|\[ERROR\]|\[TASK RESUMPTION\]|\[NOTE\]|# (?:TODO LIST|task_progress)\b)"
 )
+_BY_USER: Final = re.compile(
+    r"(?:New instructions for task continuation:\s*|New message to respond to with plan_mode_respond[^\n]*:\s*"
+    r"|The user (?:has )?provided the following feedback:\s*)?<(task|feedback|user_message)>(.*)</\1>",
+    re.DOTALL,
+)
+_ANSWER: Final = re.compile(
+    r"\[(?P<name>\w+)(?: for [^\n]*?)?\] Result:\n?|Tool \[(?P<unrun>\w+)[^\n]*?\] was not executed\b"
+)
+"""How a result begins, of one tool: `[read_file for 'a.py'] Result:`; or the word that there is none."""
+_FOLDER: Final = re.compile(rb"# Current (?:Working|Workspace) Directory \(((?!Primary: )[^\n\")\\]+)\) Files")
+_COUNTED: Final = frozenset({"deleted_api_reqs", "subagent_usage"})
+"""What requests used that are told nowhere else: those that were gone back before, and those of agents."""
+_OF_USER: Final = frozenset({"task", "user_feedback"})
+_WORDS: Final = frozenset({"completion_result", "reasoning", "text", *_OF_USER})
+"""What the user saw that is words of somebody's."""
+_OF_SERVER: Final = "0mcp0"
+"""Stands in a name between a key of a server's, which changes from run to run, and the name of its tool."""
 
 
 def recognise(document: Any) -> float:
@@ -117,7 +145,14 @@ class TaskReader(LinesReader):
         self._model: str | None = None
         self._has_called = False
         self._waiting: list[tuple[str, str]] = []
-        """Calls in tags that have no result yet: (name, id)."""
+        """Calls of the last reply that have no result yet: (name, id)."""
+        self._was_answered = False
+        self._is_alone = path.name == SHOWN and not path.with_name(SAID).is_file()
+        """Whether what the user saw is all there is."""
+        self._was_begun = False
+        self._is_counted = False
+        """Whether what the user saw is there, which counts the tokens."""
+        self._folder: str | None = None
 
     # ── a list ─────────────────────────────────────────────────────────────
 
@@ -133,9 +168,13 @@ class TaskReader(LinesReader):
         elements, bad = _elements(data)
         if bad and not elements and bad[0][:2] == (0, len(data)):
             return [self.normaliser.unreadable(Source(self.path, 0, len(data)), bad[0][2])]
+        folder = _FOLDER.search(data)
+        self._folder = None if folder is None else folder[1].decode("utf-8", "replace")
         first = min([*(start for start, _ in elements), *(start for start, _, _ in bad)], default=len(data))
         events: list[AnyEvent] = [self._started(Source(self.path, 0, first))]
-        shown = _Shown(Path(self.path).with_name(SHOWN)) if Path(self.path).name == SAID else None
+        beside = Path(self.path).with_name(SHOWN)
+        shown = _Shown(beside) if Path(self.path).name == SAID else None
+        self._is_counted = shown is not None and beside.is_file()
         for start, end in elements:
             self._read(data[start:end], Source(self.path, start, end - start), events)
             role, time = self._told_last()
@@ -156,7 +195,7 @@ class TaskReader(LinesReader):
             self._read(record, source, events)
 
     def _started(self, source: Source) -> AnyEvent:
-        return self.normaliser.event(SessionStarted, self._place(source, None))
+        return self.normaliser.event(SessionStarted, self._place(source, None), cwd=self._folder)
 
     def _place(self, source: Source, time: Any) -> Place:
         return Place(
@@ -187,6 +226,9 @@ class TaskReader(LinesReader):
     def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("modelId"))
         self._model, self._has_called = model or self._model, False
+        if self._was_answered:
+            self._waiting.clear()  # what has no answer by now gets none
+        self._was_answered = False
         if value.get("isSummary") is True:
             yield self.normaliser.event(ContextCompacted, place, summary="\n".join(_texts(content)))
             return
@@ -207,11 +249,26 @@ class TaskReader(LinesReader):
                     given if isinstance(given, dict | str) else {},
                 )
                 self._has_called = True
-                yield self.normaliser.called(place, native)
+                self._waiting.append((native.name, native.id))
+                yield self._of_a_server(self.normaliser.called(place, native))
             else:
                 yield self.normaliser.event(ClientNoted, place, name=f"block/{kind}")
         if self._has_called:
             yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
+        metrics = _mapping(value.get("metrics"))
+        tokens = _mapping(metrics.get("tokens"))
+        if tokens and not self._is_counted:
+            usage, cost = _usage_beside(tokens), _cost(metrics.get("cost"))
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model, cost=cost)
+
+    def _of_a_server(self, called: ToolCalled) -> ToolCalled:
+        key, mark, tool = called.call.native.name.partition(_OF_SERVER)
+        given = called.call.native.arguments
+        if not key or not mark or not tool or not isinstance(given, dict):
+            return called
+        call = msgspec.structs.replace(called.call, operations=(CallMcpTool(None, tool, given),))
+        self.normaliser.meant(call)
+        return msgspec.structs.replace(called, call=call)
 
     def _said(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
         """Words, thoughts and calls, as the tags have it."""
@@ -235,18 +292,21 @@ class TaskReader(LinesReader):
     # ── what the client and the user said ──────────────────────────────────
 
     def _user(self, content: Any, place: Place) -> Iterator[AnyEvent]:
+        self._was_answered = True
         result: tuple[str, list[str | Media]] | None = None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
         for block in blocks:
             text, picture = _text(block.get("text")), _media(block)
-            name = None if text is None else _answered(text)
-            if text is not None and (name is not None or text.startswith(_BY_CLIENT)) and result is not None:
+            name, rest = (None, "") if text is None else _answered(text)
+            ends = text is not None and (name is not None or _BY_CLIENT.match(text) or _BY_USER.fullmatch(text.strip()))
+            if ends and result is not None:
                 yield self._returned(*result, place)
                 result = None
             if block.get("type") == "tool_result":
-                yield self.normaliser.returned(place, _result(block))
+                native = _result(block)
+                self._waiting = [one for one in self._waiting if one[1] != native.call_id]
+                yield self.normaliser.returned(place, native)
             elif text is not None and name is not None:
-                rest = text.partition("] Result:")[2].strip("\n")
                 result = (name, [rest] if rest else [])
             elif result is not None and (text is not None or picture is not None):
                 result[1].append(picture if text is None else text)  # type: ignore[arg-type]
@@ -263,12 +323,14 @@ class TaskReader(LinesReader):
         if not text.strip():
             return
         own = _BY_USER.fullmatch(text.strip())
-        by = "client" if own is None and text.startswith(_BY_CLIENT) else "user"
+        by = "client" if own is None and _BY_CLIENT.match(text) else "user"
         yield self.normaliser.event(UserSaid, place, text=text if own is None else own[2].strip(), by=by)
 
     def _returned(self, name: str, content: list[str | Media], place: Place) -> AnyEvent:
-        """A result in words: of the call of this name that waits longest."""
-        found = next((one for one in self._waiting if one[0] == name), None)
+        """A result in words: of the call of this name that waits longest. What a server's tool is called, it does not
+        say."""
+        of_server = name == "use_mcp_tool"
+        found = next((one for one in self._waiting if one[0] == name or (of_server and _OF_SERVER in one[0])), None)
         if found is not None:
             self._waiting.remove(found)
         id = f"{place.key}.{place.number}" if found is None else found[1]
@@ -283,22 +345,42 @@ class TaskReader(LinesReader):
         what, text = _text(value.get(kind)), _text(value.get("text")) or ""
         if what == "api_req_started":
             model = _text(_mapping(value.get("modelInfo")).get("modelId")) or self._model
+            self._model = model
             yield from self._asked(_decoded(text), model, place)
+        elif what in _COUNTED and _usage(facts := _decoded(text)).total:
+            usage, cost = _usage(facts), _cost(facts.get("cost"))
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model, cost=cost)
+        elif what == "error_retry":
+            yield self._retried(_decoded(text), text, place)
         elif what in ("error", "api_req_failed", "diff_error"):
             yield self.normaliser.event(ErrorOccurred, place, message=text or "an error without words", code=what)
         elif what is None:
             yield self.normaliser.unknown(place, kind)
+        elif self._is_alone and kind == "say" and text and what in _WORDS and value.get("partial") is not True:
+            yield self._heard(what, text, place)
         else:
             yield self.normaliser.event(ClientNoted, place, name=f"{kind}/{what}")
+
+    def _retried(self, facts: dict[str, Any], text: str, place: Place) -> AnyEvent:
+        """A request that failed, and is asked again unless it was the last time."""
+        message, retried = _text(facts.get("errorMessage")) or text or "an error without words", not facts.get("failed")
+        return self.normaliser.event(ErrorOccurred, place, message=message, code="error_retry", retried=retried)
+
+    def _heard(self, what: str, text: str, place: Place) -> AnyEvent:
+        """Words as the user saw them. The first are the task; the model's stand under the same name."""
+        if what in _OF_USER or not self._was_begun:
+            self._was_begun = True
+            return self.normaliser.event(UserSaid, place, text=text)
+        if what == "reasoning":
+            return self.normaliser.event(ModelThought, place, text=text, model=self._model)
+        return self.normaliser.event(ModelSaid, place, text=text, model=self._model)
 
     def _asked(self, facts: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
         if _number(facts.get("tokensIn")) is None:
             yield self.normaliser.event(ClientNoted, place, name="say/api_req_started")
         else:
-            cost = facts.get("cost")
-            known = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < 1e15
-            spent = cost if known else None
-            yield self.normaliser.event(TokensUsed, place, usage=_usage(facts), model=model, cost=spent)
+            cost = _cost(facts.get("cost"))
+            yield self.normaliser.event(TokensUsed, place, usage=_usage(facts), model=model, cost=cost)
         failed = _text(facts.get("streamingFailedMessage"))
         if facts.get("cancelReason") == "user_cancelled":
             yield self.normaliser.event(Interrupted, place, text=failed)
@@ -387,12 +469,13 @@ def _parameters(body: str) -> dict[str, Any]:
     return given
 
 
-def _answered(text: str) -> str | None:
-    """The tool whose result these words begin: `[read_file for 'a.py'] Result:`."""
-    if not text.startswith("[") or "] Result:" not in text:
-        return None
-    name = re.split(r"[ \]]", text[1:], maxsplit=1)[0]
-    return name if name in TOOLS else None
+def _answered(text: str) -> tuple[str | None, str]:
+    """The tool whose result these words are, and the result; no tool where they are none."""
+    found = _ANSWER.match(text)
+    name = None if found is None else found["name"] or found["unrun"]
+    if found is None or name not in TOOLS:
+        return None, text
+    return name, text[found.end() :].strip("\n") if found["name"] else text
 
 
 def _result(block: dict[str, Any]) -> NativeResult:
@@ -400,6 +483,8 @@ def _result(block: dict[str, Any]) -> NativeResult:
     pieces = [_media(one) or _text(one.get("text")) or "" for one in _blocks(content)]
     texts = [piece for piece in pieces if isinstance(piece, str)]
     told = content if isinstance(content, str) else "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
+    if isinstance(told, str):
+        told = _answered(told)[1]
     return NativeResult(_text(block.get("tool_use_id")) or "", told, is_error=flag if isinstance(flag, bool) else None)
 
 
@@ -413,6 +498,17 @@ def _usage(facts: dict[str, Any]) -> Usage:
         cached_write_tokens=wrote,
         output_tokens=_number(facts.get("tokensOut")),
     )
+
+
+def _usage_beside(tokens: dict[str, Any]) -> Usage:
+    """Tokens as the reply itself has them: what the cache gave and took is one number, most of it given."""
+    prompt, answer, cached = (_number(tokens.get(key)) for key in ("prompt", "completion", "cached"))
+    return Usage(input_tokens=prompt, cached_read_tokens=cached, output_tokens=answer)
+
+
+def _cost(given: Any) -> float | None:
+    known = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 1e15
+    return given if known else None
 
 
 def _decoded(text: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Continue's sessions: `sessions/<session>.json`, one document: a history of messages and the states of their calls.
 
-There are no times and no versions in it. A server's tool is called by its bare name, so only the shape of its result
-tells it from a tool nobody knows. A document is rewritten as a whole, so events are told when all of it is there.
+There are no times and no versions in it; the list of all sessions beside it says when each was begun. A server's tool
+is called by its bare name, so only the shape of its result tells it from a tool nobody knows. A document is rewritten
+as a whole, so events are told when all of it is there.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from dragoman.model import (
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
 from .loose import mapping as _mapping, mappings as _mappings, number as _number, text as _text
-from .normalise import Normaliser, Place
+from .normalise import Normaliser, Place, moment
 
 CLIENT = "continue"
 
@@ -128,9 +129,11 @@ class _Reader(DocumentReader):
     def _header(self, value: dict[str, Any], source: Source) -> AnyEvent:
         self._session = _text(value.get("sessionId"))
         told = ("sessionId", "workspaceDirectory", "chatModelTitle")
+        place = self._place("session", source)
+        place.time = moment(_begun(Path(self.path).with_name(_INDEX), self._session))
         return self.normaliser.event(
             SessionStarted,
-            self._place("session", source),
+            place,
             cwd=_folder(value.get("workspaceDirectory")),
             model=_text(value.get("chatModelTitle")),
             metadata={key: value[key] for key in value if key not in told},
@@ -141,7 +144,7 @@ class _Reader(DocumentReader):
     def _item(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         role, event = message.get("role"), self.normaliser.event
         text, media = _said(message.get("content"))
-        model = _text(_mapping(message.get("usage")).get("model"))
+        model = _model(item, message)
         thought = _text(_mapping(item.get("reasoning")).get("text"))
         if thought:
             yield event(ModelThought, place, text=thought, model=model)
@@ -228,6 +231,24 @@ class _Reader(DocumentReader):
 
 
 # ── values ───────────────────────────────────────────────────────────────────
+
+
+def _begun(index: Path, session: str | None) -> int | str | None:
+    """When a session was begun, as the list of all says: in milliseconds, in words."""
+    try:
+        listed = msgspec.json.decode(index.read_bytes()) if session is not None and index.is_file() else ()
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None  # a list that is being written
+    found = next((one for one in _mappings(listed) if one.get("sessionId") == session), {})
+    created = _text(found.get("dateCreated")) or ""
+    return int(created) if re.fullmatch(r"\d{1,15}", created) else created or None
+
+
+def _model(item: dict[str, Any], message: dict[str, Any]) -> str | None:
+    """The model of a reply: what was counted says it, or else what was asked of it."""
+    counted = _text(_mapping(message.get("usage")).get("model"))
+    asked = (_mappings(item.get("promptLogs")) or [{}])[-1]
+    return counted or _text(_mapping(asked.get("completionOptions")).get("model")) or _text(asked.get("modelTitle"))
 
 
 def _states(item: dict[str, Any]) -> list[dict[str, Any]]:

@@ -3,11 +3,15 @@
 A line that carries the id of an earlier message replaces it, `$set` changes the conversation's own fields or the whole
 list of its messages, `$rewindTo` cuts the list. Events are facts that happened, so a message tells only what it did
 not tell before: its words, calls, results and tokens once each, however often they are written.
+
+A conversation that the user saved is the bare list of what was sent (`role`, `parts`), by itself or as `history`. A
+list of prompts of all conversations stands beside them; it tells what was asked in those that were not kept.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -37,13 +41,21 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .document import DocumentReader, pieces_of
+from .document import DocumentReader, Pieces, pieces_of
 from .normalise import Normaliser, Place, moment
 
 _MODEL_TYPES: Final = ("gemini", "model", "qwen")
 _SERVER_MARK: Final = " MCP Server)"
 _SNAPSHOT: Final = "<state_snapshot>"
-_CLIENTS_WORDS: Final = ("<session_context>", _SNAPSHOT)
+_CLIENTS_WORDS: Final = ("<session_context>", _SNAPSHOT, "This is the Gemini CLI. We are setting up the context")
+_TASK: Final = re.compile(
+    r"Your task is\b[^\n]*:\n<(?P<tag>question|objective|task)>\n(?P<words>.*?)\n</(?P=tag)>.*", re.DOTALL
+)
+"""What the client's own agents are told: the words of the call that spawned one; up to 0.37 nothing else names it."""
+_SAVED: Final = "history"
+_FOLDER: Final = re.compile(rb"I'm currently working in the directory: (/[^\\\"]+)")
+_MARK: Final = b"\xef\xbb\xbf"
+_LIST: Final = b'{"history":'
 _DONE: Final = ("success", "error", "cancelled", "completed")
 _ENDINGS: Final = {"GOAL": "completed", "TIMEOUT": "limited", "MAX_TURNS": "limited", "ABORTED": "cancelled"}
 
@@ -73,10 +85,14 @@ class ChatReader(DocumentReader):
     def __init__(self, path: Path, client: str) -> None:
         super().__init__(path, Normaliser(client, client, path.stem))
         self._stem = path.stem
-        folder = path.absolute().parent
+        folder = self._beside = path.absolute().parent
         self._folder = folder.name if folder.parent.name == "chats" else None
+        chats = folder if self._folder is None else folder.parent
+        self._root = _project_root(chats) if chats.name == "chats" else None
         self._pieces: list[bytes] = []
         self._is_document: bool | None = None
+        self._is_of_many = False
+        self._named_folder: str | None = None
         self._session: str | None = None
         self._stream = "main"
         self._told: dict[str, _Told] = {}
@@ -95,6 +111,9 @@ class ChatReader(DocumentReader):
         if self._is_document or b"\n" not in data:
             return []
         start = b"".join(self._pieces)
+        if _opens_list(start):
+            self._is_document, self._pieces = True, [start]
+            return []
         first = start.lstrip().split(b"\n", 1)
         if len(first) == 1:
             return []
@@ -108,15 +127,39 @@ class ChatReader(DocumentReader):
     def close(self) -> list[AnyEvent]:
         data = b"".join(self._pieces)
         self._pieces = []
+        if _opens_list(data):
+            return self._list(data)
         if self._is_document is None:
             self._is_document = _opens_document(data)
         if not self._is_document:
             return super().feed(data) + super().close()
-        pieces = pieces_of(data, "messages")
+        pieces = pieces_of(data, "messages") or self._saved(data)
         if pieces is None and _goes_on_in_lines(data):
             return super().feed(data) + super().close()
         if pieces is None:
             return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a document without messages")]
+        return self.read_pieces(data, pieces)
+
+    def _saved(self, data: bytes) -> Pieces | None:
+        """The pieces of a conversation that was saved; the client says at its beginning where it works."""
+        pieces = pieces_of(data, _SAVED)
+        start, end = pieces.elements[0] if pieces is not None and pieces.elements else (0, 0)
+        folder = _FOLDER.search(data[start:end])
+        self._named_folder = None if folder is None else folder[1].decode("utf-8", "replace")
+        return pieces
+
+    def _list(self, data: bytes) -> list[AnyEvent]:
+        """A bare list, read as if it were a member of an object. The object is not closed: that might close an element
+        which breaks off."""
+        wrapped = _LIST + data.removeprefix(_MARK)
+        moved = len(data) - len(wrapped)
+        pieces = self._saved(wrapped)
+        if pieces is None:
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a list without messages")]
+        pieces.elements = [(start + moved, end + moved) for start, end in pieces.elements]
+        pieces.bad = [(start + moved, end + moved, reason) for start, end, reason in pieces.bad]
+        pieces.head, pieces.tail, pieces.end = (at + moved for at in (pieces.head, pieces.tail, pieces.end))
+        self._is_of_many = any(b'"messageId"' in data[start:end] for start, end in pieces.elements[:1])
         return self.read_pieces(data, pieces)
 
     def document_ended(self, source: Source) -> AnyEvent:
@@ -135,6 +178,12 @@ class ChatReader(DocumentReader):
             yield self._rewound(value["$rewindTo"], self._place_at(source))
         elif isinstance(value.get("$set"), dict):
             yield from self._set(value["$set"], source)
+        elif isinstance(value.get("message"), str) and "messageId" in value:
+            yield self._prompt(value, source)
+        elif isinstance(value.get("parts"), list) and value.get("role") in ("user", "model"):
+            yield from self._message({"type": value["role"], "content": value["parts"]}, source)
+        elif source.offset == 0 and not value.keys() - {"authType"}:
+            yield self._opened(value, source)
         elif "type" in value:
             yield from self._message(value, source)
         elif "sessionId" in value:
@@ -154,15 +203,34 @@ class ChatReader(DocumentReader):
             self._stream, parent = own if own != self._folder else self._stem, self._folder
         self._session = parent or own
         directories = value.get("directories")
+        first = text_or_none(directories[0]) if isinstance(directories, list) and directories else None
         return self.normaliser.event(
             SessionStarted,
             self._place_at(source, value.get("startTime")),
-            cwd=text_or_none(directories[0]) if isinstance(directories, list) and len(directories) == 1 else None,
+            cwd=first or self._root,
             dialect=self.normaliser.client,
             parent_session=parent,
             resumed=resumed,
             metadata={key: item for key, item in value.items() if key not in ("sessionId", "startTime")},
         )
+
+    def _opened(self, value: dict[str, Any], source: Source) -> AnyEvent:
+        """The beginning of a list: of a conversation, named by its file, or of prompts of many."""
+        if self._is_of_many:
+            return self.normaliser.event(ClientNoted, self._place_at(source), name="document/begin")
+        self._session = self._stem
+        cwd = self._root or self._named_folder
+        return self.normaliser.event(SessionStarted, self._place_at(source), cwd=cwd, metadata=value)
+
+    def _prompt(self, value: Mapping[str, Any], source: Source) -> AnyEvent:
+        """What was asked in one of many conversations, unless that is kept itself and tells it."""
+        session = text_or_none(value.get("sessionId")) or ""
+        place = self._place_at(source, value.get("timestamp"))
+        place.session = session or None
+        kept = session and any((self._beside / "chats").glob(f"*{re.sub(r'[^0-9a-zA-Z-]', '?', session[:8])}*"))
+        if kept or value.get("type") != "user":
+            return self.normaliser.event(ClientNoted, place, name=f"log/{value.get('type')}")
+        return self.normaliser.event(UserSaid, place, text=value["message"])
 
     def _set(self, fields: Mapping[str, Any], source: Source) -> Iterator[AnyEvent]:
         place = self._place_at(source, fields.get("lastUpdated"))
@@ -262,9 +330,11 @@ class ChatReader(DocumentReader):
             text = "\n".join(piece for piece in _texts(content)[1:] if piece)
             if not text and not media:
                 return
-        by = "client" if shown or text.startswith(_CLIENTS_WORDS) else "user"
+        by = "client" if shown or text.lstrip().startswith(_CLIENTS_WORDS) else "user"
         if self._stream != "main" and by == "user":
             by = "client" if self._prompted else "agent"
+            given = None if self._prompted else _TASK.fullmatch(text)
+            text = text if given is None else given["words"]
             self._prompted = True
         yield self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
 
@@ -407,9 +477,26 @@ class ChatReader(DocumentReader):
             yield self.normaliser.event(AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
 
 
+def _project_root(chats: Path) -> str | None:
+    """The folder the conversations in `chats` are about: a file beside it holds nothing else, and one beside what the
+    client keeps of the project's files."""
+    project = chats.parent
+    for folder in (project, project.parents[1] / "history" / project.name) if len(project.parents) > 1 else ():
+        try:
+            root = (folder / ".project_root").read_bytes()[:4096]
+        except OSError:
+            continue
+        return root.decode("utf-8", "replace").strip() or None
+    return None
+
+
 def _digest(text: str) -> bytes:
     """What stands for a text. It is the same in every process: a reader may be stored by one and go on in another."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _opens_list(data: bytes) -> bool:
+    return data.removeprefix(_MARK).lstrip().startswith(b"[")
 
 
 def _opens_document(line: bytes) -> bool:
@@ -418,7 +505,9 @@ def _opens_document(line: bytes) -> bool:
     A quoted word inside a text has its quotes escaped, so `"messages"` is a member's name.
     """
     line = line.strip()
-    return line.endswith((b"{", b"[", b",")) or (b'"messages"' in line and not line.startswith(b'{"$set"'))
+    if line.endswith((b"{", b"[", b",")) or line.startswith(b'{"history"'):
+        return True
+    return b'"messages"' in line and not line.startswith(b'{"$set"')
 
 
 def _goes_on_in_lines(data: bytes) -> bool:

@@ -1,6 +1,8 @@
 """Gemini CLI's sessions: `chats/session-*.json`, one document, or `.jsonl`, lines that add up to one.
 
-A sub-agent's conversation stands in a folder named by its parent's session. The client's version is nowhere in it.
+The list of all prompts (`logs.json`) is read where it is named, and so is what the user saved of a session (`/chat
+save`, `/chat share`) where the format is named too: they are not looked for, for they say again what a session says. A
+sub-agent's conversation stands in a folder named by its parent's session. The client's version is nowhere in it.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ class GeminiCli(LogFormat):
     def recognise(self, sample: Sample) -> float:
         if isinstance(sample.document, dict) and "messages" in sample.document:
             return _document(sample.document)
+        if isinstance(sample.document, list):
+            return 0.8 if _lists_prompts(sample.document) else 0.0
         records = [record for record in sample.records if isinstance(record, dict)]
         if any(_is_header(record) for record in records):
             return 0.95
@@ -62,6 +66,11 @@ def _document(document: dict[str, Any]) -> float:
     if "gemini" in types:
         return 0.95
     return 0.8 if "projectHash" in document else 0.5 if types and "startTime" in document else 0.0
+
+
+def _lists_prompts(listed: list[Any]) -> bool:
+    names = {"sessionId", "messageId", "type", "message", "timestamp"}
+    return bool(listed) and all(isinstance(one, dict) and names <= one.keys() for one in listed)
 
 
 def _is_header(record: dict[str, Any]) -> bool:

@@ -1,7 +1,9 @@
-"""opencode's sessions: a SQLite database, the older tree of JSON files, and a session exported as one document.
+"""opencode's sessions: a SQLite database, the older tree of JSON files, a session exported as one document, and the
+lines `opencode run --format json` prints.
 
-All three hold the same things: a session, its messages, and each message's parts; a tool's part is the call and its
-result in one. A database is only ever read: from a copy of its bytes, with the log (`-wal`) that stands beside it.
+They hold the same things: a session, its messages, and each message's parts; a tool's part is the call and its result
+in one. Lines hold the model's parts alone, each when it is done. A database is only ever read: from a copy of its
+bytes, with the log (`-wal`) that stands beside it.
 """
 
 from __future__ import annotations
@@ -78,6 +80,8 @@ _OTHER_TABLES = frozenset(
 """Tables that are the client's own book-keeping."""
 _NOTED_PARTS = frozenset({"agent", "file", "patch", "snapshot", "step-start"})
 
+_PRINTED = frozenset({"error", "reasoning", "step_finish", "step_start", "text", "tool_use"})
+
 _FINISH = {
     "stop": FinishReason.STOP,
     "length": FinishReason.LENGTH,
@@ -98,6 +102,8 @@ class Opencode(LogFormat):
             return 0.95 if _holds_sessions(sample.path) else 0.0
         if isinstance(sample.document, dict):
             return 0.95 if _kind_of(sample.document) is not None else 0.0
+        if any(_is_printed(record) for record in sample.records):
+            return 0.9
         return 0.6 if _CUT_EXPORT.match(sample.head) else 0.0
 
     def homes(self, places: Places) -> Iterator[Path]:
@@ -169,9 +175,19 @@ def _kind_of(document: Mapping[str, Any]) -> str | None:
         return "session"
     if not isinstance(document.get("sessionID"), str):
         return None
+    if _is_printed(document):
+        return "line"
     if id.startswith("msg_") and document.get("role") in ("user", "assistant"):
         return "message"
     return "part" if id.startswith("prt_") and {"messageID", "type"} <= document.keys() else None
+
+
+def _is_printed(record: Any) -> bool:
+    """Whether a line is one that the client prints: a part that is done, or an error, and of which session."""
+    if not isinstance(record, dict) or not isinstance(record.get("sessionID"), str) or "timestamp" not in record:
+        return False
+    kind, part = record.get("type"), record.get("part")
+    return kind in _PRINTED and (isinstance(record.get("error"), dict) if kind == "error" else isinstance(part, dict))
 
 
 # ── databases ────────────────────────────────────────────────────────────────
@@ -273,7 +289,11 @@ class _Reader(LogReader):
         try:
             value = _decoded(data)
         except ValueError as error:
-            yield self.unread(whole, "document", str(error))
+            lines = list(_lines(data))
+            if any(_is_printed(line) for line, _, _ in lines):
+                yield from self._printed(lines)
+            else:
+                yield self.unread(whole, "document", str(error))
             return
         kind = _kind_of(value) if isinstance(value, dict) else None
         record = _Record(value, whole, self._path.stem)
@@ -281,12 +301,26 @@ class _Reader(LogReader):
             yield from self._export(data)
         elif kind == "session":
             yield from self._tree(record)
+        elif kind == "line":
+            yield from self._printed([(value, 0, len(data))])
         elif kind == "message":
             yield from self.told(value["sessionID"], [record], {})
         elif kind == "part":
             yield from self.told(value["sessionID"], [], {str(value["messageID"]): [record]})
         else:
             yield self.normaliser.event(UnknownRecord, Place(source=whole, key="document"))
+
+    def _printed(self, lines: list[tuple[Any, int, int]]) -> Iterator[AnyEvent]:
+        """What the client printed of a run, line by line: (value, offset, length)."""
+        tellers: dict[str, _Session] = {}
+        for value, offset, length in lines:
+            source = Source(str(self._path), offset, length)
+            id = value.get("sessionID") if isinstance(value, dict) else None
+            if isinstance(id, str):
+                teller = tellers.setdefault(id, _Session(self, id, None))
+                yield from teller.printed(_Record(value, source, f"@{offset}"))
+            else:
+                yield self.unread(source, f"@{offset}", "it is no line of a run")
 
     def _export(self, data: bytes) -> Iterator[AnyEvent]:
         path = str(self._path)
@@ -559,6 +593,17 @@ class _Session:
             self._last = event.id
             yield event
 
+    def printed(self, line: _Record) -> Iterator[AnyEvent]:
+        """A line of a run: a part of the model's, or an error; what the user said is not printed."""
+        part, error, time = line.value.get("part"), line.value.get("error"), line.value.get("timestamp")
+        if isinstance(part, dict):
+            info = {"role": "assistant", "time": {"created": time}}
+            yield from self._safely(self._part(_Record(part, line.source, line.name), info, ()), line)
+        elif isinstance(error, dict):
+            yield self._error(error, self._place(line, time), retried=False)
+        else:
+            yield self._normaliser.unknown(self._place(line, time), _text(line.value.get("type")))
+
     def _message(self, message: _Record | None, info: dict[str, Any], parts: list[_Record]) -> Iterator[AnyEvent]:
         if message is not None:
             self._reached(message.id, None)
@@ -807,6 +852,19 @@ def _words(data: Any) -> str:
 
 def _encoded(value: Any) -> bytes:
     return value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else b""
+
+
+def _lines(data: bytes) -> Iterator[tuple[Any, int, int]]:
+    """The JSON values of lines, or nothing for one that is none, with where each stands."""
+    offset = 0
+    for line in data.splitlines(keepends=True):
+        if line.strip():
+            try:
+                value = _decoded(line)
+            except ValueError:
+                value = None
+            yield value, offset, len(line)
+        offset += len(line)
 
 
 def _decoded(data: bytes) -> Any:
