@@ -477,3 +477,87 @@ def test_whatever_a_version_and_a_model_say_is_read_back_but_for_the_stated_loss
         assert type(read) is type(operation)
         for field in operation.__struct_fields__:
             assert field in lost or getattr(read, field) == getattr(operation, field), (operation, field)
+
+
+# ── tools of extensions ──────────────────────────────────────────────────────
+
+
+def test_what_the_web_is_asked_at_once_is_several_operations() -> None:
+    made = call(
+        "run",
+        {
+            "search_query": [{"q": "codex", "domains": ["a.example"], "recency": 3}],
+            "open": [{"ref_id": "https://a.example"}],
+            "find": [{"ref_id": "turn0search1", "pattern": "x"}],
+            "weather": [{"location": "Oslo"}],
+            "response_length": "short",
+        },
+        "web",
+    )
+    assert made.operations == (
+        op.SearchWeb("codex", ("a.example",)),
+        op.FetchPage("https://a.example"),
+        op.FindInPage("turn0search1", "x"),
+        op.SteerClient("web.weather", {"location": "Oslo"}),
+    )
+    assert made.unmapped == {"search_query[0].recency": 3, "response_length": "short"}
+    assert call("run", {}, "web").failure is not None
+
+
+@pytest.mark.parametrize(
+    "namespace, name, arguments, operation",
+    [
+        ("image_gen", "imagegen", {"prompt": "a cat"}, op.GenerateImage("a cat")),
+        ("memories", "search", {"queries": ["tests"], "max_results": 5}, op.RecallMemory("tests", 5)),
+        ("memories", "list", {"path": "notes"}, op.RecallMemory("notes")),
+        ("memories", "read", {"path": "a.md"}, op.RecallMemory("a.md")),
+        ("memories", "add_ad_hoc_note", {"filename": "a.md", "note": "Mind it."}, op.SaveMemory("Mind it.", "a.md")),
+        ("skills", "read", {"package": "pdf"}, op.UseSkill("pdf")),
+        ("skills", "list", {"authority": "all"}, op.SteerClient("skills.list", {"authority": "all"})),
+        ("notes", "read_file", {"path": "a"}, op.SteerClient("notes.read_file", {"path": "a"})),
+        (None, "js_repl", "1 + 1", op.RunCode("1 + 1", "javascript")),
+        (None, "js_repl_reset", {}, op.SteerClient("js_repl_reset")),
+        (None, "container.exec", {"cmd": ["bash", "-lc", "ls"], "timeout": 9}, op.RunCommand("ls", timeout_ms=9)),
+        (None, "container.exec", {"command": ["bash", "-lc", "ls"]}, op.RunCommand("ls")),
+        (None, "search_tool_bm25", {"query": "mail", "limit": 3}, op.SearchTools("mail", 3)),
+        (None, "get_context_remaining", {}, op.SteerClient("get_context_remaining")),
+    ],
+)
+def test_tools_that_only_some_sessions_have_are_known(
+    namespace: str | None, name: str, arguments: dict[str, Any] | str, operation: op.Operation
+) -> None:
+    made = call(name, arguments, namespace)
+    assert (made.operations, made.unmapped, made.failure) == ((operation,), {}, None)
+
+
+def test_a_program_gives_what_it_prints_and_a_search_for_tools_what_it_found() -> None:
+    assert heard(call("js_repl", "1 + 1"), "2") == (out.CommandOutcome(output="2"),)
+    tools = '{"tools": [{"name": "mail_send", "description": "Send."}]}'
+    assert heard(call("search_tool_bm25", {"query": "mail"}), tools) == (
+        out.ToolsOutcome(("mail_send",), ({"name": "mail_send", "description": "Send."},)),
+    )
+
+
+# ── what is printed of calls ─────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "line, operation",
+    [
+        ("bash -lc 'echo \"a b\"'", op.RunCommand('echo "a b"')),
+        ("/bin/zsh -lc ls", op.RunCommand("ls", shell="/bin/zsh")),
+        ("pytest -q 'a b'", op.RunCommand("pytest -q 'a b'")),
+        ("powershell.exe -Command 'dir C:\\x'", op.RunCommand("powershell.exe -Command 'dir C:\\x'")),
+        ("echo 'open", op.RunCommand("echo 'open")),
+    ],
+)
+def test_a_printed_command_is_the_line_its_shell_was_given(line: str, operation: op.Operation) -> None:
+    assert call("command_execution", {"command": line}).operations == (operation,)
+
+
+def test_a_printed_patch_that_failed_failed_for_every_file() -> None:
+    changes = [{"path": "a", "kind": "update"}, {"path": "b", "kind": "delete"}]
+    made = call("file_change", {"changes": changes})
+    assert made.operations == (op.EditFile("a", ()), op.DeleteFile("b"))
+    failure = out.Failure("failed", "the patch was not applied")
+    assert heard(made, "", {"type": "file_change", "status": "failed"}) == (failure, failure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -313,3 +314,112 @@ async def test_a_shell_that_is_named_stays_until_it_is_stopped(tmp_path: Path) -
         "<command with id: main stopped>",
         "\n<shellId: main completed with exit code 0>",
     ]
+
+
+# ── an agent that only searches, and the editor ──────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name, arguments, operation",
+    [
+        ("read_file", {"filePath": "a.py", "startLine": 5, "endLine": 9}, op.ReadFile("a.py", 5, 9)),
+        ("read_file", {"filePath": "a.py", "offset": 5, "limit": 5}, op.ReadFile("a.py", 5, 9)),
+        (
+            "grep_search",
+            {"query": "a|b", "isRegexp": True, "includePattern": "src/**", "maxResults": 5},
+            op.SearchText("a|b", include="src/**", limit=5),
+        ),
+        ("grep_search", {"query": "a|b", "isRegexp": False}, op.SearchText("a|b", literal=True)),
+        ("file_search", {"query": "**/*.py"}, op.FindFiles("**/*.py")),
+        ("semantic_search", {"query": "matrix"}, op.SearchDocuments("matrix")),
+        ("list_dir", {"path": "/p"}, op.ListDirectory("/p")),
+        ("create_file", {"filePath": "a.py", "content": "x"}, op.WriteFile("a.py", "x", overwrite=False)),
+        (
+            "replace_string_in_file",
+            {"filePath": "a.py", "oldString": "1", "newString": "2"},
+            op.EditFile("a.py", (op.Edit("1", "2"),)),
+        ),
+        (
+            "run_in_terminal",
+            {"command": "ls", "explanation": "List.", "isBackground": False},
+            op.RunCommand("ls", purpose="List."),
+        ),
+        ("get_terminal_output", {"id": "7"}, op.ReadOutput("7")),
+        ("fetch_webpage", {"urls": ["https://a.example"], "query": "x"}, op.FetchPage("https://a.example", "x")),
+        ("web_search", {"query": "x"}, op.SearchWeb("x")),
+        (
+            "manage_todo_list",
+            {"todoList": [{"id": 1, "title": "Mend", "description": "it", "status": "in-progress"}]},
+            op.UpdatePlan((op.PlanItem("Mend", "in_progress", "1", "it"),)),
+        ),
+        ("manage_todo_list", {"operation": "read"}, op.ReadPlan()),
+        ("runSubagent", {"prompt": "Count.", "description": "c"}, op.SpawnAgent("Count.", description="c")),
+        ("lsp", {"operation": "hover", "file": "a.py"}, op.SteerClient("lsp", {"operation": "hover", "file": "a.py"})),
+        ("report_progress", {"commitMessage": "x"}, op.SteerClient("report_progress", {"commitMessage": "x"})),
+        ("tool_search_tool_regex", {"pattern": "mail"}, op.SearchTools("mail")),
+    ],
+)
+def test_tools_that_are_not_everywhere_are_known(name: str, arguments: dict[str, Any], operation: op.Operation) -> None:
+    call = DIALECTS["copilot"].read_call(NativeCall("1", name, arguments))
+    assert (call.operations, call.unmapped, call.failure) == ((operation,), {}, None)
+
+
+def test_a_result_of_the_editor_may_say_only_that_it_went_well() -> None:
+    dialect = DIALECTS["copilot"]
+    call = dialect.read_call(NativeCall("1", "multi_replace_string_in_file", {"replacements": [_REPLACED, _REPLACED]}))
+    assert call.operations == (op.EditFile("a.py", (op.Edit("1", "2"),)),) * 2
+    assert dialect.read_result(call, NativeResult("1", "")).outcomes == (out.DoneOutcome(),) * 2
+    assert (
+        dialect.read_result(call, NativeResult("1", "no such text")).outcomes == (out.TextOutcome("no such text"),) * 2
+    )
+
+
+_REPLACED = {"filePath": "a.py", "oldString": "1", "newString": "2"}
+
+
+# ── answers and pages ────────────────────────────────────────────────────────
+
+ASK = ("ask_user", {"question": "Which?", "choices": ["a", "b"], "allow_freeform": True})
+
+
+def test_what_the_user_chose_or_wrote_is_an_answer() -> None:
+    assert understood(*ASK, "User selected: b") == out.AnswersOutcome((out.Answer("Which?", ("b",)),))
+    assert understood(*ASK, "User responded: none") == out.AnswersOutcome((out.Answer("Which?", text="none"),))
+    alone = "User responded: The user is not available to respond and will review your work later."
+    assert understood(*ASK, alone) == out.TextOutcome(alone)
+
+
+def test_a_form_is_a_question_for_each_of_its_fields() -> None:
+    fields = {
+        "color": {"type": "string", "title": "Color?", "enum": ["red", "blue"]},
+        "sizes": {"type": "array", "items": {"enum": ["s", "m"]}},
+    }
+    form = {"message": "How?", "requestedSchema": {"type": "object", "properties": fields}}
+    call = DIALECT.read_call(NativeCall("1", "ask_user", form))
+    assert call.operations == (
+        op.AskUser(
+            (
+                op.Question("Color?", (op.Option("red"), op.Option("blue")), "How?", id="color"),
+                op.Question("sizes", (op.Option("s"), op.Option("m")), "How?", multiple=True, id="sizes"),
+            )
+        ),
+    )
+    one = {**form, "requestedSchema": {"properties": {"color": fields["color"]}}}
+    assert understood("ask_user", one, "User responded: red") == out.AnswersOutcome((out.Answer("Color?", ("red",)),))
+    assert DIALECT.read_call(NativeCall("1", "ask_user", {})).failure is not None
+
+
+def test_a_page_that_was_fetched_and_pages_that_were_found() -> None:
+    fetch = ("web_fetch", {"url": "https://a.example", "raw": False})
+    text = "Contents of https://a.example:\n# A\n\nwords"
+    assert understood(*fetch, text) == out.PagesOutcome((out.Page("https://a.example", text="# A\n\nwords"),))
+    note = "\n\n<note>Content truncated. Call the fetch tool with a start_index of 9 to get more content.</note>"
+    assert understood(*fetch, text + note) == out.PagesOutcome(
+        (out.Page("https://a.example", text="# A\n\nwords", truncated=True),)
+    )
+    cited = {"url_citation": {"title": "A", "url": "https://a.example"}}
+    found = {"type": "output_text", "text": {"value": "It is so.", "annotations": [cited, cited]}}
+    assert understood("web_search", {"query": "is it"}, json.dumps(found)) == out.PagesOutcome(
+        (out.Page("https://a.example", "A"),), "It is so.", "is it"
+    )
+    assert understood("list_agents", {}, "<no background agents>") == out.AgentsOutcome(())

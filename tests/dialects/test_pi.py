@@ -179,3 +179,33 @@ def test_lines_whose_count_no_number_says_exactly_cannot_be_said() -> None:
         DIALECT.write_call("1", op.ReadFile("a", 2, -(2**53)))
     (call,) = DIALECT.write_call("1", op.ReadFile("a", 2, 9))
     assert DIALECT.read_call(call).operations == (op.ReadFile("a", 2, 9),)
+
+
+# ── words of other versions ──────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Successfully replaced text in src/a.b.py.",
+        "Successfully replaced text in src/a.b.py. Changed 12 characters to 9 characters.",
+    ],
+)
+def test_an_edit_of_2025_is_a_change_with_its_lines(text: str) -> None:
+    item = {"details": {"diff": "   1 a\n-  2 b\n+  2 c\n+  3 d"}}
+    outcome = understood("edit", {"path": "src/a.b.py", "oldText": "b", "newText": "c\nd"}, text, item=item)
+    assert outcome == out.ChangesOutcome((out.Change("src/a.b.py", "modified", added=2, removed=1),))
+
+
+def test_powershell_and_programs_are_run_too() -> None:
+    command = DIALECT.read_call(NativeCall("1", "powershell", {"command": "dir", "timeout": 5}))
+    assert command.operations == (op.RunCommand("dir", timeout_ms=5000, shell="powershell"),)
+    assert understood("powershell", {"command": "dir"}, "no\n\nCommand exited with code 1", is_error=True) == (
+        out.CommandOutcome(1, output="no")
+    )
+    program = DIALECT.read_call(NativeCall("1", "codemode", {"code": "return 1", "timeout": 5}))
+    assert program.operations == (op.RunCode("return 1", "javascript"),)
+    assert understood("codemode", {"code": "return 1"}, "1") == out.CommandOutcome(output="1")
+    assert understood("codemode", {"code": "x"}, "Script aborted: stopped", is_error=True) == (
+        out.Failure("cancelled", "Script aborted: stopped")
+    )

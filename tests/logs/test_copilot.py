@@ -364,3 +364,105 @@ def test_a_session_is_named_by_its_folder_wherever_one_stands(tmp_path: Path, mo
     events(tmp_path, called("c1", "bash", {"command": "a", "description": "d"}))
     monkeypatch.chdir(tmp_path / "p-1")
     assert {event.session for event in read("events.jsonl", "copilot")} == {"p-1"}
+
+
+@pytest.mark.parametrize("is_of_session", [True, False])
+def test_a_session_gone_on_with_counts_each_run_once(tmp_path: Path, *, is_of_session: bool) -> None:
+    """Up to 1.0.67 the totals at the end of a run are that run's, later the session's."""
+
+    def ended(number: int, given: int, answered: int) -> dict[str, Any]:
+        usage = {"inputTokens": given, "outputTokens": answered}
+        return copilot("session.shutdown", number, shutdownType="routine", modelMetrics={"m-1": {"usage": usage}})
+
+    def answer(number: int, count: int) -> dict[str, Any]:
+        return copilot("assistant.message", number, model="m-1", content="Yes.", outputTokens=count)
+
+    told = events(
+        tmp_path,
+        answer(1, 10),
+        ended(2, 1000, 12),
+        copilot("session.resume", 3, context={}),
+        answer(4, 30),
+        ended(5, 3000, 42) if is_of_session else ended(5, 2000, 30),
+    )
+    used = [event.usage for event in told if isinstance(event, TokensUsed)]
+    assert (sum(one.input_tokens or 0 for one in used), sum(one.output_tokens or 0 for one in used)) == (3000, 42)
+
+
+def test_arguments_that_are_written_as_text_are_what_the_text_says(tmp_path: Path) -> None:
+    told = events(
+        tmp_path,
+        called("c-1", "bash", '{"command": "ls", "description": "List."}'),
+        called("c-2", "apply_patch", "*** Begin Patch\n*** Delete File: a\n*** End Patch"),
+    )
+    calls = [event.call for event in told if isinstance(event, ToolCalled)]
+    assert [call.operations for call in calls] == [
+        (RunCommand("ls", purpose="List."),),
+        (op.DeleteFile("a"),),
+    ]
+
+
+def test_a_cleared_conversation_is_shortened_and_what_autopilot_says_is_the_clients(tmp_path: Path) -> None:
+    cleared, went_on, noted = events(
+        tmp_path,
+        copilot("session.context_cleared", 1, messagesCleared=4, initialMessage="Go on with the plan."),
+        copilot("user.message", 2, content="Continue.", isAutopilotContinuation=True),
+        copilot("assistant.turn_retry", 3, turnId="0", reason="overloaded", model="m-1"),
+    )
+    assert isinstance(cleared, ContextCompacted)
+    assert (cleared.summary, cleared.trigger) == ("Go on with the plan.", "manual")
+    assert isinstance(went_on, UserSaid)
+    assert went_on.by == "client"
+    assert isinstance(noted, ClientNoted)
+    assert noted.data == {"reason": "overloaded", "model": "m-1"}
+
+
+def test_a_session_begun_for_another_says_for_which_and_how(tmp_path: Path) -> None:
+    begun = {
+        "type": "session.start",
+        "id": "e-1",
+        "timestamp": "2026-08-01T00:00:00Z",
+        "data": {
+            "sessionId": "p-2",
+            "copilotVersion": "1.0.80",
+            "producer": "copilot-agent",
+            "reasoningEffort": "high",
+            "detachedFromSpawningParentSessionId": "p-1",
+        },
+    }
+    path = tmp_path / "printed.jsonl"
+    path.write_bytes(lines(begun))
+    (started,) = read(path)
+    assert isinstance(started, SessionStarted)
+    assert (started.session, started.parent_session) == ("p-2", "p-1")
+    assert started.metadata == {"producer": "copilot-agent", "reasoningEffort": "high"}
+
+
+def test_book_keeping_of_later_versions_is_known(tmp_path: Path) -> None:
+    kinds = ("agent.interrupted", "session.canvas.opened", "tool_search.activated", "sandbox.decision", "hook.progress")
+    told = events(tmp_path, *(copilot(kind, number) for number, kind in enumerate(kinds)))
+    assert [event.name for event in told if isinstance(event, ClientNoted)] == list(kinds)
+    spent = {"totalNanoAiu": 9, "totalPremiumRequests": 2}
+    (noted,) = events(tmp_path, copilot("session.usage_checkpoint", 1, **spent, modelCacheState=[]))
+    assert isinstance(noted, ClientNoted)
+    assert noted.data == spent
+
+
+def test_messages_that_do_not_say_their_model_are_counted_once(tmp_path: Path) -> None:
+    """As in 1.0.2, where only calls and totals say it."""
+
+    def answer(number: int) -> dict[str, Any]:
+        return copilot("assistant.message", number, content="Yes.", outputTokens=10)
+
+    usage = {"inputTokens": 1000, "outputTokens": 25, "cacheReadTokens": 900}
+    told = events(
+        tmp_path,
+        answer(1),
+        copilot("tool.execution_start", 2, toolCallId="c-1", toolName="bash", arguments={"command": "ls"}),
+        copilot("tool.execution_complete", 3, toolCallId="c-1", success=True, model="m-1", result={"content": "a"}),
+        answer(4),
+        copilot("session.shutdown", 5, shutdownType="routine", modelMetrics={"m-1": {"usage": usage}}),
+    )
+    used = [(event.model, event.usage.output_tokens) for event in told if isinstance(event, TokensUsed)]
+    assert used == [(None, 10), ("m-1", 10), ("m-1", 5)]
+    assert sum(event.usage.total or 0 for event in told if isinstance(event, TokensUsed)) == 1025

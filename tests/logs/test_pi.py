@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs import FORMATS, Places, all_logs, read, recognise, sessions_of
+from dragoman.logs import FORMATS, Places, all_logs, check_format, read, recognise, sessions_of
 from dragoman.logs.format import sample_of
 from dragoman.model import (
     AnyEvent,
@@ -213,7 +213,7 @@ def test_a_session_holds_its_turns_and_its_tokens(tmp_path: Path) -> None:
 def test_look_alikes_are_told_apart(tmp_path: Path) -> None:
     droid = {"type": "session_start", "id": "d", "title": "x", "cwd": "/p"}
     said = {"type": "message", "id": "1", "timestamp": "t", "message": {"role": "user", "content": "Hi."}}
-    stream = lines(PI_HEADER, {"type": "agent_start"}, {"type": "turn_start"}, {"type": "message_start", "message": {}})
+    stream = lines({"type": "message_start", "message": {"role": "assistant", "content": []}}, {"type": "message_stop"})
     for data in (lines(droid, said), stream):
         path = tmp_path / "x.jsonl"
         path.write_bytes(data)
@@ -276,3 +276,72 @@ def test_a_folder_that_is_named_from_home_is_found_there(tmp_path: Path) -> None
     log.parent.mkdir(parents=True)
     log.write_bytes(PI)
     assert [one.path for one in all_logs(Places(tmp_path, {"PI_CODING_AGENT_DIR": "~/agents"}))] == [log]
+
+
+def test_what_summaries_and_tools_used_is_counted_too(tmp_path: Path) -> None:
+    used = {"input": 5, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 6}
+    asking = {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": "ask"}}
+    result = pi_result("00000003", "00000002", "t1", "bash", "yes")
+    result["message"]["usage"] = used
+    summary = {"type": "compaction", "summary": "All.", "tokensBefore": 9, "usage": used}
+    left = {"type": "branch_summary", "summary": "Left.", "fromId": "00000004", "usage": used}
+    path = tmp_path / "t_i-1.jsonl"
+    path.write_bytes(
+        lines(
+            PI_HEADER,
+            message("00000001", None, "user", content="Ask."),
+            pi_reply("00000002", "00000001", asking, stop="toolUse"),
+            result,
+            {**summary, "id": "00000004", "parentId": "00000003", "timestamp": "2026-01-01T00:00:03.000Z"},
+            {**left, "id": "00000005", "parentId": "00000004", "timestamp": "2026-01-01T00:00:04.000Z"},
+        )
+    )
+    (session,) = sessions_of(read(path))
+    assert session.usage.total == 22 + 3 * 6
+
+
+def test_what_version_2_called_a_hooks_message_is_the_clients(tmp_path: Path) -> None:
+    tools = {"type": "active_tools_change", "id": "00000002", "parentId": "00000001", "activeToolNames": ["read"]}
+    _, heard, noted = events_of(
+        tmp_path, lines(PI_HEADER, message("00000001", None, "hookMessage", content="Mind the tests."), tools)
+    )
+    assert isinstance(heard, UserSaid)
+    assert (heard.text, heard.by) == ("Mind the tests.", "client")
+    assert isinstance(noted, ClientNoted)
+    assert noted.data == {"activeToolNames": ["read"]}
+
+
+def test_what_the_client_prints_is_told_once(tmp_path: Path) -> None:
+    def printed(kind: str, role: str, **more: Any) -> dict[str, Any]:
+        return {"type": kind, "message": {"role": role, "timestamp": 1_767_225_602_000, **more}}
+
+    def told_twice(role: str, **more: Any) -> list[dict[str, Any]]:
+        return [printed("message_start", role, **more), printed("message_end", role, **more)]
+
+    call = {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": "ls"}}
+    reply = {"content": [call], "model": "m-1", "usage": {"input": 5, "output": 1}, "stopReason": "toolUse"}
+    result = {"toolCallId": "t1", "toolName": "bash", "content": [{"type": "text", "text": "a"}], "isError": False}
+    path = tmp_path / "printed.jsonl"
+    path.write_bytes(
+        lines(
+            PI_HEADER,
+            {"type": "agent_start"},
+            *told_twice("user", content="Look."),
+            *told_twice("assistant", **reply),
+            {"type": "tool_execution_start", "toolCallId": "t1", "toolName": "bash", "args": {"command": "ls"}},
+            {"type": "tool_execution_end", "toolCallId": "t1", "toolName": "bash", "result": {}, "isError": False},
+            *told_twice("toolResult", **result),
+            {"type": "compaction_end", "reason": "manual", "result": {"summary": "All.", "tokensBefore": 9}},
+            {"type": "agent_end", "messages": [reply]},
+        )
+    )
+    told = [event for event in read(path) if not isinstance(event, ClientNoted)]
+    assert [type(event) for event in told] == [
+        SessionStarted,
+        UserSaid,
+        *[ToolCalled, TokensUsed, ModelFinished],
+        ToolReturned,
+        ContextCompacted,
+    ]
+    assert told[1].time is not None
+    assert check_format(FORMATS["pi"], path) == []

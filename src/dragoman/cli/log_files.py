@@ -67,7 +67,7 @@ def _kept(pipe: str) -> str:
 
     folder = tempfile.mkdtemp(prefix="dragoman-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    kept = Path(folder, "stdin.jsonl" if pipe == "-" else f"{Path(pipe).name}.jsonl")
+    kept = Path(folder, "stdin" if pipe == "-" else Path(pipe).name)
     with kept.open("wb") as file:
         if pipe == "-":
             shutil.copyfileobj(sys.stdin.buffer, file)

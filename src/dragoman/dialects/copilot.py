@@ -31,6 +31,9 @@ from .wording import FailuresInWords, as_called, tell, tell_all, text_of, unders
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch` and `rg`, where all others have `create`, `edit` and `grep`."""
 EDITING = ("!gpt-5*",)
+EXTENSIONS = "which extensions are loaded is the client's to decide"
+BOARD = "what its agents leave for one another is the client's to keep"
+HOSTED = "the agent that works on a pull request has it, and it is for those who review"
 NOT_OFFERED = "models call it, and it was not offered where the client was captured"
 
 
@@ -784,7 +787,7 @@ class Glob(Spelling[op.FindFiles]):
 class ToolSearchTool(Spelling[op.SearchTools]):
     """Look for tools that were not offered up front."""
 
-    native_name = "tool_search_tool"
+    native_name, formerly = "tool_search_tool", ("tool_search_tool_regex",)
     on_request = "only agents that work for another are offered it"
 
     pattern: str = means("query", "What to look for.")
@@ -1280,6 +1283,8 @@ class ListAgents(Spelling[op.ListAgents]):
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
+        if text == "<no background agents>":
+            return out.AgentsOutcome(())
         if not re.match(r"(?:Background agents:|No )", text):
             return understand(operation, native)
         status: out.AgentStatus = "unknown"
@@ -1342,21 +1347,70 @@ class WebFetch(Spelling[op.FetchPage]):
     max_length: int | None = means("limit", default=None)
     start_index: int | None = means("offset", default=None)
 
+    raw: bool | None = native_only("a page is given as the client reads it")
+
+    _PAGE = re.compile(r"(?P<before>.*?)Contents of (?P<url>\S+):\n(?P<text>.*)", re.DOTALL)
+    _MORE = re.compile(r"(?P<text>.*)\n\n<note>Content truncated\. [^\n]*</note>", re.DOTALL)
+
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.FetchPage(self.url, offset=self.start_index, limit=self.max_length),)
 
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self._PAGE.fullmatch(text_of(native.content))
+        if found is None or found["url"] != self.url:
+            return understand(operation, native)
+        more = self._MORE.fullmatch(found["text"])
+        text = found["text"] if more is None else more["text"]
+        return out.PagesOutcome((out.Page(self.url, text=text, truncated=more is not None),))
+
 
 class AskUser(Spelling[op.AskUser]):
-    """Ask the user a question."""
+    """Ask the user a question, or some with the form their answers are to have."""
 
     native_name = "ask_user"
     read_only = NOT_OFFERED
 
-    question: str
+    question: str | None = None
     choices: tuple[str, ...] = ()
+    allow_freeform: bool | None = native_only("whoever is asked may always say something else")
+    message: str | None = None
+    requestedSchema: dict[str, Any] | None = None  # noqa: N815 - the native name
+
+    _ANSWER = re.compile(r"User (?P<how>selected|responded): (?P<words>.*)", re.DOTALL)
+    _NOBODY = "The user is not available to respond"
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.AskUser((op.Question(self.question, tuple(op.Option(choice) for choice in self.choices)),)),)
+        fields = _mapping(_mapping(self.requestedSchema).get("properties"))
+        if self.question is not None or not fields:
+            asked = self.question or self.message
+            if asked is None:
+                raise ValueError("there is no question; give one")
+            return (op.AskUser((op.Question(asked, tuple(op.Option(choice) for choice in self.choices)),)),)
+        return (op.AskUser(tuple(_field_asked(name, _mapping(field), self.message) for name, field in fields.items())),)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        found = self._ANSWER.fullmatch(text_of(native.content))
+        if found is None or found["words"].startswith(self._NOBODY) or not isinstance(operation, op.AskUser):
+            return understand(operation, native)
+        asked, words = operation.questions[0], found["words"]
+        if len(operation.questions) > 1:  # which words answer which question cannot be told for sure
+            return out.TextOutcome(words)
+        is_chosen = found["how"] == "selected" or words in [option.label for option in asked.options]
+        answer = out.Answer(asked.text, (words,)) if is_chosen else out.Answer(asked.text, text=words)
+        return out.AnswersOutcome((answer,))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _field_asked(name: str, field: dict[str, Any], message: str | None) -> op.Question:
+    """The question a field of a form asks."""
+    is_list = field.get("type") == "array"
+    options = _mapping(field.get("items")).get("enum") if is_list else field.get("enum")
+    labels = [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
+    words = next((text for key in ("title", "description") if isinstance(text := field.get(key), str)), name)
+    return op.Question(words, tuple(map(op.Option, labels)), message, multiple=is_list, id=name)
 
 
 class StoreMemory(Spelling[op.SaveMemory]):
@@ -1382,6 +1436,285 @@ class Skill(Spelling[op.UseSkill]):
     unsaid = {"arguments": "a skill takes none"}
 
     skill: str = means("name", "Name of the skill.")
+
+
+# ── tools of an agent that only searches, and of the editor ──────────────────
+
+EDITOR = "an agent that only searches has it, and the chat of the editor, which keeps its sessions in the same form"
+TOLD = "it is told to people"
+
+
+class EditorResults:
+    """The editor keeps that a call went well, and not always what it gave."""
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        if native.content == "":
+            return (out.DoneOutcome(),) * len(operations)
+        return tuple(understand(operation, native) for operation in operations)
+
+
+class ReadFile(EditorResults, Spelling[op.ReadFile]):
+    """Read some lines of a file."""
+
+    native_name = "read_file"
+    read_only = EDITOR
+
+    filePath: str  # noqa: N815 - the native name
+    startLine: int | None = None  # noqa: N815 - the native name
+    endLine: int | None = None  # noqa: N815 - the native name
+    offset: int | None = None
+    limit: int | None = None
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        first, last = self.startLine or self.offset, self.endLine
+        if last is None and self.limit is not None:
+            last = (first or 1) + self.limit - 1
+        return (op.ReadFile(self.filePath, first, last),)
+
+
+class GrepSearch(EditorResults, Spelling[op.SearchText]):
+    """Search files for a text or an expression."""
+
+    native_name = "grep_search"
+    read_only = EDITOR
+
+    query: str
+    isRegexp: bool = False  # noqa: N815 - the native name
+    includePattern: str | None = None  # noqa: N815 - the native name
+    maxResults: int | None = None  # noqa: N815 - the native name
+    includeIgnoredFiles: bool | None = None  # noqa: N815 - the native name
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        heeded = None if self.includeIgnoredFiles is None else not self.includeIgnoredFiles
+        return (
+            op.SearchText(
+                self.query,
+                include=self.includePattern,
+                literal=not self.isRegexp,
+                limit=self.maxResults,
+                respect_ignore=heeded,
+            ),
+        )
+
+
+class FileSearch(EditorResults, Spelling[op.FindFiles]):
+    """Find files by a glob."""
+
+    native_name = "file_search"
+    read_only = EDITOR
+
+    query: str
+    maxResults: int | None = None  # noqa: N815 - the native name
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.FindFiles(self.query, limit=self.maxResults),)
+
+
+class SemanticSearch(EditorResults, Spelling[op.SearchDocuments]):
+    """Search the code for what a text means."""
+
+    native_name, formerly = "semantic_search", ("search_code_subagent",)
+    read_only = EDITOR
+    unsaid = {"stores": "the workspace is what is searched", "limit": "the client decides how much it gives"}
+
+    query: str
+
+
+class ListDir(EditorResults, Spelling[op.ListDirectory]):
+    """List a folder."""
+
+    native_name = "list_dir"
+    read_only = EDITOR
+
+    path: str
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ListDirectory(self.path),)
+
+
+class CreateFile(EditorResults, Spelling[op.WriteFile]):
+    """Make a new file."""
+
+    native_name = "create_file"
+    read_only = EDITOR
+
+    filePath: str  # noqa: N815 - the native name
+    content: str = ""
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.WriteFile(self.filePath, self.content, overwrite=False),)
+
+
+class Replaced(msgspec.Struct, frozen=True):
+    """A text in a file and what takes its place."""
+
+    filePath: str  # noqa: N815 - the native name
+    oldString: str  # noqa: N815 - the native name
+    newString: str  # noqa: N815 - the native name
+    explanation: str | None = None
+
+    def operation(self) -> op.EditFile:
+        return op.EditFile(self.filePath, (op.Edit(self.oldString, self.newString),), self.explanation)
+
+
+class ReplaceString(EditorResults, Spelling[op.EditFile]):
+    """Replace a text in a file."""
+
+    native_name = "replace_string_in_file"
+    read_only = EDITOR
+
+    filePath: str  # noqa: N815 - the native name
+    oldString: str  # noqa: N815 - the native name
+    newString: str  # noqa: N815 - the native name
+    explanation: str | None = None
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (Replaced(self.filePath, self.oldString, self.newString, self.explanation).operation(),)
+
+
+class MultiReplaceString(EditorResults, Spelling[op.EditFile]):
+    """Replace texts in several places."""
+
+    native_name = "multi_replace_string_in_file"
+    read_only = EDITOR
+
+    replacements: tuple[Replaced, ...] = means(None)
+    explanation: str | None = native_only(TOLD)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.replacements:
+            raise ValueError("there is nothing to replace; give replacements")
+        return tuple(one.operation() for one in self.replacements)
+
+
+class RunInTerminal(EditorResults, Spelling[op.RunCommand]):
+    """Run a command in the editor's terminal."""
+
+    native_name = "run_in_terminal"
+    read_only = EDITOR
+
+    command: str
+    explanation: str | None = None
+    goal: str | None = native_only(TOLD)
+    isBackground: bool = False  # noqa: N815 - the native name
+    mode: str | None = None
+    timeout: int | None = None
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (
+            op.RunCommand(
+                self.command,
+                timeout_ms=self.timeout or None,
+                purpose=self.explanation,
+                background=self.isBackground or self.mode == "async",
+            ),
+        )
+
+
+class GetTerminalOutput(EditorResults, Spelling[op.ReadOutput]):
+    """Read what a command in the editor's terminal has written."""
+
+    native_name = "get_terminal_output"
+    read_only = EDITOR
+
+    id: str
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadOutput(self.id),)
+
+
+class FetchWebpage(EditorResults, Spelling[op.FetchPage]):
+    """Fetch pages and what they say of a question."""
+
+    native_name = "fetch_webpage"
+    read_only = EDITOR
+
+    urls: tuple[str, ...] = means(None)
+    query: str | None = means(None, default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.urls:
+            raise ValueError("there is no page; give urls")
+        return tuple(op.FetchPage(url, self.query) for url in self.urls)
+
+
+class WebSearch(Spelling[op.SearchWeb]):
+    """Search the web; a server of the provider's does it and says what it found."""
+
+    native_name = "web_search"
+    read_only = NOT_OFFERED
+
+    query: str
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SearchWeb(self.query),)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        try:
+            told = msgspec.json.decode(text_of(native.content))
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return understand(operation, native)
+        match told:
+            case {"type": "output_text", "text": {"value": str(answer), **rest}}:
+                cited = rest.get("annotations")
+                pages = dict.fromkeys(_cited(one) for one in cited) if isinstance(cited, list) else {}
+                return out.PagesOutcome(tuple(page for page in pages if page is not None), answer, self.query)
+        return understand(operation, native)
+
+
+def _cited(annotation: Any) -> out.Page | None:
+    match annotation:
+        case {"url_citation": {"url": str(url), **rest}}:
+            title = rest.get("title")
+            return out.Page(url, title if isinstance(title, str) else None)
+    return None
+
+
+class ToDo(msgspec.Struct, frozen=True):
+    """One thing to do."""
+
+    title: str
+    status: str = "not-started"
+    id: int | str | None = None
+    description: str | None = None
+
+
+_TO_DO: dict[str, op.PlanStatus] = {"not-started": "pending", "in-progress": "in_progress", "completed": "completed"}
+
+
+class ManageTodoList(EditorResults, Spelling[op.UpdatePlan | op.ReadPlan]):
+    """Say the plan, or read it."""
+
+    native_name = "manage_todo_list"
+    read_only = EDITOR
+
+    operation: str | None = means(None, default=None)
+    todoList: tuple[ToDo, ...] | None = means(None, default=None)  # noqa: N815 - the native name
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if self.todoList is None or self.operation == "read":
+            return (op.ReadPlan(),)
+        return (op.UpdatePlan(tuple(map(_planned, self.todoList))),)
+
+
+def _planned(item: ToDo) -> op.PlanItem:
+    id = None if item.id is None else str(item.id)
+    return op.PlanItem(item.title, _TO_DO.get(item.status, "pending"), id, item.description)
+
+
+class RunSubagent(EditorResults, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and wait for its answer."""
+
+    native_name = "runSubagent"
+    read_only = EDITOR
+
+    prompt: str
+    description: str | None = None
+    agentName: str | None = None  # noqa: N815 - the native name
+    model: str | None = None
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SpawnAgent(self.prompt, self.agentName, description=self.description, model=self.model),)
 
 
 # ── results of servers, and failures ─────────────────────────────────────────
@@ -1463,6 +1796,20 @@ DIALECT = Dialect(
         WebFetch,
         AskUser,
         StoreMemory,
+        ReadFile,
+        GrepSearch,
+        FileSearch,
+        SemanticSearch,
+        ListDir,
+        CreateFile,
+        ReplaceString,
+        MultiReplaceString,
+        RunInTerminal,
+        GetTerminalOutput,
+        FetchWebpage,
+        WebSearch,
+        ManageTodoList,
+        RunSubagent,
     ),
     default_family="claude-sonnet-4.5",
     steering=(
@@ -1485,6 +1832,26 @@ DIALECT = Dialect(
         Steer("report_intent", "it is a headline for those who watch", ("intent",)),
         Steer("task_complete", "it ends the client's mode of working on alone", ("summary",)),
         Steer("exit_plan_mode", "a mode of the client", ("summary", "actions", "recommendedAction")),
+        Steer(
+            "lsp",
+            "what language servers know has no shared form",
+            (*("operation", "file", "line", "character", "newName", "includeDeclaration", "query", "language"),),
+        ),
+        Steer("extensions_manage", EXTENSIONS, ("operation", "name", "description", "location")),
+        Steer("extensions_reload", EXTENSIONS),
+        Steer("manage_schedule", "when it works is the client's to decide", ("action", "interval", "prompt", "id")),
+        Steer("context_board", BOARD, ("command", "src", "name", "description", "context")),
+        Steer("read_inbox", BOARD, ("entry_id", "mark_as_read")),
+        Steer("send_inbox", BOARD, ("summary", "content")),
+        Steer("vote_memory", "which memories are kept is the client's to decide"),
+        Steer("report_progress", HOSTED, ("commitMessage", "prDescription")),
+        Steer("reply_to_comment", HOSTED, ("reply", "comment_id")),
+        Steer("create_pull_request", HOSTED, ("title", "description", "draft")),
+        Steer("code_review", HOSTED, ("prTitle", "prDescription")),
+        Steer("codeql_checker", HOSTED),
+        Steer("parallel_validation", HOSTED, ("prTitle", "prDescription", "trivialChangeDeclaration")),
+        Steer("gh-advisory-database", HOSTED, ("dependencies",)),
+        Steer("get_errors", "what the editor knows of its files is its own", ("filePaths", "ranges")),
     ),
     mcp=(McpNames("{server}-{tool}"), McpNames("{tool}")),
     failures=FAILURES,

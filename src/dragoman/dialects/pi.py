@@ -11,7 +11,18 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
 from .dialect import Dialect
-from .spelling import SECONDS, WHOLE, Content, Conversion, Spelling, Tells, means, sayable_number, whole_number
+from .spelling import (
+    SECONDS,
+    WHOLE,
+    Content,
+    Conversion,
+    Spelling,
+    Tells,
+    means,
+    native_only,
+    sayable_number,
+    whole_number,
+)
 from .wording import FailuresInWords, as_called, tell, text_of, understand, up_to_here
 
 BY_NAME = "the client offers it only when it is started with it"
@@ -122,6 +133,14 @@ class Replacement(msgspec.Struct, frozen=True):
     newText: str  # noqa: N815 - the native name
 
 
+_REPLACED = re.compile(
+    r"Successfully replaced (?:(?P<count>\d+) block\(s\)|text) in (?P<path>.*?)\."
+    r"(?: Changed \d+ characters to \d+ characters\.)?",
+    re.DOTALL,
+)
+"""What is said of an edit; versions of 2025 counted characters, not blocks."""
+
+
 class EditingFiles:
     """How edits are told: how many blocks were replaced in which file."""
 
@@ -135,11 +154,12 @@ class EditingFiles:
         return f"Successfully replaced {count} block(s) in {as_called(operation, change.path)}."
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = re.fullmatch(r"Successfully replaced (\d+) block\(s\) in (.*)\.", text_of(native.content), re.DOTALL)
+        found = _REPLACED.fullmatch(text_of(native.content))
         if found is None:
             return understand(operation, native)
         added, removed = _counted(native.item)
-        change = out.Change(found[2], "modified", added=added, removed=removed, replacements=int(found[1]))
+        count = None if found["count"] is None else int(found["count"])
+        change = out.Change(found["path"], "modified", added=added, removed=removed, replacements=count)
         return out.ChangesOutcome((change,))
 
 
@@ -262,6 +282,33 @@ class Bash(Spelling[op.RunCommand]):
             job=state["job"],
             output_path=saved,
         )
+
+
+class Powershell(Bash):
+    """Run a command line with PowerShell."""
+
+    native_name = "powershell"
+    read_only = "it is offered on Windows alone"
+    always = {"shell": "powershell"}
+    unsaid = {name: reason for name, reason in Bash.unsaid.items() if name != "shell"}
+
+
+class Codemode(Spelling[op.RunCode]):
+    """Run a program in JavaScript that calls the other tools."""
+
+    native_name = "codemode"
+    read_only = "a tool of later versions than the one captured"
+
+    code: str
+    timeout: float | None = native_only("how long a program may take is no part of it")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.RunCode(self.code, "javascript"),)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        if not isinstance(native.content, str):
+            return understand(operation, native)
+        return out.CommandOutcome(output="" if native.content == "(no return value)" else native.content)
 
 
 # ── searching ────────────────────────────────────────────────────────────────
@@ -463,7 +510,7 @@ FAILURES = PiFailures(
         (r"Tool .* not found", "unknown_tool"),
         (r'Validation failed for tool "', "invalid_arguments"),
         (r"Tool execution was blocked", "denied"),
-        (r"(?s:.*)(?:Command|Operation) aborted$", "cancelled"),
+        (r"(?s:.*)(?:Command|Operation) aborted$|Script aborted: ", "cancelled"),
         (r"(?s:.*)\btimed out\b", "timed_out"),
     ),
     {
@@ -480,7 +527,7 @@ SHELL = "it is done with a shell command"
 
 DIALECT = Dialect(
     "pi",
-    (Read, Bash, Edit, EditOnce, Write, Grep, Find, Ls),
+    (Read, Bash, Powershell, Edit, EditOnce, Write, Grep, Find, Ls, Codemode),
     failures=FAILURES,
     unspoken={
         op.ReadFiles: "files are read one by one",

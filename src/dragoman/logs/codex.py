@@ -2,7 +2,8 @@
 
 The client tells many things twice: as an item of the wire and as an event. The item counts; the event says what the
 item does not (exit codes, what changed), and is given to the dialect beside the result. Tokens are cumulative counters,
-so what is told is the difference to what was told before. Before 0.34 items came bare, without an envelope.
+so what is told is the difference to what was told before. Before 0.34 items came bare, without an envelope; the first
+client, in TypeScript, kept them in one document (`rollout-….json`). What `codex exec --json` prints: `codex_stream`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dragoman.model import (
     AnyEvent,
     CallPart,
     ClientNoted,
+    CommandInvoked,
     ContextCompacted,
     ErrorOccurred,
     FinishReason,
@@ -42,6 +44,8 @@ from dragoman.model import (
 )
 from dragoman.registry import APIS
 
+from .codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed
+from .document import DocumentReader, pieces_of
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
 from .loose import mapping as _mapping, mappings as _blocks, text as _text
 from .normalise import Normaliser, Place, moment
@@ -49,7 +53,7 @@ from .normalise import Normaliser, Place, moment
 CLIENT = "codex"
 _ENVELOPE = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _BARE = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
-_NOTES = frozenset({"world_state", "inter_agent_communication_metadata", "token_usage_record", "turn_context"})
+_NOTES = frozenset({"world_state", "inter_agent_communication_metadata", "security_risk_score"})
 _BY_CLIENT = (
     "<environment_context>",
     "<user_instructions>",
@@ -61,12 +65,34 @@ _BY_CLIENT = (
     "<collaboration_mode>",
     "<turn_aborted>",
     "<skill>",
+    "<user_action>",
+    "<user_shell_command>",
+    "<hook_prompt",
+    "<goal_context>",
+    "<codex_internal_context",
+    "<recommended_plugins>",
+    "<external_",
     "# AGENTS.md instructions",
+    "Warning: Your account was flagged for ",
     "Warning: apply_patch was requested via ",
     "Warning: The maximum number of unified exec processes",
     "[omitted]",
 )
 """How texts begin that the client says in the user's name."""
+_NOTED_ITEMS = frozenset(
+    {"ghost_snapshot", "additional_tools", "compaction", "compaction_summary", "context_compaction"}
+)
+_DESCRIBING = ("originator", "source", "model_provider", "agent_nickname", "agent_role", "agent_path")
+"""What a session's first record says of where it comes from, in a word each."""
+_OWN_COMMAND = re.compile(
+    r"<user_shell_command>\s*<command>\n(?P<command>.*?)\n</command>\s*<result>\n"
+    r"Exit code: (?P<code>-?\d+)\n(?:Duration: .*?\n)?Output:\n(?P<output>.*)\n</result>",
+    re.DOTALL,
+)
+_REQUEST = "## My request for Codex:"
+_LISTED = "items"
+_OPENING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:session|items)"\s*:')
+_CUT_DOCUMENT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{[^{}]*"id"[^{}]*\}\s*,\s*"items"\s*:\s*\[')
 
 
 class Codex(LogFormat):
@@ -76,12 +102,16 @@ class Codex(LogFormat):
     dialect = CLIENT
 
     def recognise(self, sample: Sample) -> float:
+        if _is_document(sample.document) or (sample.document is None and _CUT_DOCUMENT.match(sample.head)):
+            return 0.9
         records = [record for record in sample.records if isinstance(record, dict)]
         if not records:
             return 0.0
         wrapped = [one for one in records if one.get("type") in _ENVELOPE and isinstance(one.get("payload"), dict)]
         if wrapped:
             return 0.95
+        if any(is_printed(record) for record in records):
+            return 0.9
         first = records[0]
         if {"id", "timestamp", "instructions"} <= first.keys() and "type" not in first:
             return 0.9
@@ -94,10 +124,19 @@ class Codex(LogFormat):
             yield root / "archived_sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted(home.rglob("rollout-*.jsonl"))
+        yield from sorted(path for path in home.rglob("rollout-*.json*") if path.suffix in (".json", ".jsonl"))
 
     def reader(self, path: Path) -> LogReader:
-        return _Reader(path)
+        return _Reader(path) if path.suffix == ".jsonl" else _AnyReader(path)
+
+
+def _is_document(value: Any) -> bool:
+    """Whether a JSON value is a session as the first client kept it."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get(_LISTED), list)
+        and {"id", "timestamp"} <= _mapping(value.get("session")).keys()
+    )
 
 
 class _Reader(LinesReader):
@@ -106,6 +145,7 @@ class _Reader(LinesReader):
         self._session: str | None = None
         self._version: str | None = None
         self._model: str | None = None
+        self._effort: str | None = None
         self._counted: dict[str, int] | None = None
         self._events: dict[str, dict[str, Any]] = {}
         """Call id → the client's own record of what it did."""
@@ -123,6 +163,7 @@ class _Reader(LinesReader):
         self._turns: list[str | None] = []
         """The event before each thing the user said that still counts."""
         self._last: str | None = None
+        self._printed = Printed()
 
     def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
         if not isinstance(value, dict):
@@ -150,6 +191,9 @@ class _Reader(LinesReader):
             yield from self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind)
         elif kind == "turn_context":
             yield from self._context(payload, place)
+        elif kind == "inter_agent_communication":
+            yield from self._settled()
+            yield self.normaliser.event(UserSaid, place, text=_text(payload.get("content")) or "", by="agent")
         elif isinstance(kind, str) and kind in _NOTES:
             yield self.normaliser.event(ClientNoted, place, name=kind)
         else:
@@ -177,8 +221,22 @@ class _Reader(LinesReader):
     # ── the session ────────────────────────────────────────────────────────
 
     def _bare(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        """A record without an envelope, as they were before 0.34."""
+        """A record without an envelope: as they were before 0.34, of a document, or as they are printed."""
         kind = value.get("type")
+        if kind in _PRINTED:
+            if kind == "thread.started":
+                self._session = place.session = _text(value.get("thread_id"))
+            yield from self._printed.told(value, place, self.normaliser)
+            return
+        if kind is None and isinstance(value.get("role"), str):
+            yield from self._chat(value, place)
+            return
+        if kind is None and is_early(value):
+            yield from self._printed.told_early(value, place, self.normaliser)
+            return
+        if kind is None and isinstance(value.get("session"), dict):
+            value = value["session"]
+            place.time = moment(value.get("timestamp"))
         if kind is None and "instructions" in value and isinstance(value.get("id"), str):
             yield self._meta(value, place)
         elif value.get("record_type") == "state":
@@ -201,6 +259,9 @@ class _Reader(LinesReader):
         spawned = _mapping(_mapping(_mapping(source).get("subagent")).get("thread_spawn"))
         parent = _text(payload.get("parent_thread_id")) or _text(spawned.get("parent_thread_id"))
         self._is_agent = parent is not None
+        functions = {name for one in _blocks(payload.get("dynamic_tools")) for name in _declared(one)}
+        if functions:
+            self.normaliser.knowing(functions=functions)
         return self.normaliser.event(
             SessionStarted,
             place,
@@ -208,14 +269,16 @@ class _Reader(LinesReader):
             branch=_text(_mapping(payload.get("git")).get("branch")),
             parent_session=parent,
             forked_from=_text(payload.get("forked_from_id")),
+            metadata={key: payload[key] for key in _DESCRIBING if isinstance(payload.get(key), str)},
         )
 
     def _context(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         yield from self._settled()
-        model = _text(payload.get("model"))
-        if model is not None and model != self._model:
-            self._model = model
-            yield self.normaliser.event(ModelChanged, place, model=model)
+        model, effort = _text(payload.get("model")) or self._model, _text(payload.get("effort"))
+        if (model, effort) != (self._model, self._effort):
+            self._model, self._effort = model, effort
+            settings = {} if effort is None else {"effort": effort}
+            yield self.normaliser.event(ModelChanged, place, model=model, settings=settings)
         else:
             yield self.normaliser.event(ClientNoted, place, name="turn_context")
 
@@ -226,7 +289,7 @@ class _Reader(LinesReader):
         place.provider_id = _text(item.get("id"))
         if kind == "message":
             yield from self._message(item, place)
-        elif kind in ("ghost_snapshot", "additional_tools", "compaction"):
+        elif kind in _NOTED_ITEMS:
             yield self.normaliser.event(ClientNoted, place, name=f"response_item/{kind}")
         elif kind == "agent_message":
             text = _joined(item.get("content"))
@@ -304,10 +367,12 @@ class _Reader(LinesReader):
             yield self.normaliser.event(SystemSaid, place, text=text)
         elif text.startswith("<turn_aborted>"):
             yield from self._aborted(place, text, "message/turn_aborted")
+        elif (own := _OWN_COMMAND.match(text)) is not None:
+            yield from self._own_command(own, place)
         else:
             media = _pictures(item.get("content"))
             if text or media:
-                yield self._by_user(text, media, place)
+                yield from self._asked(text, media, place)
             for agent, status, words in _notices(text):
                 yield self._agent_ended(agent, status, words, place)
         if not place.number:
@@ -322,6 +387,15 @@ class _Reader(LinesReader):
                 words = block["refusal"]
                 yield self.normaliser.event(ModelSaid, place, text=words, model=self._model, refused=True)
 
+    def _asked(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[AnyEvent]:
+        """A message of the user's; an editor puts what is open in it before the words, under a heading of its own."""
+        before, heading, request = text.partition(_REQUEST)
+        # Made first: who goes back goes to the event before both.
+        said = self._by_user(request.strip(), media, place) if heading else self._by_user(text, media, place)
+        if heading and before.strip():
+            yield self.normaliser.event(UserSaid, place, text=before.strip(), by="client")
+        yield said
+
     def _by_user(self, text: str, media: tuple[Media, ...], place: Place) -> AnyEvent:
         # The client showed the model a picture it had asked to view, up to 0.117.
         is_shown = self._has_viewed and bool(media) and not text
@@ -331,6 +405,12 @@ class _Reader(LinesReader):
             self._is_aborted = self._has_viewed = False
         return self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
 
+    def _own_command(self, found: re.Match[str], place: Place) -> Iterator[AnyEvent]:
+        """A command of the user's (`!ls`), not the model's, which is shown what it gave."""
+        yield self.normaliser.event(CommandInvoked, place, name="!", arguments=found["command"])
+        data = {"exit_code": int(found["code"]), "output": found["output"]}
+        yield self.normaliser.event(ClientNoted, place, name="message/user_shell_command", data=data)
+
     def _aborted(self, place: Place, text: str | None, name: str) -> Iterator[AnyEvent]:
         """An interrupt is an event, and in later versions a message as well: it is told once."""
         if self._is_aborted:
@@ -338,6 +418,19 @@ class _Reader(LinesReader):
         else:
             self._is_aborted = True
             yield self.normaliser.event(Interrupted, place, text=text)
+
+    def _chat(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        """A message as another protocol has them, which the first client could speak too."""
+        if value["role"] == "tool":
+            id = _text(value.get("tool_call_id")) or f"call{place.key}"
+            yield from self._result(NativeResult(id, _joined(value.get("content"))), place)
+        elif value["role"] == "assistant":
+            for part in APIS["openai_chat"].read_parts([value]):
+                yield from self._part(part, value, place)
+        else:
+            yield from self._message(value, place)
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{value['role']}/empty")
 
     # ── events of the client ───────────────────────────────────────────────
 
@@ -373,7 +466,8 @@ class _Reader(LinesReader):
             call_id = _text(payload.get("call_id"))
             if call_id is not None and isinstance(kind, str) and kind.endswith("_end"):
                 self._events[call_id] = payload
-            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}")
+            data = {"title": payload["thread_name"]} if isinstance(payload.get("thread_name"), str) else {}
+            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}", data=data)
 
     def _rolled_back(self, number: Any, place: Place) -> AnyEvent:
         """So many of the last things the user said, and what followed them, count no more."""
@@ -440,6 +534,30 @@ class _Reader(LinesReader):
             yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
 
 
+class _AnyReader(DocumentReader, _Reader):
+    """Reads a document, or lines in a file that is not named as one of lines."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._pieces: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._pieces.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = b"".join(self._pieces)
+        self._pieces = []
+        pieces = pieces_of(data, _LISTED) if _OPENING.match(data) else None
+        return (
+            LinesReader.feed(self, data) + LinesReader.close(self) if pieces is None else self.read_pieces(data, pieces)
+        )
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        place = Place(source=source, key=f"@{source.offset}", session=self._session)
+        return self.normaliser.event(ClientNoted, place, name="document/end")
+
+
 _ENDINGS = {"completed": "completed", "interrupted": "cancelled", "failed": "failed", "errored": "failed"}
 _STATUSES = {**_ENDINGS, "shutdown": "cancelled"}
 _NOTICE = re.compile(r"<subagent_notification>\s*(\{.*?\})\s*</subagent_notification>", re.DOTALL)
@@ -460,6 +578,15 @@ def _notices(text: str) -> Iterator[tuple[str, str, str | None]]:
         elif agent is not None:
             for name, words in _mapping(status).items():
                 yield agent, _STATUSES.get(name, "unknown"), _text(words)
+
+
+def _declared(tool: dict[str, Any]) -> Iterator[str]:
+    """The functions a program that hosts the client declared: one, or those of a namespace."""
+    if isinstance(tool.get("tools"), list):
+        for one in _blocks(tool["tools"]):
+            yield from _declared(one)
+    elif isinstance(tool.get("name"), str):
+        yield tool["name"]
 
 
 def _took(record: dict[str, Any]) -> float | None:

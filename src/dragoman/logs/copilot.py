@@ -40,7 +40,7 @@ from dragoman.model import (
     UserSaid,
 )
 
-from .copilot_document import SessionReader, recognise as recognise_document
+from .copilot_document import SessionReader, arguments_of, recognise as recognise_document
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
 from .loose import mapping as _mapping, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
@@ -52,14 +52,20 @@ _FAMILIES = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.",
 
 _KNOWN_NOTES = frozenset(
     {
+        "agent.interrupted",
         "assistant.idle",
         "assistant.intent",
         "assistant.message_delta",
         "assistant.message_start",
         "assistant.reasoning_delta",
+        "assistant.server_tool_progress",
         "assistant.streaming_delta",
         "assistant.tool_call_delta",
+        "assistant.turn_retry",
         "assistant.turn_start",
+        "auto_mode_switch.completed",
+        "auto_mode_switch.requested",
+        "capabilities.changed",
         "command.completed",
         "command.queued",
         "commands.changed",
@@ -69,27 +75,52 @@ _KNOWN_NOTES = frozenset(
         "exit_plan_mode.requested",
         "external_tool.completed",
         "external_tool.requested",
+        "factory.run_settled",
+        "factory.run_started",
+        "factory.run_updated",
         "hook.end",
+        "hook.progress",
         "hook.start",
+        "mcp.headers_refresh_completed",
+        "mcp.headers_refresh_required",
         "mcp.oauth_completed",
         "mcp.oauth_required",
+        "mcp.prompts.list_changed",
+        "mcp.resources.list_changed",
         "mcp.tools.list_changed",
+        "mcp_app.tool_call_complete",
         "model.call_final_result",
         "model.call_finished",
         "model.call_start",
         "pending_messages.modified",
         "permission.completed",
         "permission.requested",
+        "prompt_cache_break",
         "result",
+        "sampling.completed",
+        "sampling.requested",
+        "sandbox.decision",
         "session.auto_mode_resolved",
+        "session.autopilot_objective_changed",
         "session.background_tasks_changed",
         "session.binary_asset",
+        "session.canvas.closed",
+        "session.canvas.opened",
+        "session.canvas.recorded",
+        "session.canvas.registry_changed",
+        "session.canvas.removed",
+        "session.canvas.unavailable",
         "session.compaction_start",
         "session.context_changed",
+        "session.custom_agents_updated",
+        "session.custom_notification",
+        "session.extensions.attachments_pushed",
         "session.extensions_loaded",
         "session.handoff",
         "session.idle",
         "session.info",
+        "session.managed_settings_enforced",
+        "session.managed_settings_resolved",
         "session.mcp_server_status_changed",
         "session.mcp_server_tools_loaded",
         "session.mcp_servers_loaded",
@@ -97,6 +128,10 @@ _KNOWN_NOTES = frozenset(
         "session.permissions_changed",
         "session.plan_changed",
         "session.remote_steerable_changed",
+        "session.schedule_cancelled",
+        "session.schedule_created",
+        "session.schedule_rearmed",
+        "session.session_limits_changed",
         "session.skills_loaded",
         "session.task_complete",
         "session.title_changed",
@@ -106,12 +141,16 @@ _KNOWN_NOTES = frozenset(
         "session.usage_info",
         "session.warning",
         "session.workspace_file_changed",
+        "session_limits_exhausted.completed",
+        "session_limits_exhausted.requested",
         "skill.invoked",
         "subagent.configured",
         "subagent.deselected",
         "subagent.selected",
         "tool.shell_output",
         "tool.user_requested",
+        "tool_search.activated",
+        "ui.ephemeral_query",
         "user_input.completed",
         "user_input.requested",
     }
@@ -132,6 +171,8 @@ _DOCUMENT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:sessionId|startTime|chatM
 _CUT_DOCUMENT = re.compile(rb'\s*\{\s*"sessionId"\s*:.{0,400}?"chatMessages"\s*:\s*\[', re.DOTALL)
 _ENOUGH = 256
 """Bytes that tell which of the two a file is."""
+_DESCRIBING = ("producer", "reasoningEffort", "contextTier")
+"""What a session's first record says of how it was begun, in a word each."""
 _COUNTERS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 
 
@@ -147,7 +188,7 @@ class Copilot(LogFormat):
         if sample.document is None and _CUT_DOCUMENT.match(sample.head):
             return 0.6
         records = [record for record in sample.records if isinstance(record, dict) and _is_enveloped(record)]
-        if any(record["type"] == "session.start" and "copilotVersion" in record["data"] for record in records):
+        if any(_is_first(record) for record in sample.records):
             return 0.95
         return 0.9 if records else 0.0
 
@@ -204,6 +245,13 @@ def _is_enveloped(record: dict[str, Any]) -> bool:
     )
 
 
+def _is_first(record: Any) -> bool:
+    """Whether a record is what a session begins with, and no other client's."""
+    return _mapping(record).get("type") == "session.start" and "copilotVersion" in _mapping(
+        _mapping(record).get("data")
+    )
+
+
 class _Reader(LinesReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
@@ -223,6 +271,8 @@ class _Reader(LinesReader):
         self._used: dict[str, tuple[Place, dict[str, Any]]] = {}
         """Stream → what was used for the message that comes next."""
         self._servers: dict[str, set[str]] = {}
+        self._models: dict[str, str] = {}
+        """Stream → the model it was last known to have; messages of the first versions do not say it."""
         self._tally = _Tally()
         self._before: dict[str, str | None] = {}
         """Message of the user's → the event before it, which is what is gone back to."""
@@ -279,8 +329,13 @@ class _Reader(LinesReader):
     def _resumed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         yield self._opened(data, place, resumed=True)
 
+    def _learn_model(self, model: Any, stream: str) -> None:
+        if isinstance(model, str):
+            self._models[stream] = model
+
     def _opened(self, data: dict[str, Any], place: Place, *, resumed: bool) -> AnyEvent:
         context = _mapping(data.get("context"))
+        self._learn_model(data.get("selectedModel"), place.stream)
         return self.normaliser.event(
             SessionStarted,
             place,
@@ -288,10 +343,13 @@ class _Reader(LinesReader):
             project=_text(context.get("gitRoot")),
             branch=_text(context.get("branch")),
             model=_text(data.get("selectedModel")),
+            parent_session=_text(data.get("detachedFromSpawningParentSessionId")),
             resumed=resumed,
+            metadata={key: data[key] for key in _DESCRIBING if isinstance(data.get(key), str)},
         )
 
     def _model_changed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        self._learn_model(data.get("newModel"), place.stream)
         effort = data.get("reasoningEffort")
         settings = {} if effort is None else {"reasoningEffort": effort}
         yield self.normaliser.event(ModelChanged, place, model=_text(data.get("newModel")), settings=settings)
@@ -301,10 +359,9 @@ class _Reader(LinesReader):
         metrics = _mapping(data.get("modelMetrics")) or _mapping(
             _mapping(data.get("accountingSnapshot")).get("modelMetrics")
         )
-        for model, counted in metrics.items():
-            left = self._tally.left(model, _mapping(_mapping(counted).get("usage")))
-            if left is not None:
-                yield self.normaliser.event(TokensUsed, place, usage=left, model=model)
+        totals = {model: _mapping(_mapping(counted).get("usage")) for model, counted in metrics.items()}
+        for model, left in self._tally.left(totals):
+            yield self.normaliser.event(TokensUsed, place, usage=left, model=model)
         reason = {"routine": "completed", "error": "failed"}.get(str(data.get("shutdownType")), "unknown")
         yield self.normaliser.event(SessionEnded, place, reason=reason)
 
@@ -324,6 +381,11 @@ class _Reader(LinesReader):
         if used and not self._tally.has_records:  # where each request has a record, this one has too
             model = _text(used.get("model"))
             yield self.normaliser.event(TokensUsed, place, usage=self._tally.add(model, used), model=model)
+
+    def _cleared(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        yield self.normaliser.event(
+            ContextCompacted, place, summary=_text(data.get("initialMessage")), trigger="manual"
+        )
 
     def _truncated(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         yield self.normaliser.event(
@@ -361,6 +423,8 @@ class _Reader(LinesReader):
         origin = _text(data.get("source")) or ""
         text = _text(data.get("content")) or ""
         by = "agent" if origin.startswith("agent-") else "client" if origin not in ("", "user") else "user"
+        if data.get("isAutopilotContinuation") is True:
+            by = "client"
         if not text:  # the client reminds the model of something, and the user of nothing
             text, by = _text(data.get("transformedContent")) or "", "client"
         yield self.normaliser.event(UserSaid, place, text=text, media=_attached(data.get("attachments")), by=by)
@@ -372,7 +436,8 @@ class _Reader(LinesReader):
         yield self.normaliser.event(UserSaid, place, text=_text(data.get("content")) or "", by="client")
 
     def _message(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        model = _text(data.get("model"))
+        said = _text(data.get("model"))
+        model = said or self._models.get(place.stream)
         thought = _text(data.get("reasoningText"))
         if thought or data.get("reasoningOpaque"):
             self._thoughts[place.stream] = thought or ""
@@ -383,7 +448,7 @@ class _Reader(LinesReader):
         requests = data.get("toolRequests")
         requests = [one for one in requests if isinstance(one, dict)] if isinstance(requests, list) else []
         for request in requests:
-            yield from self._requested(request, model, place)
+            yield from self._requested(request, said, place)
         if not text and not requests and place.number == 0:
             yield self._noted("assistant.message", data, place)
         self._replied[place.stream] = FinishReason.CALLS if requests else FinishReason.UNKNOWN
@@ -433,11 +498,7 @@ class _Reader(LinesReader):
             return
         self._streams[id] = place.stream
         self._learn(told)
-        arguments = told.get("arguments")
-        native = NativeCall(
-            id, name, arguments if isinstance(arguments, dict | str) else {} if arguments is None else str(arguments)
-        )
-        yield self.normaliser.called(place, native, by=by)
+        yield self.normaliser.called(place, NativeCall(id, name, arguments_of(told.get("arguments"))), by=by)
 
     def _learn(self, told: dict[str, Any]) -> None:
         """The server a tool is of stands beside its name, which may not hold it."""
@@ -464,6 +525,7 @@ class _Reader(LinesReader):
         if id in self.normaliser.returned_ids:
             yield self._noted("tool.execution_complete", data, place)
             return
+        self._learn_model(data.get("model"), place.stream)
         success, result, error = data.get("success"), data.get("result"), _mapping(data.get("error"))
         content = _text(error.get("message")) if error else _text(_mapping(result).get("content"))
         flag = not success if isinstance(success, bool) else None
@@ -530,25 +592,57 @@ class _Reader(LinesReader):
 
 
 class _Tally:
-    """What was counted so far, by model: the client's totals count all of it once more."""
+    """What was counted so far, by model: the client's totals count all of it once more.
+
+    Up to 1.0.67 the totals are of the run that ended, later of the session: a session gone on with has both.
+    """
 
     def __init__(self) -> None:
         self.has_records = False
         self._counts: dict[str | None, dict[str, int]] = {}
+        self._of_run: dict[str | None, dict[str, int]] = {}
+        """The same of the run alone that goes on."""
+        self._totals: dict[str | None, dict[str, int]] = {}
+        """The totals when a run ended last."""
 
     def add(self, model: str | None, used: dict[str, Any]) -> Usage:
         """Counts these tokens."""
-        counts = self._counts.setdefault(model, dict.fromkeys(_COUNTERS, 0))
-        for key in _COUNTERS:
-            counts[key] += _number(used.get(key)) or 0
+        for counted in (self._counts, self._of_run):
+            counts = counted.setdefault(model, dict.fromkeys(_COUNTERS, 0))
+            for key in _COUNTERS:
+                counts[key] += _number(used.get(key)) or 0
         return _usage(used)
 
-    def left(self, model: str | None, totals: dict[str, Any]) -> Usage | None:
-        """What the totals have beyond what was counted, which is then counted too."""
-        counts = self._counts.get(model, {})
-        left = {key: count - counts.get(key, 0) for key in _COUNTERS if (count := _number(totals.get(key))) is not None}
-        left = {key: count for key, count in left.items() if count > 0}
-        return self.add(model, left) if left else None
+    def left(self, totals: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Usage]]:
+        """What the totals of a run that ended have beyond what was counted, by model; it is then counted too."""
+        now: dict[str | None, dict[str, int]] = {
+            model: {key: count for key in _COUNTERS if (count := _number(told.get(key))) is not None}
+            for model, told in totals.items()
+        }
+        counted = self._of_run if self._are_of_run(now) else self._counts
+        unnamed = dict(counted.get(None, {}))  # messages of the first versions do not say whose they are
+        for model in totals:
+            counts = counted.get(model, {})
+            left = {key: count - counts.get(key, 0) for key, count in now[model].items()}
+            for key, count in left.items():
+                taken = max(0, min(count, unnamed.get(key, 0)))
+                left[key] -= taken
+                unnamed[key] = unnamed.get(key, 0) - taken
+            left = {key: count for key, count in left.items() if count > 0}
+            if left:
+                yield model, self.add(model, left)
+        self._totals, self._of_run = now, {}
+
+    def _are_of_run(self, now: dict[str | None, dict[str, int]]) -> bool:
+        """Whether these totals cannot be the session's: they would have to hold what was told before and since."""
+        if any(
+            now.get(model, {}).get(key, 0) < count
+            for model, told in self._totals.items()
+            for key, count in told.items()
+        ):
+            return True
+        said = sum(counts.get("outputTokens", 0) for counts in (*self._totals.values(), *self._of_run.values()))
+        return sum(counts.get("outputTokens", 0) for counts in now.values()) < said
 
 
 def _usage(used: dict[str, Any]) -> Usage:
@@ -572,6 +666,7 @@ _TELLERS = {
     "command.execute": _Reader._command,
     "model.call_failure": _Reader._failed,
     "session.compaction_complete": _Reader._compacted,
+    "session.context_cleared": _Reader._cleared,
     "session.error": _Reader._failed,
     "session.model_change": _Reader._model_changed,
     "session.resume": _Reader._resumed,
@@ -594,11 +689,14 @@ _TELLERS = {
 """Kind of record → what tells of it."""
 
 _NOTED = {
+    "agent.interrupted": ("activity", "cancelPhase", "toolNames"),
+    "assistant.turn_retry": ("reason", "model"),
     "permission.completed": ("result", "decisionSource"),
     "session.info": ("message", "infoType"),
     "session.mode_changed": ("previousMode", "newMode"),
     "session.task_complete": ("summary",),
     "session.title_changed": ("title",),
+    "session.usage_checkpoint": ("totalNanoAiu", "totalPremiumRequests"),
     "session.warning": ("message", "warningType"),
 }
 """What is kept of a note; the rest is in its bytes."""

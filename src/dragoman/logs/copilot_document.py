@@ -116,7 +116,7 @@ class SessionReader(DocumentReader):
         function = _mapping(call.get("function"))
         name, id = _text(function.get("name")) or "", _text(call.get("id")) or f"{place.key}.{place.number}"
         self._waiting.append((name, id))
-        return self.normaliser.called(place, NativeCall(id, name, _arguments(function.get("arguments"))))
+        return self.normaliser.called(place, NativeCall(id, name, arguments_of(function.get("arguments"))))
 
     def _returned(self, value: dict[str, Any], text: str, place: Place) -> AnyEvent:
         """A result: of the call it names, or of the one of that tool that waits longest."""
@@ -131,10 +131,15 @@ class SessionReader(DocumentReader):
 # ── values ───────────────────────────────────────────────────────────────────
 
 
-def _arguments(given: Any) -> dict[str, Any] | str:
+def arguments_of(given: Any) -> dict[str, Any] | str:
+    """The arguments of a call, which some write as the text of an object; another text is what it is."""
     if isinstance(given, dict):
         return given
-    text = _text(given) or ""
+    if given is None:
+        return {}
+    text = given if isinstance(given, str) else str(given)
+    if not text.lstrip().startswith("{"):
+        return text
     try:
         decoded = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

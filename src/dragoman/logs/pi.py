@@ -1,7 +1,8 @@
 """pi's sessions: `<time>_<session>.jsonl`, records that form a tree by `id` and `parentId` (before version 2, a list).
 
 A record that does not follow from the one before it goes back in the tree: what stands between no longer counts. The
-number in `version` is the format's, not the client's.
+number in `version` is the format's, not the client's. What `pi --mode json` prints begins with the same record and has
+the same messages, each several times while it grows: it is told when it has ended.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from .normalise import Normaliser, Place, moment
 
 CLIENT = "pi"
 
-_NOTES = frozenset({"custom", "label", "session_info"})
+_NOTES = frozenset({"active_tools_change", "custom", "label", "session_info"})
 """Kinds of records that are the client's own book-keeping."""
 
 _KINDS = _NOTES | {
@@ -53,6 +54,32 @@ _KINDS = _NOTES | {
     "session",
     "thinking_level_change",
 }
+_PRINTED = frozenset(
+    {
+        "agent_end",
+        "agent_settled",
+        "agent_start",
+        "auto_compaction_start",
+        "auto_retry_end",
+        "auto_retry_start",
+        "compaction_start",
+        "entry_appended",
+        "extension_error",
+        "message_start",
+        "message_update",
+        "queue_update",
+        "session_info_changed",
+        "thinking_level_changed",
+        "tool_execution_end",
+        "tool_execution_start",
+        "tool_execution_update",
+        "turn_end",
+        "turn_start",
+    }
+)
+"""Kinds of records that are printed and tell what others tell too."""
+
+_SHORTENED = frozenset({"auto_compaction_end", "compaction_end"})
 _ENVELOPE = frozenset({"type", "id", "parentId", "timestamp"})
 
 _FINISH = {
@@ -73,8 +100,8 @@ class Pi(LogFormat):
 
     def recognise(self, sample: Sample) -> float:
         records = [record for record in sample.records if isinstance(record, dict)]
-        known = [record for record in records if _text(record.get("type")) in _KINDS]
-        # What the client prints begins with the same record; its kinds are those of a stream (`message_start`).
+        kinds = _KINDS | _PRINTED | _SHORTENED | {"message_end"}
+        known = [record for record in records if _text(record.get("type")) in kinds]
         if 2 * len(known) <= len(records):
             return 0.0
         if any(_is_header(record) for record in known[:1]):
@@ -145,7 +172,7 @@ class _Reader(LinesReader):
             source=source,
             key=f"@{source.offset}" if id is None else f"{id}@{source.offset}",
             session=self._session,
-            time=moment(value.get("timestamp")),
+            time=moment(value.get("timestamp") or _mapping(value.get("message")).get("timestamp")),
             parent=None if parent is None else self._last_events.get(parent, parent),
             provider_id=_text(_mapping(value.get("message")).get("responseId")),
         )
@@ -171,7 +198,7 @@ class _Reader(LinesReader):
 
     def _told(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
         kind, event = _text(value.get("type")), self.normaliser.event
-        if kind == "message" and isinstance(value.get("message"), dict):
+        if kind in ("message", "message_end") and isinstance(value.get("message"), dict):
             yield from self._message(value["message"], place)
         elif kind == "model_change":
             model = _text(value.get("modelId")) or _text(value.get("model"))
@@ -180,10 +207,16 @@ class _Reader(LinesReader):
             yield event(ModelChanged, place, settings=_beside(value))
         elif kind == "compaction":
             yield self._compacted(value, place)
+            yield from self._used(value.get("usage"), place, None)
         elif kind == "branch_summary":
             yield event(UserSaid, place, text=_text(value.get("summary")) or "", by="client")
+            yield from self._used(value.get("usage"), place, None)
         elif kind == "custom_message":
             yield from self._user(value.get("content"), place, by="client")
+        elif kind in _SHORTENED and isinstance(value.get("result"), dict):
+            yield self._compacted(value["result"], place)
+        elif kind in _PRINTED or kind in _SHORTENED:
+            yield event(ClientNoted, place, name=kind, call_id=_text(value.get("toolCallId")))
         elif kind in _NOTES:
             name = kind if kind != "custom" else f"custom/{value.get('customType')}"
             yield event(ClientNoted, place, name=name, data=_beside(value))
@@ -198,9 +231,10 @@ class _Reader(LinesReader):
             yield from self._assistant(message, place)
         elif role == "toolResult":
             yield self._result(message, place)
+            yield from self._used(message.get("usage"), place, None)
         elif role == "user":
             yield from self._user(message.get("content"), place, by="user")
-        elif role == "custom":
+        elif role in ("custom", "hookMessage"):  # as version 2 called it
             yield from self._user(message.get("content"), place, by="client")
         elif role == "branchSummary":
             yield self.normaliser.event(UserSaid, place, text=_text(message.get("summary")) or "", by="client")
@@ -248,9 +282,8 @@ class _Reader(LinesReader):
 
     def _ended(self, message: dict[str, Any], place: Place, model: str | None) -> Iterator[AnyEvent]:
         """The tokens and the end of a reply."""
-        usage, reason = message.get("usage"), message.get("stopReason")
-        if isinstance(usage, dict):
-            yield self.normaliser.event(TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
+        reason = message.get("stopReason")
+        yield from self._used(message.get("usage"), place, model)
         words = _text(message.get("errorMessage"))
         if reason == "aborted":
             yield self.normaliser.event(Interrupted, place, text=words)
@@ -259,6 +292,11 @@ class _Reader(LinesReader):
         if isinstance(reason, str):
             finish = _FINISH.get(reason, FinishReason.UNKNOWN)
             yield self.normaliser.event(ModelFinished, place, finish=finish, model=model)
+
+    def _used(self, usage: Any, place: Place, model: str | None) -> Iterator[AnyEvent]:
+        """What a reply used, or the client for a summary, or a tool that asked a model itself."""
+        if isinstance(usage, dict):
+            yield self.normaliser.event(TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
 
     def _user(self, content: Any, place: Place, *, by: str) -> Iterator[AnyEvent]:
         text = "\n".join(_texts(content))

@@ -12,10 +12,12 @@ from dragoman.dialects.mcp_names import McpNames
 from dragoman.model import operations as op
 
 from .agents import COLLABORATION, MULTI_AGENT, CloseAgentById, SendInputById, WaitByIds
-from .commands import ExecCommand, FirstExecCommand, LocalShell, Shell, ShellCommand, WriteStdin
+from .commands import ContainerExec, ExecCommand, FirstExecCommand, LocalShell, Shell, ShellCommand, WriteStdin
+from .extensions import READ as EXTENSIONS, STEERED
 from .families import CLASSIC, CODE_MODE, COLLABORATING, FIRST_CATALOGUE, MINI, variant
 from .files import ApplyPatch, GrepFiles, ListDir, PlainViewImage, ReadFile, ViewImage
 from .people import FirstUpdatePlan, RequestUserInput, RequestUserInputAsync, UpdatePlan
+from .printed import READ as PRINTED
 from .programs import Exec, Wait
 from .reach import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource, ToolSearch, WebSearch
 from .results import FAILURES, ServerResults
@@ -68,6 +70,9 @@ DIALECT = Dialect(
         ReadFile,
         ListDir,
         GrepFiles,
+        ContainerExec,
+        *EXTENSIONS,
+        *PRINTED,
     ),
     captured=("0.20.0", "0.44.0", "0.77.0", "0.101.0", "0.118.0", "0.133.0", "0.151.0", "0.166.0"),
     unspoken={
@@ -117,6 +122,7 @@ DIALECT = Dialect(
             ("permissions", "reason", "environment_id"),
             since="0.166.0",
         ),
+        *STEERED,
     ),
     mcp=(McpNames("{tool}", "mcp__{server}"), McpNames("mcp__{server}__{tool}"), McpNames("{server}__{tool}")),
     failures=FAILURES,

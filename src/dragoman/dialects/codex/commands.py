@@ -296,6 +296,23 @@ class Shell(OldCommandResults, Spelling[op.RunCommand]):
         )
 
 
+class ContainerExec(OldCommandResults, Spelling[op.RunCommand]):
+    """Run a program with its arguments, in the words some models had for it."""
+
+    native_name = "container.exec"
+    read_only = "the first client, in TypeScript, understood it too"
+
+    cmd: tuple[str, ...]
+    workdir: str | None = None
+    timeout: int | None = None
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.cmd:
+            raise ValueError("the command has no words; give the program to run")
+        line, shell, login = command_line(self.cmd)
+        return (op.RunCommand(line, self.workdir, self.timeout, shell=shell, login=login),)
+
+
 class LocalShellAction(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the provider's own shell tool is to do."""
 

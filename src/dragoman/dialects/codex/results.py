@@ -244,7 +244,8 @@ def _same_path(one: str, other: str) -> bool:
 
 def _counted(item: Any) -> dict[str, tuple[int, int]]:
     """Lines added and removed per file, where the log's own record of the patch is at hand."""
-    changes = item.get("changes") if isinstance(item, dict) and item.get("type") == "FileChange" else None
+    is_patch = isinstance(item, dict) and item.get("type") in ("FileChange", "patch_apply_end")
+    changes = item.get("changes") if is_patch else None
     found: dict[str, tuple[int, int]] = {}
     for path, change in changes.items() if isinstance(changes, dict) else ():
         match change:
@@ -603,7 +604,7 @@ def _records(item: Mapping[str, Any], operation: op.Operation) -> bool:
 
 def _recorded_command(item: Any) -> out.CommandOutcome | None:
     match item:
-        case {"type": "CommandExecution", "aggregated_output": str(output), **rest}:
+        case {"type": "CommandExecution" | "exec_command_end", "aggregated_output": str(output), **rest}:
             code, milliseconds = rest.get("exit_code"), None
             match rest.get("duration"):
                 case {"secs": int(seconds), "nanos": int(nanoseconds)}:
@@ -626,7 +627,9 @@ def _recorded_change(operation: op.Operation, item: Mapping[str, Any]) -> out.Ou
 
 def _recorded_mcp(item: Mapping[str, Any]) -> out.Outcome | None:
     match item.get("result"):
-        case {"content": list(blocks), **rest}:
+        case {"Err": str(problem)}:  # as an event tells it
+            return FAILURES.of(problem) or out.Failure("failed", problem)
+        case {"content": list(blocks), **rest} | {"Ok": {"content": list(blocks), **rest}}:
             content = _blocks(blocks)
             if rest.get("isError") is True:
                 return out.Failure("failed", text_of(content))
