@@ -14,8 +14,8 @@ from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from dragoman.dialects import DIALECTS, Dialect, dialect_from_file, laws
-from dragoman.model import OPERATIONS, Failure, FunctionDefinition, NativeCall, NativeResult
-from dragoman.model.operations import Operation
+from dragoman.model import OPERATIONS, Failure, FileOutcome, FunctionDefinition, NativeCall, NativeResult
+from dragoman.model.operations import Operation, ReadFile
 from tests.plain_values import outcomes_of, plain_values
 from tests.strategies import JSON, JSON_OBJECT, TEXT, values
 
@@ -82,6 +82,18 @@ def test_any_arguments_give_operations_or_a_typed_failure(name: str, data: st.Da
 @given(name_called=TEXT, arguments=JSON_OBJECT)
 def test_an_unknown_tool_is_kept_as_it_was(name: str, name_called: str, arguments: dict[str, object]) -> None:
     assert list(laws.unknown_problems(HELD[name], f"zz {name_called}", arguments)) == []
+
+
+@pytest.mark.parametrize("name", [name for name, tag in PAIRS if tag == "read_file"])
+@pytest.mark.parametrize("total, truncated", [(3, False), (9, False), (None, False), (None, True)])
+def test_lines_up_to_the_last_one_asked_for_are_told_again_as_they_were(
+    name: str, total: int | None, truncated: bool
+) -> None:
+    dialect = HELD[name]
+    for call in map(dialect.read_call, dialect.write_call("1", ReadFile("src/a.py", None, 3))):
+        told = dialect.write_result(call, (FileOutcome("src/a.py", "a\n\n\n", 1, total, truncated=truncated),))
+        again = dialect.write_result(call, dialect.read_result(call, told).outcomes)
+        assert again.content == told.content
 
 
 @pytest.mark.parametrize("name, tag", PAIRS)

@@ -148,8 +148,9 @@ def up_to_here(operation: op.Operation, outcome: out.FileOutcome) -> out.FileOut
     asked = _asked(operation, outcome.first_line)
     if asked is None or asked != outcome.text.count("\n") or not outcome.text.endswith("\n"):
         return outcome
-    is_end = outcome.total_lines is not None and outcome.total_lines < outcome.first_line + asked
-    return outcome if is_end else msgspec.structs.replace(outcome, text=outcome.text[:-1])
+    total = outcome.total_lines
+    goes_on = outcome.truncated or (total is not None and total >= outcome.first_line + asked)
+    return msgspec.structs.replace(outcome, text=outcome.text[:-1]) if goes_on else outcome
 
 
 def as_called(operation: op.Operation, path: str) -> str:
