@@ -124,3 +124,28 @@ def test_sessions_in_the_wild_are_read_whole() -> None:
     ours = {name: count for name, count in lost.items() if "__" not in name}
     assert sum(ours.values()) / calls <= 0.005, (lost, calls)
     assert sum(unknown.values()) <= 5, unknown
+
+
+def test_what_is_printed_is_read_and_commands_failed_there_as_in_what_is_kept() -> None:
+    compared = 0
+    for session in SESSIONS:
+        kept = Counter(_codes(session.events(FORMAT)))
+        for stream in sorted((SHARED / "traces" / session.client / session.name).glob("stream*.jsonl")):
+            if not stream.read_bytes().strip():
+                continue
+            assert recognise(stream)[0] is FORMATS[FORMAT], stream
+            printed = list(read(stream))
+            assert [event for event in printed if isinstance(event, Unreadable | UnknownRecord)] == [], stream
+            codes = _codes(printed)
+            # Of commands that programs of the model's ran, what is kept does not say of each that it succeeded. What is
+            # printed says of one that took too long no more than 124.
+            assert Counter(code for code in codes if code not in (0, 124)) <= kept, stream
+            compared += len(codes)
+    assert compared > 50
+
+
+def _codes(events: Any) -> list[int]:
+    """How the commands ended that a model ran."""
+    outcomes = [outcome for event in events if isinstance(event, ToolReturned) for outcome in event.result.outcomes]
+    ended = [outcome.exit_code for outcome in outcomes if isinstance(outcome, CommandOutcome)]
+    return [code for code in ended if code is not None]

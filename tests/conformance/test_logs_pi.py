@@ -110,3 +110,22 @@ def test_no_other_clients_file_is_taken_for_one() -> None:
     rows = [json.loads(line) for line in (SHARED / "traces-wild/index.jsonl").read_text().splitlines()]
     others = [SHARED / "traces-wild" / row["path"] for row in rows if row["client"] != "pi"]
     assert [path for path in others if FORMATS[FORMAT].recognise(sample_of(path))] == []
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: f"{session.client}/{session.name}")
+def test_what_is_printed_says_what_is_kept(session: Any) -> None:
+    streams = sorted((SHARED / "traces" / session.client / session.name).glob("stream*.jsonl"))
+    assert streams
+    assert all(recognise(stream)[0] is FORMATS[FORMAT] for stream in streams)
+    printed = [event for stream in streams for event in read(stream)]
+    kept = session.events(FORMAT)
+    for told in (ToolCalled, ToolReturned, TokensUsed):
+        assert [_what(event) for event in printed if type(event) is told] == [
+            _what(event) for event in kept if type(event) is told
+        ]
+
+
+def _what(event: ToolCalled | ToolReturned | TokensUsed) -> Any:
+    if isinstance(event, ToolCalled):
+        return event.call
+    return event.usage if isinstance(event, TokensUsed) else event.result.outcomes

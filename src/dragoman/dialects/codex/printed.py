@@ -50,6 +50,8 @@ class CommandExecution(Spelling[op.RunCommand]):
         match _item(native):
             case {"status": "declined", **rest}:
                 return out.Failure("denied", str(rest.get("aggregated_output") or "declined"))
+            case {"status": "failed", "exit_code": -1, "aggregated_output": str(output)}:  # it was never begun
+                return out.Failure("failed", output)
             case {"aggregated_output": str(output), **rest}:
                 code = rest.get("exit_code")
                 return out.CommandOutcome(
