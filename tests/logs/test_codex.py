@@ -409,13 +409,15 @@ def test_a_command_that_was_declined_or_still_runs_is_no_command_that_ended(tmp_
         done("command_execution", "item_1", **command, status="in_progress"),
         begun("command_execution", "item_2", **command, status="in_progress"),
         done("command_execution", "item_3", command="x", aggregated_output="no bash", exit_code=-1, status="failed"),
+        done("command_execution", "item_4", command="x", aggregated_output="error: command timed out", exit_code=-1),
     )
     assert outcomes(told) == [
         Failure("denied", "declined"),
         CommandOutcome(output="", running=True),
         Failure("failed", "no bash"),
+        CommandOutcome(output="error: command timed out", timed_out=True),
     ]
-    assert len(operations(told)) == 4
+    assert len(operations(told)) == 5
 
 
 def test_a_plan_is_told_when_it_changes(tmp_path: Path) -> None:

@@ -50,8 +50,9 @@ class CommandExecution(Spelling[op.RunCommand]):
         match _item(native):
             case {"status": "declined", **rest}:
                 return out.Failure("denied", str(rest.get("aggregated_output") or "declined"))
-            case {"status": "failed", "exit_code": -1, "aggregated_output": str(output)}:  # it was never begun
-                return out.Failure("failed", output)
+            case {"exit_code": -1, "aggregated_output": str(output)}:  # which no command ends with: the client did
+                timed_out = output.endswith("command timed out")
+                return out.CommandOutcome(output=output, timed_out=True) if timed_out else out.Failure("failed", output)
             case {"aggregated_output": str(output), **rest}:
                 code = rest.get("exit_code")
                 return out.CommandOutcome(
