@@ -466,6 +466,22 @@ def test_matches_that_were_cut() -> None:
     assert understood(*grep, f"a.py:1:x{note}") == out.MatchesOutcome(both[:1])
 
 
+def test_matches_too_long_to_tell_are_whole_in_the_record() -> None:
+    grep = ("Grep", {"pattern": "x", "output_mode": "content"})
+    text = "a.py:1:x\na.py:2:x\nb.\n\n... [1 lines truncated] ..."
+    first = (out.Match("a.py", 1, "x"), out.Match("a.py", 2, "x"))
+    assert understood(*grep, text) == out.MatchesOutcome(first, truncated=True)
+    item = {"toolUseResult": {"mode": "content", "content": "a.py:1:x\na.py:2:x\nb.py:7:x"}}
+    assert understood(*grep, text, item=item) == out.MatchesOutcome((*first, out.Match("b.py", 7, "x")))
+
+
+def test_nothing_was_found_beyond_an_offset() -> None:
+    grep = ("Grep", {"pattern": "x", "output_mode": "content", "offset": 180})
+    note = "\n\n[Showing results with pagination = limit: undefined, offset: 180]"
+    assert understood(*grep, f"No matches found{note}") == out.MatchesOutcome((), "content", 0)
+    assert understood(*grep, f"a.py:1:x{note}") == out.MatchesOutcome((out.Match("a.py", 1, "x"),))
+
+
 # ── web ──────────────────────────────────────────────────────────────────────
 
 
@@ -689,6 +705,9 @@ STOP = "The user doesn't want to proceed with this tool use. The tool use was re
         ),
         ("PreToolUse:Bash hook error: [guard]: not that", "denied", None),
         ("Answer questions?", "denied", None),
+        ("No tools needed for suggestion", "denied", None),
+        ("cd to '/a' was blocked. For security, Claude Code may only go down.", "denied", None),
+        ("Permission prompt was aborted.", "cancelled", None),
         (f"{STOP} To tell you how to proceed, the user said:\nnot so", "denied", None),
         (f"{STOP} STOP what you are doing and wait.", "cancelled", None),
         ("[Request interrupted by user for tool use]", "cancelled", None),
@@ -718,6 +737,14 @@ def test_failures_by_their_words(text: str, kind: out.FailureKind, message: str 
 def test_what_a_user_says_to_a_refusal_is_one_by_the_log(item: dict[str, Any]) -> None:
     beside = {"toolUseResult": "Error: Not this one", **item}
     assert understood(*BASH, "Not this one", is_error=True, item=beside) == out.Failure("denied", "Not this one")
+
+
+@pytest.mark.parametrize(
+    "denial, kind", [("interrupted", "cancelled"), ("cancelled", "cancelled"), ("automode-blocked", "denied")]
+)
+def test_a_call_that_did_not_run_is_one_by_the_log(denial: str, kind: out.FailureKind) -> None:
+    outcome = understood("Bash", {"command": "ls"}, "No.", is_error=True, item={"toolDenialKind": denial})
+    assert outcome == out.Failure(kind, "No.")
 
 
 def test_an_item_that_is_not_there_is_a_failure_without_a_flag() -> None:
@@ -798,3 +825,51 @@ def test_tools_that_no_known_version_has_any_more_are_read(
     name: str, arguments: dict[str, Any], operation: op.Operation
 ) -> None:
     assert DIALECTS["claude_code"].read_call(NativeCall("1", name, arguments)).operations == (operation,)
+
+
+# ── calls of versions that were not captured ─────────────────────────────────
+
+
+def meant(name: str, arguments: dict[str, Any]) -> op.Operation:
+    (operation,) = DIALECT.read_call(NativeCall("1", name, arguments)).operations
+    return operation
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Artifact", "ClaudeDesign", "EndConversation", "OfferChromeSetup", "Projects", "ProposeGoal"),
+        *("PushNotification", "ReadNotifications", "RemoteTrigger", "SendFeedback", "SendUserFile", "SendUserMessage"),
+        *("ShareOnboardingGuide", "ShowOnboardingRolePicker", "WaitForMcpServers", "propose_skills"),
+    ],
+)
+def test_a_tool_of_the_client_that_was_never_captured_is_its_own(name: str) -> None:
+    assert meant(name, {}) == op.SteerClient(name)
+
+
+def test_an_agent_hands_its_report_back() -> None:
+    handback = ("SubagentHandback", {"message": "Done."})
+    assert meant(*handback) == op.ReturnToParent("Done.")
+    assert understood(*handback, '{"success":true,"message":"Delivered."}') == out.DoneOutcome("Delivered.")
+
+
+@pytest.mark.parametrize("tool", ["Agent", "Task"])
+def test_an_agent_of_a_team_has_a_name(tool: str) -> None:
+    given = {"description": "look", "prompt": "Look.", "name": "scout", "team_name": "crew", "mode": "plan"}
+    call = DIALECT.read_call(NativeCall("1", tool, given))
+    assert call.operations == (op.SpawnAgent("Look.", name="scout", description="look"),)
+    assert call.unmapped == {"team_name": "crew", "mode": "plan"}
+
+
+def test_what_is_no_text_is_a_message_to_a_member_too() -> None:
+    signal = {"type": "shutdown_request", "reason": "done"}
+    assert meant("SendMessage", {"to": "scout", "message": signal}) == op.MessageAgent(
+        "scout", '{"type":"shutdown_request","reason":"done"}'
+    )
+    answered = {"type": "shutdown_response", "request_id": "r1", "approve": True}
+    assert meant("SendMessage", answered) == op.SteerClient("SendMessage", answered)
+    assert DIALECT.read_call(NativeCall("1", "SendMessage", {"to": "scout"})).failure is not None
+
+
+def test_a_skill_was_called_by_its_command() -> None:
+    assert meant("Skill", {"command": "pdf"}) == op.UseSkill("pdf")

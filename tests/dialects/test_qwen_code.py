@@ -278,3 +278,49 @@ def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind)
     assert isinstance(again, out.Failure)
     assert again.kind == kind
     assert told(*READ, again) == content, "a failure told twice does not grow"
+
+
+# ── calls of versions and settings that were not captured ────────────────────
+
+
+def meant(name: str, arguments: dict[str, Any]) -> op.Operation:
+    call = DIALECT.read_call(NativeCall("1", name, arguments))
+    assert call.unmapped == {}
+    (operation,) = call.operations
+    return operation
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("artifact", "display_image", "enter_plan_mode", "lsp", "structured_output"),
+        *("team_create", "team_delete", "team_plan_approval", "workflow"),
+    ],
+)
+def test_a_tool_of_the_client_that_was_never_captured_is_its_own(name: str) -> None:
+    assert meant(name, {}) == op.SteerClient(name)
+
+
+def test_a_search_without_ripgrep_had_other_words() -> None:
+    given = {"pattern": "x", "path": "src", "include": "*.py", "maxResults": 3}
+    assert meant("grep_search", given) == op.SearchText("x", "src", include="*.py", limit=3)
+
+
+def test_the_plan_of_a_team() -> None:
+    create = ("task_create", {"subject": "look", "description": ""})
+    assert meant(*create) == op.AddPlanItem(op.PlanItem("look"))
+    assert understood(*create, 'Task #7 created: "look"') == out.PlanOutcome((op.PlanItem("look", id="7"),))
+    assert meant("task_update", {"taskId": "7", "status": "completed", "owner": "scout"}) == op.ChangePlanItem(
+        "7", status="completed", owner="scout"
+    )
+    assert meant("task_update", {"taskId": "7", "status": "deleted"}) == op.ChangePlanItem("7", deleted=True)
+    assert meant("task_list", {}) == op.ReadPlan()
+
+
+def test_a_session_of_its_own_is_an_agent_that_goes_on_by_itself() -> None:
+    given = {"prompt": "Look.", "name": "scout", "completion": "sent"}
+    assert meant("create_sub_session", given) == op.SpawnAgent("Look.", name="scout", background=True)
+
+
+def test_an_image_is_made() -> None:
+    assert meant("image_gen", {"prompt": "a cat", "size": "64x64"}) == op.GenerateImage("a cat", "64x64")

@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from dragoman.errors import LogError
 from dragoman.logs import FORMATS, Index, Query, read, sessions_of
 from dragoman.logs.normalise import Normaliser, Place
 from dragoman.logs.sessions import Counter
@@ -513,6 +516,21 @@ def test_an_agent_whose_answer_is_there_has_ended_and_one_that_goes_on_beside_ha
     assert told_of("async_launched") == [(AgentStarted, "t1")]
 
 
+def test_an_agent_that_went_on_beside_ends_when_the_client_says_so(tmp_path: Path) -> None:
+    def notified(uuid: str, agent: str) -> dict[str, Any]:
+        inner = f"<task-id>{agent}</task-id>\n<status>killed</status>\n<result>So far.</result>"
+        return said(f"<task-notification>\n{inner}\n</task-notification>") | {"uuid": uuid, "parentUuid": "u2"}
+
+    launched = {"agentId": "a1", "status": "async_launched", "prompt": "Look."}
+    began = _told("u2", "u1", "t1", "launched", result=launched)
+    ended = notified("u4", "a1")
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": ended["message"]["content"]}
+    told = events(tmp_path, lines(said("Go."), task("u1", "t1"), began, notified("u3", "b7"), queued, ended))
+    assert [(one.agent, one.call_id, one.status, one.text) for one in told if isinstance(one, AgentEnded)] == [
+        ("a1", "t1", "cancelled", "So far.")
+    ]
+
+
 def test_the_journal_of_a_workflow_is_of_the_session_it_lies_in(tmp_path: Path) -> None:
     home = tmp_path / "projects"
     run = home / "-p" / "s-1" / "subagents" / "workflows" / "wf_1"
@@ -520,10 +538,12 @@ def test_the_journal_of_a_workflow_is_of_the_session_it_lies_in(tmp_path: Path) 
     main, journal = home / "-p" / "s-1.jsonl", run / "journal.jsonl"
     main.write_bytes(lines({"type": "summary", "summary": "x", "leafUuid": "u"}, said("Go.")))
     began = {"type": "started", "key": "v2:1", "agentId": "a1", "label": "look"}
-    journal.write_bytes(lines({"type": "launched"}, began, {"type": "result", "key": "v2:1", "agentId": "a1"}))
+    failed = {"type": "failed", "key": "v2:1", "agentId": "a1"}
+    journal.write_bytes(lines({"type": "launched"}, began, {"type": "result", "key": "v2:1", "agentId": "a1"}, failed))
     told = list(read(journal))
     assert [(type(one), one.session, one.stream) for one in told] == [
         (ClientNoted, "s-1", "main"),
+        (ClientNoted, "s-1", "a1"),
         (ClientNoted, "s-1", "a1"),
         (ClientNoted, "s-1", "a1"),
     ]
@@ -554,6 +574,181 @@ def test_an_agent_at_work_hangs_under_the_call_that_is_kept_beside_its_file(tmp_
     with closing(Query(Index(tmp_path / "index.sqlite"), paths=[home])) as query:
         rows = list(query.rows(SessionRow))
     assert {row.stream: row.parent_call for row in rows if row.stream != "main"} == expected
+
+
+def test_a_forked_agent_begins_with_its_own_words_not_with_the_message_that_spawned_it(tmp_path: Path) -> None:
+    home = tmp_path / "projects"
+    agents = home / "-p" / "s-1" / "subagents"
+    agents.mkdir(parents=True)
+    main, agent = home / "-p" / "s-1.jsonl", agents / "agent-a1.jsonl"
+    launched = {"status": "async_launched", "agentId": "a1", "prompt": "Look."}
+    main.write_bytes(lines(said("Go."), task("u1", "t1"), _told("u2", "u1", "t1", "launched", result=launched)))
+    thought = _block("u1", "u0", {"type": "thinking", "thinking": "hm"}, None, "m-t1")
+    placeholder = {"type": "tool_result", "tool_use_id": "t1", "content": "Fork started"}
+    words = {"role": "user", "content": [placeholder, {"type": "text", "text": "Your directive: Look."}]}
+    ran = _block("u5", "u4", {"type": "tool_use", "id": "t9", "name": "Bash", "input": {"command": "ls"}}, None, "m-9")
+    own = [record | {"isSidechain": True, "agentId": "a1"} for record in (thought, task("u3", "t1"))]
+    own += [
+        record | {"isSidechain": True, "agentId": "a1"} for record in (_claude("user", "u4", "u3", message=words), ran)
+    ]
+    fork = {"type": "fork-context-ref", "agentId": "a1", "parentSessionId": "s-1", "contextLength": 3}
+    agent.write_bytes(lines(fork, *own))
+    told = list(read(agent))
+    assert [(type(one), one.session) for one in told] == [
+        (ClientNoted, "s-1"),
+        (ClientNoted, "s-1"),
+        (ClientNoted, "s-1"),
+        (ClientNoted, "s-1"),
+        (SessionStarted, "s-1"),
+        (UserSaid, "s-1"),
+        (ToolCalled, "s-1"),
+        (TokensUsed, "s-1"),
+    ]
+    assert [(one.text, one.by) for one in told if isinstance(one, UserSaid)] == [("Your directive: Look.", "agent")]
+    assert not {one.id for one in told} & {one.id for one in read(main)}
+    (session,) = sessions_of([*read(main), *told])
+    assert [(one.stream, one.parent_call, len(one.turns)) for one in session.children] == [("a1", "t1", 1)]
+    assert [one.id for one in usage_read(agent) if isinstance(one, TokensUsed)] == [told[-1].id]
+
+
+@pytest.mark.parametrize("origin, by", [("peer", "agent"), ("channel", "user"), ("human", "client"), ("x", "client")])
+def test_words_the_client_hands_on_are_of_those_who_said_them(tmp_path: Path, origin: str, by: str) -> None:
+    told = events(tmp_path, lines(said("Look.") | {"isMeta": True, "origin": {"kind": origin}}))
+    assert [one.by for one in told if isinstance(one, UserSaid)] == [by]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("agent-color", "agent-setting", "artifact-autoreact-ledger", "artifact-comment-monitor"),
+        *("attribution-snapshot", "bridge-session", "content-replacement", "continued-in", "dev-mods"),
+        *("ended-by-model", "frame-link", "history-suppression", "isolation-latch", "memory-mode", "observer-ref"),
+    ],
+)
+def test_a_file_with_nothing_but_what_the_client_keeps_is_its_own(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "s-1.jsonl"
+    path.write_bytes(lines({"type": kind, "sessionId": "s-1"}))
+    assert [(type(one), one.session, one.name) for one in read(path) if isinstance(one, ClientNoted)] == [
+        (ClientNoted, "s-1", kind)
+    ]
+
+
+def printed(kind: str, uuid: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "session_id": "s-1", "uuid": uuid, **more}
+
+
+def printed_block(uuid: str, block: dict[str, Any], by: str | None = None, stop: str | None = None) -> dict[str, Any]:
+    message = {"id": f"m-{uuid}", "model": "claude-x", "content": [block], "stop_reason": stop}
+    message["usage"] = {"input_tokens": 10, "output_tokens": 1}
+    agent = {} if by is None else {"agent_id": "a1"}
+    return printed("assistant", uuid, message=message, parent_tool_use_id=by, **agent)
+
+
+def printed_result(uuid: str, id: str, content: str, by: str | None = None, **more: Any) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": bool(more.get("is_error"))}
+    return printed("user", uuid, message={"content": [block]}, parent_tool_use_id=by, **more)
+
+
+BEGINNING = printed("system", "p0", subtype="init", cwd="/p", apiKeySource="none", claude_code_version="2.1.300")
+
+
+def usage_read(path: Path) -> list[AnyEvent]:
+    reader = FORMATS["claude_code"].usage_reader(path)
+    return [*reader.feed(path.read_bytes()), *reader.close()]
+
+
+def test_what_is_printed_is_the_session_as_a_log_has_it(tmp_path: Path) -> None:
+    spawn = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"description": "d", "prompt": "Look."}}
+    run = {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "ls"}}
+    given = {"inputTokens": 20, "outputTokens": 30, "cacheReadInputTokens": 5, "cacheCreationInputTokens": 0}
+    ended = {"subtype": "success", "total_cost_usd": 0.1, "modelUsage": {"claude-x": given}}
+    path = tmp_path / "out.jsonl"
+    path.write_bytes(
+        lines(
+            BEGINNING,
+            printed_block("p1", spawn),
+            printed("system", "p2", subtype="task_started", task_id="a1", tool_use_id="t1"),
+            printed_block("p3", run, "t1"),
+            printed_result("p4", "t2", "a\nb", "t1", tool_use_result={"stdout": "a", "stderr": "b"}),
+            printed_result("p5", "t1", "Done.", tool_use_result={"agentId": "a1", "status": "completed"}),
+            printed("rate_limit_event", "p6"),
+            printed("result", "p7", **ended),
+            printed("result", "p8", **ended, model_usage_since_last_result={"claude-x": {"outputTokens": 4}}),
+        )
+    )
+    told = list(read(path))
+    assert {one.session for one in told} == {"s-1"}
+    assert [(type(one), one.stream) for one in told] == [
+        (SessionStarted, "main"),
+        (ClientNoted, "main"),
+        (ToolCalled, "main"),
+        (ClientNoted, "main"),
+        (ToolCalled, "a1"),
+        (ToolReturned, "a1"),
+        (ToolReturned, "main"),
+        (AgentStarted, "main"),
+        (AgentEnded, "main"),
+        (ClientNoted, "main"),
+        (ClientNoted, "main"),
+        (TokensUsed, "main"),
+        (ClientNoted, "main"),
+        (TokensUsed, "main"),
+    ]
+    assert [one.name for one in told if isinstance(one, ClientNoted)] == [
+        "system/init",
+        "system/task_started",
+        "rate_limit_event",
+        "result/success",
+        "result/success",
+    ]
+    (session,) = sessions_of(told)
+    assert (session.cwd, session.version) == ("/p", "2.1.300")
+    assert [(one.stream, one.parent_call) for one in session.children] == [("a1", "t1")]
+    assert [one.result.outcomes for one in told if isinstance(one, ToolReturned) and one.call_id == "t2"] == [
+        (CommandOutcome(0, stdout="a", stderr="b"),)
+    ]
+    used = [one for one in told if isinstance(one, TokensUsed)]
+    assert [(one.model, one.usage.total) for one in used] == [("claude-x", 55), ("claude-x", 4)]
+    assert [(one.id, one.usage) for one in usage_read(path) if isinstance(one, TokensUsed)] == [
+        (one.id, one.usage) for one in used
+    ]
+
+
+def test_an_agent_that_is_printed_without_a_name_is_known_by_its_call(tmp_path: Path) -> None:
+    spawn = {"type": "tool_use", "id": "t1", "name": "Task", "input": {"description": "d", "prompt": "Look."}}
+    path = tmp_path / "out.jsonl"
+    nameless = printed_block("p2", {"type": "text", "text": "Hi."}, "t1")
+    del nameless["agent_id"]
+    path.write_bytes(lines(BEGINNING, printed_block("p1", spawn), nameless))
+    told = list(read(path))
+    assert len({one.id for one in told}) == len(told)
+    (session,) = sessions_of(told)
+    assert [(one.stream, one.parent_call) for one in session.children] == [("t1", "t1")]
+
+
+def test_replies_that_were_printed_when_they_had_ended_have_their_own_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    said_so = printed_block("p1", {"type": "text", "text": "Hi."}, stop="end_turn")
+    ended = printed("result", "p2", total_cost_usd=0.1, modelUsage={"claude-x": {"outputTokens": 9}})
+    path.write_bytes(lines(BEGINNING, said_so, ended))
+    assert [one.usage.total for one in read(path) if isinstance(one, TokensUsed)] == [11]
+    assert [one.usage.total for one in usage_read(path) if isinstance(one, TokensUsed)] == [11]
+
+
+def test_what_is_printed_beside_a_result_says_that_it_was_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    beside = [{"id": "t1", "non_execution_kind": "permission-rule"}]
+    run = printed_block("p1", {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}})
+    path.write_bytes(lines(BEGINNING, run, printed_result("p2", "t1", "No.", is_error=True, tool_result_meta=beside)))
+    assert [one.result.outcomes for one in read(path) if isinstance(one, ToolReturned)] == [(Failure("denied", "No."),)]
+
+
+def test_what_another_client_prints_in_the_same_way_is_not_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    other = printed("system", "p0", subtype="init", qwen_code_version="0.24.4")
+    path.write_bytes(lines(other, printed_block("p1", {"type": "text", "text": "Hi."})))
+    with pytest.raises(LogError, match="is in no format that is known here"):
+        list(read(path))
 
 
 def test_a_line_cannot_say_what_only_the_reader_knows(tmp_path: Path) -> None:

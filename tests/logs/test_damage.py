@@ -147,6 +147,21 @@ def test_bad_lines_cost_nothing_else(format: str, name: str, data: bytes, tmp_pa
 
 
 @pytest.mark.parametrize("format, name, data", LINES, ids=[f"{one[0]}-{one[1]}" for one in LINES])
+def test_lines_whose_end_was_not_written_are_read_one_by_one(
+    format: str, name: str, data: bytes, tmp_path: Path
+) -> None:
+    lines = data.splitlines(keepends=True)
+    joined = b"".join([*lines[:-2], lines[-2].rstrip(b"\n"), lines[-1]])
+    whole = events_of(written(tmp_path / "whole", name, data), format)
+    found = events_of(written(tmp_path / "joined", name, joined), format)
+    assert [type(event) for event in found] == [type(event) for event in whole]
+    broken = b"".join([*lines[:-1], lines[-1].rstrip(b"\n"), b'{"type": \n'])
+    assert [type(event) for event in events_of(written(tmp_path / "broken", name, broken), format)].count(
+        Unreadable
+    ) == 1 + [type(event) for event in whole].count(Unreadable)
+
+
+@pytest.mark.parametrize("format, name, data", LINES, ids=[f"{one[0]}-{one[1]}" for one in LINES])
 def test_zeros_a_crash_left_before_a_line_cost_nothing(format: str, name: str, data: bytes, tmp_path: Path) -> None:
     clean = events_of(written(tmp_path, name, data), format)
     first, *rest = data.splitlines(keepends=True)

@@ -577,6 +577,21 @@ class GrepSearchByNumber(SearchingText, Spelling[op.SearchText]):
     limit: float | None = means("limit", "At most so many matching lines.", default=None, convert=WHOLE)
 
 
+class GrepSearchIncluding(SearchingText, Spelling[op.SearchText]):
+    """Search file contents with a regular expression."""
+
+    native_name = "grep_search"
+    read_only = "0.1 and before say it so where ripgrep is missing, which was there when it was captured"
+    unsaid = GREP_UNSAID
+
+    pattern: str = means("pattern", "The regular expression.")
+    include: str | None = means("include", "Only files that match this glob.", default=None)
+    path: str = means("path", "The folder to search in.", default=".")
+    maxResults: float | None = means(  # noqa: N815 - the native name
+        "limit", "At most so many matching lines.", default=None, convert=WHOLE
+    )
+
+
 class ToolSearch(Spelling[op.SearchTools]):
     """Look for tools that were not offered up front: by words, or by name with `select:`."""
 
@@ -959,6 +974,92 @@ def _todos(items: tuple[op.PlanItem, ...]) -> tuple[Todo, ...] | None:
 # ── agents ───────────────────────────────────────────────────────────────────
 
 
+TEAM = "only sessions that have teams switched on offer it"
+
+
+class TaskCreate(Spelling[op.AddPlanItem]):
+    """Add one thing to do to the team's plan."""
+
+    native_name = "task_create"
+    read_only = TEAM
+
+    subject: str = means("item", "What is to be done, in a few words.")
+    description: str = means(None, "What is to be done, in full.")
+    activeForm: str | None = means(  # noqa: N815 - the native name
+        None, "The same as it is said while it is being done.", default=None
+    )
+    metadata: dict[str, Any] | None = means(None, "Anything to keep beside it.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        item = op.PlanItem(
+            self.subject, description=self.description or None, doing=self.activeForm, metadata=self.metadata
+        )
+        return (op.AddPlanItem(item),)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.AddPlanItem)
+        found = re.fullmatch(r'Task #(\S+) created: "(.*)"', text_of(native.content), re.DOTALL)
+        if found is None:
+            return understand(operation, native)
+        return out.PlanOutcome((msgspec.structs.replace(operation.item, id=found[1], text=found[2]),))
+
+
+class TaskUpdate(Spelling[op.ChangePlanItem]):
+    """Change one thing to do in the team's plan."""
+
+    native_name = "task_update"
+    read_only = TEAM
+
+    taskId: str = means("id", "The task's number.")  # noqa: N815 - the native name
+    subject: str | None = means("text", "What is to be done, in a few words.", default=None)
+    description: str | None = means("description", "What is to be done, in full.", default=None)
+    activeForm: str | None = means(  # noqa: N815 - the native name
+        "doing", "The same as it is said while it is being done.", default=None
+    )
+    status: Literal["pending", "in_progress", "completed", "deleted"] | None = means(
+        "status", "How it stands with it; `deleted` removes it.", default=None
+    )
+    owner: str | None = means("owner", "Who does it.", default=None)
+    addBlocks: tuple[str, ...] | None = means(  # noqa: N815 - the native name
+        "add_blocks", "Tasks that must wait for this one.", default=None
+    )
+    addBlockedBy: tuple[str, ...] | None = means(  # noqa: N815 - the native name
+        "add_blocked_by", "Tasks this one must wait for.", default=None
+    )
+    metadata: dict[str, Any] | None = means("metadata", "Anything to keep beside it.", default=None)
+    unsaid = {"deleted": "it is said as a status"}
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (
+            op.ChangePlanItem(
+                self.taskId,
+                self.subject,
+                None if self.status == "deleted" else self.status,
+                self.description,
+                self.activeForm,
+                self.owner,
+                self.addBlocks or (),
+                self.addBlockedBy or (),
+                self.metadata,
+                deleted=self.status == "deleted",
+            ),
+        )
+
+
+class TaskList(Spelling[op.ReadPlan]):
+    """Read the team's plan."""
+
+    native_name = "task_list"
+    read_only = TEAM
+    unsaid = {"id": "the plan is read whole"}
+
+    status: str | None = native_only("which tasks are listed is no part of the plan")
+    owner: str | None = native_only("which tasks are listed is no part of the plan")
+    blockedBy: str | None = native_only(  # noqa: N815 - the native name
+        "which tasks are listed is no part of the plan"
+    )
+
+
 class ToldByAgents:
     """How an agent is told: that it was started, with its id, or what it answered."""
 
@@ -1085,6 +1186,35 @@ MESSAGE_UNSAID = {
     "starts_turn": "an agent always acts on a message",
     "notify_when_idle": "the client tells of every agent's end",
 }
+
+
+class CreateSubSession(Spelling[op.SpawnAgent]):
+    """Give a task to a session of its own, which goes on by itself."""
+
+    native_name = "create_sub_session"
+    read_only = "only a client that runs as a service has sessions to spare, and none was captured"
+    unsaid = {
+        "agent": "a session is of no kind",
+        "description": "the prompt says it",
+        "system_prompt": "a session has its own",
+        "effort": "there is no parameter for it",
+        "isolation": "there is no parameter for it",
+        "cwd": "a session works where this one does",
+        "history": "a session starts with its prompt alone",
+        "tools": "a session has its own",
+        "max_turns": "there is no parameter for it",
+        "continues": "a session is always a new one",
+        "command": "there is no parameter for it",
+    }
+
+    prompt: str = means("prompt", "The task.")
+    completion: Literal["sent", "first-turn"] | None = means("background", "What to wait for.", default=None)
+    model: str | None = means("model", "Which model it runs on.", default=None)
+    name: str | None = means("name", "What to call it.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        background = None if self.completion is None else self.completion == "sent"
+        return (op.SpawnAgent(self.prompt, name=self.name, model=self.model, background=background),)
 
 
 class SendMessage(Spelling[op.MessageAgent]):
@@ -1217,6 +1347,17 @@ class SaveMemory(Spelling[op.SaveMemory]):
         return out.DoneOutcome(text) if text.startswith("Okay, ") else understand(operation, native)
 
 
+class ImageGen(Spelling[op.GenerateImage]):
+    """Make an image from a description."""
+
+    native_name = "image_gen"
+    read_only = "the client offers it only where a model for images is set up, and none was in what was captured"
+    unsaid = {"format": "there is no parameter for it"}
+
+    prompt: str | None = means("prompt", "What to show.")
+    size: str | None = means("size", "Its width and height.", default=None)
+
+
 class UseSkill(Spelling[op.UseSkill]):
     """Load a skill: instructions for a kind of work."""
 
@@ -1323,6 +1464,7 @@ DIALECT = Dialect(
         GlobFiltered,
         GrepSearch,
         GrepSearchByNumber,
+        GrepSearchIncluding,
         ListAgents,
         ListDirectory,
         NotebookEdit,
@@ -1347,6 +1489,11 @@ DIALECT = Dialect(
         WebSearch,
         ZoomImage,
         TodoWrite,
+        TaskCreate,
+        TaskUpdate,
+        TaskList,
+        CreateSubSession,
+        ImageGen,
         AskUserQuestion,
         SaveMemory,
     ),
@@ -1385,6 +1532,27 @@ DIALECT = Dialect(
             since="0.24",
         ),
         Steer("report_findings", "a report in the client's display", ("level", "findings"), since="0.24"),
+        # Told by the client's own list of its tools; no captured request has offered them.
+        Steer("enter_plan_mode", "a mode of the client", ("userRequested",)),
+        Steer("structured_output", "the answer, in whatever shape the one who asked wants it"),
+        Steer("team_create", "teams are an experiment of the client", ("team_name", "description")),
+        Steer("team_delete", "teams are an experiment of the client"),
+        Steer("team_plan_approval", "teams are an experiment of the client", ("request_id", "action", "message")),
+        Steer(
+            "workflow",
+            "a script of the client's own kind",
+            ("script", "scriptPath", "args", "resumeFromRunId", "run_in_background"),
+        ),
+        Steer("artifact", "a page in the client's display", ("file_path", "title")),
+        Steer("display_image", "a picture in the client's display", ("file_path",)),
+        Steer(
+            "lsp",
+            "what language servers know has no shared form",
+            (
+                *("operation", "filePath", "line", "character", "endLine", "endCharacter", "includeDeclaration"),
+                *("query", "callHierarchyItem", "serverName", "limit", "diagnostics", "codeActionKinds"),
+            ),
+        ),
     ),
     mcp=(McpNames("mcp__{server}__{tool}"), McpNames("{tool}")),
     failures=FAILURES,

@@ -2,6 +2,9 @@
 
 One model message is several lines, a block each, with the same `message.id` and the same usage on every one; so a
 message's tokens and end are told once, when the next message or turn begins or the file ends.
+
+What `--output-format stream-json` prints has the same records in other names, without what they follow. After 2.0 the
+tokens on its lines are those of the moment a reply began, so it is the `result` that tells them.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from dragoman.model import (
     Source,
     TokensUsed,
     ToolReturned,
+    Usage,
     UserSaid,
 )
 from dragoman.registry import APIS
@@ -49,20 +53,37 @@ CLIENT = "claude_code"
 
 _KNOWN_NOTES = frozenset(
     {
+        "agent-color",
         "agent-name",
+        "agent-setting",
         "ai-title",
         "api-request",
         "api-request-blob",
         "api-request-shape",
+        "artifact-autoreact-ledger",
+        "artifact-comment-monitor",
         "atis-latch",
         "attachment",
+        "attribution-snapshot",
+        "bridge-session",
+        "content-replacement",
+        "continued-in",
         "cost-state",
         "custom-title",
+        "dev-mods",
+        "ended-by-model",
+        "failed",
         "file-history-delta",
         "file-history-snapshot",
+        "fork-context-ref",
+        "frame-link",
+        "history-suppression",
+        "isolation-latch",
         "last-prompt",
         "launched",
+        "memory-mode",
         "mode",
+        "observer-ref",
         "permission-mode",
         "pr-link",
         "progress",
@@ -79,13 +100,35 @@ _KNOWN_NOTES = frozenset(
 )
 """Kinds of records that are the client's own book-keeping."""
 
+_FORK = "fork-context-ref"
+"""What the file of an agent begins with that has the conversation of its parent before it."""
+_TELLING = frozenset({_FORK, "queue-operation"})
+"""Those that say something of what follows, or of what the model will be told, perhaps in fewer words."""
+_MERE_NOTES = _KNOWN_NOTES - _TELLING
+
+_PRINTED_NOTES = frozenset(
+    {
+        "auth_status",
+        "control_cancel_request",
+        "control_request",
+        "control_response",
+        "keep_alive",
+        "prompt_suggestion",
+        "rate_limit_event",
+        "stream_event",
+        "tool_progress",
+        "tool_use_summary",
+    }
+)
+"""The same of what is printed."""
+
 _AGENT = "agent-"
 """How the files of sub-agents begin."""
 
 _OWN_NAMES = frozenset({"sessionId", "leafUuid", "messageId"})
 """What such a record is tied to a conversation by."""
 
-_JOURNAL = frozenset({"launched", "started", "result"})
+_JOURNAL = frozenset({"launched", "started", "result", "failed"})
 """What the run of a workflow keeps beside its agents, in a file that names no session: which began, what they gave."""
 
 _TOLD = frozenset({"user", "assistant", "system", "attachment"})
@@ -109,8 +152,15 @@ _COMPACTED = (_SUMMARISED, "microcompact_boundary")
 _LOCAL_COMMAND = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
 _OF_THE_CLIENT = ("<bash-stdout>", "<bash-stderr>", "<task-notification>")
 """How words begin that the client says in the user's name, where the record does not tell that it does."""
-_BY_OTHERS = {"human": "user", "coordinator": "agent"}
+_NOTIFIED = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
+_ENDED = {"completed": "completed", "failed": "failed", "killed": "cancelled", "stopped": "cancelled"}
+"""How it is said that an agent that went on beside has stopped."""
+_OF_AGENTS = ("<teammate-message", "<agent-message", "<cross-session-message")
+"""How words begin that another agent says, a report or a message of its."""
+_BY_OTHERS = {"human": "user", "channel": "user", "coordinator": "agent", "peer": "agent", "observer": "agent"}
 """Who is meant by the origin of what was said; any other is a part of the client."""
+_CARRIED = frozenset(_BY_OTHERS) - {"human"}
+"""Origins of words that the client only hands on, though it marks them as its own: other sessions, a user's chat."""
 
 
 class ClaudeCode(LogFormat):
@@ -124,10 +174,14 @@ class ClaudeCode(LogFormat):
         told = [record for record in records if record.get("type") in ("user", "assistant") and "message" in record]
         if any("parts" in _mapping(record.get("message")) for record in told):
             return 0.0  # Qwen Code and others keep the same envelope around Gemini's parts
+        if any("qwen_code_version" in record for record in records):
+            return 0.0  # it prints the same records, of other tools
         strong = [record for record in told if "uuid" in record and "sessionId" in record and "isSidechain" in record]
         if strong:
             return 0.95
         if any("uuid" in record or "parentUuid" in record or "sessionId" in record for record in told):
+            return 0.7
+        if any("parent_tool_use_id" in record and "session_id" in record for record in told):
             return 0.7
         own = [record for record in records if record.get("type") in _KNOWN_NOTES and _OWN_NAMES & record.keys()]
         if own and len(own) == len(records):
@@ -155,7 +209,7 @@ class ClaudeCode(LogFormat):
         return _Reader(path)
 
     def usage_reader(self, path: Path) -> LogReader:
-        return _UsageReader(path)
+        return _Reader(path) if _takes_all(path) else _UsageReader(path)
 
 
 _UNSET = msgspec.UNSET
@@ -203,6 +257,11 @@ def _named(wire: str) -> Any:
     return msgspec.field(default=None, name=wire)
 
 
+_Nothing = Literal["\0"]
+_Kept = Annotated[str, msgspec.Meta(pattern="^(?!init$|success$|error_)")] | None
+"""What no line of a log says, and all but what none says: where one says it, it is printed, and is read as any JSON."""
+
+
 def _ours(name: str, default: Any) -> Any:
     """What no line says: the client has no key that begins like this, and in one that has, it is of a wrong type."""
     return msgspec.field(default=default, name=f" {name}")
@@ -242,10 +301,11 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
     is_api_error_message: bool | None = None
     api_error_status: Any = None
     error: Any = None
-    subtype: Any = None
+    subtype: _Kept = None
     compact_metadata: Any = None
     attachment: _Noted | None = None
     data: _Noted | None = None
+    printed_message: _Nothing = _named("parent_tool_use_id")
     source: Source = _ours("source", None)
     stream: _Stream = _ours("stream", "main")
     number: _Number = _ours("number", 0)
@@ -254,26 +314,55 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
 _decode = msgspec.json.Decoder(_Record).decode
 _KEY, _NAME = "{place.uuid}@{place.source.offset}", "{place.uuid}"
 """What tells a record from others of its session, and a message."""
+_HEAD = 4096
+"""How much of a file is looked at to tell what it is."""
 _REMEMBERED = 16
 """Calls kept after their result: a session that is gone on with tells a call again before its result."""
 
 
+class _About(msgspec.Struct):
+    """What is known of a file before its first line."""
+
+    agent: dict[str, Any]
+    """What the client keeps beside it of the agent it is of."""
+    run: str | None
+    """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
+    session: str | None
+    """The session that records are of which do not say it."""
+    kept: str
+    """What tells records without a name from those of other files of the session."""
+
+
+class _Printed(msgspec.Struct):
+    """What was printed so far, of a run that was not logged but printed."""
+
+    session: str | None = None
+    """Most records do not say it as a log does."""
+    spawned_by: dict[str, str] = {}
+    """Call → the agent it spawned."""
+    is_counted: bool = False
+    """Whether each reply has its tokens."""
+    used: dict[str, dict[str, int]] = {}
+    """Model → what it had used in all when that was last told."""
+
+
 class _Reader(LinesReader):
+    """Reads a log line by line. What few files need is held apart: Python is quicker where an object has few names."""
+
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED, key=_KEY))
         self.decode = _decode
         self._begun: set[str] = set()
         self._told: str | None = None
         """The session of them that is being told."""
-        folder = path.absolute().parent
-        self._agent = _agent_of(path)
-        self._run = folder.name if folder.parent.name == "workflows" else None
-        """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
-        is_journal = self._run is not None and path.name == "journal.jsonl"
-        self._session = folder.parent.parent.parent.name if is_journal else None
-        """The session that records are of which do not say it."""
-        self._kept = folder.name if is_journal else ""
-        """What tells records without a name from those of other files of the session."""
+        self._file = _about(path)
+        self._is_fork = False
+        """Whether what follows is told of the parent: the message whose call spawned this agent."""
+        self._printed = _Printed()
+        self._started_by: dict[str, str] = {}
+        """Agent → the call that started it, as its result says."""
+        self._endings: set[str] = set()
+        """What was said of agents that stopped: the client says it where it happens and where the model is told."""
         self._open: str | None = None
         self._last: _Record | _UsageRecord | None = None
         """The model message whose lines are being read: its id, and its last line but for what that says."""
@@ -304,10 +393,11 @@ class _Reader(LinesReader):
 
     def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
         if type(value) is not _Record:
-            if not isinstance(value, dict):
+            if isinstance(value, dict):
+                self._add_unusual(value, source, events)
+            else:
                 events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
-                return
-            value = _unusual(value)
+            return
         kind, message = value.type, value.message
         self._place(value, source)
         if kind == "assistant" and message is not None:
@@ -315,6 +405,9 @@ class _Reader(LinesReader):
             if message.id != self._open:
                 self._turn_to(message.id, value.stream, events)
             if value.session != self._told:
+                if self._is_fork:
+                    events.append(self._client_noted(value, "fork/assistant"))
+                    return
                 self._begin(value, events)
             self._assistant(value, message, events)
             return
@@ -328,26 +421,76 @@ class _Reader(LinesReader):
                 self._user(value, content, events)
         elif kind == "system":
             self._system(value, events)
-        elif kind in _KNOWN_NOTES:
+        elif kind in _MERE_NOTES:
             noted = value.attachment
             if noted is not None and noted.type == "queued_command" and noted.prompt:
                 self._queued(value, noted, events)
             else:
                 events.append(self._client_noted(value, _note_name(value)))
         else:
+            self._other(value, kind, events)
+
+    def _other(self, value: _Record, kind: str | None, events: list[AnyEvent]) -> None:
+        if kind not in _TELLING and kind not in _PRINTED_NOTES:
             events.append(self.normaliser.unknown(value, kind))
+            return
+        events.append(self._client_noted(value, _note_name(value)))
+        if kind == _FORK:
+            self._is_fork = True
+        elif self._started_by:
+            self._notified(value, value.content, events)
+
+    def _add_unusual(self, said: dict[str, Any], source: Source, events: list[AnyEvent]) -> None:
+        known = len(self._printed.spawned_by)
+        value = self._fitted(said)
+        if known < len(self._printed.spawned_by) and value.agent_id in self._printed.spawned_by:
+            # Known by its call alone, which nothing else says to have spawned it.
+            above = msgspec.structs.replace(value, source=source)
+            events.append(self.normaliser.event(AgentStarted, above, agent=value.agent_id, call_id=value.agent_id))
+            value.number = above.number
+        self.add_record(value, source, events)
+        if value.type == "result" and _is_printed(said):
+            self._turn_to(None, value.stream, events)
+            events += self._spent(said, value)
+
+    def _fitted(self, said: dict[str, Any]) -> _Record:
+        value = _unusual(said)
+        if _is_printed(said):
+            self._printed.session, message = value.session, value.message
+            call = _text(said.get("parent_tool_use_id"))
+            if call is not None:  # not every record of an agent has its name, in some versions none has
+                value.agent_id = self._printed.spawned_by.setdefault(call, value.agent_id or call)
+            if message is not None and message.stop_reason is not None and message.model != "<synthetic>":
+                self._printed.is_counted = True
+        return value
+
+    def _spent(self, said: dict[str, Any], value: _Record) -> Iterator[AnyEvent]:
+        """The tokens of a run, by its models. Before the client told them apart it counted on from run to run."""
+        if self._printed.is_counted:
+            return
+        value.uuid, value.number = value.uuid or _key(value), 0  # so that its name does not hang on what else is told
+        alone = said.get("model_usage_since_last_result")
+        for model, given in _mapping(said.get("modelUsage") if alone is None else alone).items():
+            now = {ours: _number(_mapping(given).get(name)) or 0 for name, ours in _SPENT.items()}
+            before = self._printed.used.get(model, {}) if alone is None else {}
+            self._printed.used[model] = now
+            spent = {ours: count - before.get(ours, 0) for ours, count in now.items()}
+            if any(spent.values()):
+                yield self._tokens_used(value, msgspec.convert(spent, Usage), model)
 
     def _begin(self, value: _Record, events: list[AnyEvent]) -> None:
         """The beginning of a session, told by the first record that belongs to it."""
-        value.session = session = value.session or None
+        value.session = session = value.session or self._printed.session
         if session in self._begun:
             self._told = session
         elif session is not None and value.type in _TOLD:
             self._begun.add(session)
             self._told = session
+            if self._is_fork:
+                self._fork(value, events)
             branch = value.git_branch or None
             forked = _text(_mapping(value.forked_from).get("sessionId")) or _text(value.forked_from)
-            call = _text(self._agent.get("toolUseId"))
+            call = _text(self._file.agent.get("toolUseId"))
             events.append(
                 self.normaliser.event(
                     SessionStarted,
@@ -355,11 +498,22 @@ class _Reader(LinesReader):
                     cwd=value.cwd,
                     branch=branch,
                     parent_session=None if call is None else session,
-                    parent_call=call or self._run,
+                    parent_call=call or self._file.run,
                     forked_from=forked,
-                    metadata=self._agent,
+                    metadata=self._file.agent,
                 )
             )
+
+    def _fork(self, value: _Record, events: list[AnyEvent]) -> None:
+        """The first words of an agent that was forked: beside them stands what its parent was told of the call."""
+        self._is_fork = False
+        message = value.message
+        if value.type == "user" and message is not None:
+            value.origin = {"kind": "coordinator"}
+            if isinstance(message.content, list):
+                own = [block for block in message.content if block.type != "tool_result"]
+                events += [self._client_noted(value, "fork/tool_result") for _ in message.content[len(own) :]]
+                message.content = own
 
     def end(self) -> list[AnyEvent]:
         events: list[AnyEvent] = []
@@ -379,8 +533,8 @@ class _Reader(LinesReader):
         if value.parent is None:
             value.parent = value.logical_parent_uuid
         if value.uuid is None:
-            value.uuid = self._kept
-            value.session = value.session or self._session
+            value.uuid = self._file.kept
+            value.session = value.session or self._file.session
 
     def _stream(self, value: _Record | _UsageRecord) -> str:
         if value.agent_id:
@@ -545,19 +699,33 @@ class _Reader(LinesReader):
         if by != "client":
             self._turn_to(None, value.stream, events)  # to the reply before belong its tokens, not to the next turn
         events.append(self._user_said(value, text, media, by))
+        if by == "client" and self._started_by:
+            self._notified(value, text, events)
         if by == "user":
             followed = value.session, value.parent
             self._prompts[followed] = value.uuid, events[-1].id, self._messages()
 
+    def _notified(self, value: _Record, text: Any, events: list[AnyEvent]) -> None:
+        """What the client says of agents that went on beside: of each that stopped how it ended, and its answer."""
+        for told in _NOTIFIED.findall(text) if isinstance(text, str) else ():
+            agent = _inside("task-id", told) or ""
+            call = self._started_by.get(agent)
+            if call is not None and told not in self._endings:
+                self._endings.add(told)
+                status, said = _ENDED.get(_inside("status", told) or "", "unknown"), _inside("result", told)
+                ended = self.normaliser.event(AgentEnded, value, agent=agent, call_id=call, status=status, text=said)
+                events.append(ended)
+
     def _speaker(self, value: _Record, text: str) -> str:
         if value.stream != "main" and value.parent is None:
             return "agent"
-        if value.is_meta is True or value.is_compact_summary is True or text.startswith(_OF_THE_CLIENT):
+        origin = _text(_mapping(value.origin).get("kind"))
+        is_own = value.is_meta is True and origin not in _CARRIED
+        if is_own or value.is_compact_summary is True or text.startswith(_OF_THE_CLIENT):
             return "client"
-        if text.startswith("<teammate-message"):
+        if text.startswith(_OF_AGENTS):
             return "agent"
-        origin = _mapping(value.origin).get("kind")
-        return _BY_OTHERS.get(origin, "client") if isinstance(origin, str) and origin else "user"
+        return _BY_OTHERS.get(origin, "client") if origin else "user"
 
     def _messages(self) -> int:
         """How many messages of the model there were so far."""
@@ -596,6 +764,7 @@ class _Reader(LinesReader):
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
         if call is not None and call.native.name in ("Task", "Agent", "Skill"):
             prompt = _text(given.get("prompt"))
+            self._started_by[str(agent)] = id
             events.append(self.normaliser.event(AgentStarted, value, agent=agent, call_id=id, prompt=prompt))
             if given.get("status") == "completed":  # one that goes on beside has only begun
                 events.append(self.normaliser.event(AgentEnded, value, agent=agent, call_id=id, status="completed"))
@@ -650,6 +819,15 @@ class _Reader(LinesReader):
         return self.normaliser.event(ClientNoted, value, name=_note_name(value))
 
 
+def _about(path: Path) -> _About:
+    folder = path.absolute().parent
+    run = folder.name if folder.parent.name == "workflows" else None
+    beside = folder if run is None else folder.parent.parent
+    session = beside.parent.name if beside.name == "subagents" else None
+    kept = "" if session is None else folder.name if path.name == "journal.jsonl" else path.stem
+    return _About(_agent_of(path), run, session, kept)
+
+
 def _agent_of(path: Path) -> dict[str, Any]:
     """What is kept of an agent beside its log; nothing where that is missing, or is no object."""
     for beside in FORMAT.beside(path):
@@ -658,6 +836,12 @@ def _agent_of(path: Path) -> dict[str, Any]:
         except OSError:
             return {}
     return {}
+
+
+def _inside(tag: str, text: str) -> str | None:
+    _, opened, rest = text.partition(f"<{tag}>")
+    inside, closed, _ = rest.partition(f"</{tag}>")
+    return inside if opened and closed else None
 
 
 def _note_name(value: _Record) -> str:
@@ -701,12 +885,62 @@ def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
     return {name: one for name, one in said.items() if one is not _UNSET} or None
 
 
+_AS_LOGGED = {
+    "session_id": "sessionId",
+    "request_id": "requestId",
+    "tool_use_result": "toolUseResult",
+    "claude_code_version": "version",
+    "is_api_error_message": "isApiErrorMessage",
+    "api_error_status": "apiErrorStatus",
+    "agent_id": "agentId",
+    "isSynthetic": "isMeta",
+}
+"""Names of what is printed → those it has in a log."""
+_OF_RESULTS = {"permission_decision": "permissionDecision", "non_execution_kind": "toolDenialKind"}
+"""The same of what is printed beside a result."""
+_SPENT = {
+    "inputTokens": "input_tokens",
+    "cacheReadInputTokens": "cached_read_tokens",
+    "cacheCreationInputTokens": "cached_write_tokens",
+    "outputTokens": "output_tokens",
+}
+
+
+def _is_printed(value: dict[str, Any]) -> bool:
+    return "session_id" in value and "sessionId" not in value
+
+
+def _takes_all(path: Path) -> bool:
+    """Whether it takes all that a file says to know its tokens: what was printed, or an agent that was forked."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return False
+    return (b'"session_id"' in head and b'"sessionId"' not in head) or _FORK.encode() in head
+
+
+def _as_logged(value: dict[str, Any]) -> dict[str, Any]:
+    """A record that was printed, as a log has it."""
+    logged = {_AS_LOGGED.get(name, name): one for name, one in value.items()}
+    message = value.get("message")
+    if isinstance(message, dict) and message.get("stop_reason") is None:
+        logged["message"] = {name: one for name, one in message.items() if name != "usage"}
+    beside = value.get("tool_result_meta")
+    if isinstance(beside, list) and len(beside) == 1:
+        told = {_OF_RESULTS[name]: one for name, one in _mapping(beside[0]).items() if name in _OF_RESULTS}
+        logged.update(told)
+    return logged
+
+
 def _unusual(value: dict[str, Any]) -> _Record:
     """A record that is not quite in its shape, or has parts of other kinds than usual."""
+    if _is_printed(value):
+        value = _as_logged(value)
     if isinstance(value.get("message"), str):
         value = {**value, "message": {"content": value["message"]}}
     record = fitted(value, _Record)
-    record.time = moment(value.get("timestamp"))
+    record.time, record.subtype = moment(value.get("timestamp")), _text(value.get("subtype"))
     if record.message is not None:
         record.message.content = _unusual_parts(value["message"].get("content"))
         record.message.usage = msgspec.Raw(json.dumps(value["message"].get("usage")))  # it may hold half a surrogate

@@ -184,12 +184,25 @@ class LinesReader(LogReader):
                 return  # an empty line says nothing, and its place is known from its neighbours
             value = _decoded_leniently(line)
             if value is _NOTHING:
-                events.append(self.normaliser.unreadable(source, str(error)))
+                self._read_joined(line, source, str(error), events)
                 return
         try:
             self.add_record(value, source, events)
         except _UNEXPECTED as error:
             events.append(self._strange(source, error))
+
+    def _read_joined(self, line: bytes, source: Source, reason: str, events: list[AnyEvent]) -> None:
+        """Records between which no end of a line was written, as far as they are whole; what is left is unreadable."""
+        start = 0
+        for length in _lengths_of_objects(line):
+            if length == len(line):
+                break  # it is one, and yet cannot be read
+            whole = length if start + length < len(line) else source.length - start
+            self._read(line[start : start + length], Source(source.file, source.offset + start, whole), events)
+            start += length
+        if start < len(line):
+            rest = Source(source.file, source.offset + start, source.length - start)
+            events.append(self.normaliser.unreadable(rest, reason))
 
     def _strange(self, source: Source, error: Exception) -> Unreadable:
         """A record of a known kind in a shape nobody has seen: kept, counted, and it costs nothing else."""
@@ -233,6 +246,20 @@ def decoded(raw: bytes) -> Any:
     except UNDECODABLE:
         value = _decoded_leniently(raw)
         return None if value is _NOTHING else value
+
+
+def _lengths_of_objects(line: bytes) -> Iterator[int]:
+    """How many bytes each of the JSON objects has that stand end to end in a line."""
+    import json
+
+    text, at = line.decode("utf-8", "surrogateescape"), 0
+    while text.startswith("{", at):
+        try:
+            _, end = json.JSONDecoder().raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        yield len(text[at:end].encode("utf-8", "surrogateescape"))
+        at = end
 
 
 def _decoded_leniently(line: bytes) -> Any:

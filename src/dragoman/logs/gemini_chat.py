@@ -482,11 +482,13 @@ def _project_root(chats: Path) -> str | None:
     client keeps of the project's files."""
     project = chats.parent
     for folder in (project, project.parents[1] / "history" / project.name) if len(project.parents) > 1 else ():
+        kept = folder / ".project_root"
         try:
-            root = (folder / ".project_root").read_bytes()[:4096]
+            root = kept.read_bytes()[:4096] if kept.is_file() else b""
         except OSError:
             continue
-        return root.decode("utf-8", "replace").strip() or None
+        if root.strip():
+            return root.decode("utf-8", "replace").strip()
     return None
 
 

@@ -11,10 +11,13 @@ from dragoman.model import operations as op
 
 from .agents import (
     Agent,
+    AgentInTeam,
     AgentInWorktree,
     ListAgents,
     SendMessage,
     SendTeamMessage,
+    SendTeamSignal,
+    SubagentHandback,
     Task,
     TaskOfOneKind,
     TaskOfType,
@@ -36,6 +39,7 @@ from .extensions import (
     ReadMcpResourceDirTool,
     ReadMcpResourceTool,
     Skill,
+    SkillByCommand,
     SlashCommand,
     ToolSearch,
 )
@@ -62,6 +66,9 @@ PLAN_MODE = "a mode of the client"
 WORKTREE = "where the client works"
 SCHEDULE = "the client's own clock"
 TEAM = "teams are an experiment of the client"
+DELIVERED = "how the user is reached is the client's to know"
+HOSTED = "it is kept by the provider, for its own pages"
+WELCOME = "how the client introduces itself"
 
 
 def unparsed(arguments: Mapping[str, Any]) -> str | None:
@@ -78,6 +85,7 @@ DIALECT = Dialect(
     (
         Agent,
         AgentInWorktree,
+        AgentInTeam,
         Task,
         TaskOfType,
         TaskOfOneKind,
@@ -112,11 +120,14 @@ DIALECT = Dialect(
         TodoRead,
         SendMessage,
         SendTeamMessage,
+        SendTeamSignal,
+        SubagentHandback,
         ListAgents,
         AskUserQuestion,
         AskUserQuestionWithMarkdown,
         PlainAskUserQuestion,
         Skill,
+        SkillByCommand,
         SlashCommand,
         ToolSearch,
         Monitor,
@@ -127,7 +138,7 @@ DIALECT = Dialect(
     ),
     steering=(
         Steer("EnterPlanMode", PLAN_MODE, since="2.0.76"),
-        Steer("ExitPlanMode", PLAN_MODE, ("plan", "allowedPrompts"), formerly=("exit_plan_mode",)),
+        Steer("ExitPlanMode", PLAN_MODE, ("plan", "planFilePath", "allowedPrompts"), formerly=("exit_plan_mode",)),
         Steer("EnterWorktree", WORKTREE, ("name", "path"), since="2.1.54"),
         Steer("ExitWorktree", WORKTREE, ("action", "discard_changes"), since="2.1.123"),
         Steer("CronCreate", SCHEDULE, ("cron", "prompt", "recurring", "durable"), since="2.1.123"),
@@ -153,6 +164,42 @@ DIALECT = Dialect(
         ),
         Steer("TeamCreate", TEAM, ("team_name", "description", "agent_type")),
         Steer("TeamDelete", TEAM),
+        # Told by the client's own list of its tools, and by sessions; no captured request has offered them.
+        Steer(
+            "SendMessage",
+            "an answer to the team's own question has nobody it goes to",
+            ("type", "request_id", "approve", "content"),
+            otherwise=True,
+            when={"type": "shutdown_response"},
+        ),
+        Steer("SendUserMessage", DELIVERED, ("message", "attachments", "status"), formerly=("Brief",)),
+        Steer("SendUserFile", DELIVERED, ("files", "caption", "status", "display")),
+        Steer("PushNotification", DELIVERED, ("message", "status")),
+        Steer("ReadNotifications", DELIVERED),
+        Steer("RemoteTrigger", SCHEDULE, ("action", "trigger_id", "session_id", "cursor", "body")),
+        Steer("ProposeGoal", "what the client holds a run to", ("condition", "ask_user")),
+        Steer("propose_skills", "skills the client may keep", ("proposals",)),
+        Steer(
+            "Artifact",
+            HOSTED,
+            (
+                *("action", "file_path", "file_paths", "files", "url", "title", "description", "label", "favicon"),
+                *("icon", "prompt", "force", "pin", "scope", "limit", "page_token", "out_dir", "asset_id", "after"),
+                *("capabilities", "contract"),
+            ),
+        ),
+        Steer("Projects", HOSTED, ("method", "path", "content", "local_path", "present_to_user", "query", "n")),
+        Steer("ClaudeDesign", HOSTED, ("operation", "arguments")),
+        Steer(
+            "SendFeedback",
+            "a report to those who make the client",
+            ("type", "title", "details", "area", "failure_mode", "task_category"),
+        ),
+        Steer("ShareOnboardingGuide", WELCOME, ("mode", "short_code")),
+        Steer("ShowOnboardingRolePicker", WELCOME),
+        Steer("OfferChromeSetup", WELCOME, ("reason",)),
+        Steer("WaitForMcpServers", "which servers are ready is the client's to know"),
+        Steer("EndConversation", "the client closes the session"),
     ),
     mcp=(McpNames("mcp__{server}__{tool}"),),
     failures=ClaudeFailures(),

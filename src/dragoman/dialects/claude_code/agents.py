@@ -133,6 +133,26 @@ class AgentInWorktree(SpawningAgents, Spelling[op.SpawnAgent]):
     )
 
 
+class AgentInTeam(SpawningAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent, which has a name and may be of a team."""
+
+    native_name, formerly = "Agent", ("Task",)
+    read_only = "only sessions that have teams switched on offer it"
+    unsaid = {**SPAWN_UNSAID, "effort": "there is no parameter for it"}
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    name: str = means("name", "What to call it.")
+    subagent_type: str | None = means("agent", "The agent's type.", default=None)
+    model: str | None = means("model", "Which model it runs on.", default=None)
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    isolation: str | None = means("isolation", "Give it a copy of the files to itself.", default=None)
+    max_turns: int | None = means("max_turns", "How many turns it may take.", default=None)
+    resume: str | None = means("continues", "An earlier agent to go on with.", default=None)
+    team_name: str | None = native_only(TEAM)
+    mode: str | None = native_only("what an agent may do is the client's to ask")
+
+
 class Task(SpawningAgents, Spelling[op.SpawnAgent]):
     """Give a task to another agent and have its answer, or let it work in the background."""
 
@@ -264,6 +284,30 @@ class SendTeamMessage(SendingMessages, Spelling[op.MessageAgent]):
     content: str = means("message", "The message.")
     summary: str | None = means("summary", "The message in a few words.", default=None)
     type: str | None = native_only("what becomes of a message is the team's to know")
+
+
+class SendTeamSignal(SendingMessages, Spelling[op.MessageAgent]):
+    """Ask a member of a team to shut down, or answer what it asked."""
+
+    native_name = "SendMessage"
+    read_only = TEAM
+    unsaid = SendTeamMessage.unsaid
+
+    to: str = means("to", "The member.")
+    message: dict[str, Any] = means("message", "What is asked or answered.")
+    summary: str | None = means("summary", "The message in a few words.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.MessageAgent(self.to, msgspec.json.encode(self.message).decode(), self.summary),)
+
+
+class SubagentHandback(SendingMessages, Spelling[op.ReturnToParent]):
+    """Hand the report over to whoever gave the task, which ends it."""
+
+    native_name = "SubagentHandback"
+    read_only = "agents have it from 2.1.273 on where their calls are judged by a model; no captured request offers it"
+
+    message: str = means("result", "The whole report.")
 
 
 class ListAgents(Spelling[op.ListAgents]):

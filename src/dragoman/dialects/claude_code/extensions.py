@@ -33,6 +33,16 @@ class Skill(Spelling[op.UseSkill]):
         return out.DoneOutcome(text) if text == f"Launching skill: {self.skill}" else understand(operation, native)
 
 
+class SkillByCommand(Spelling[op.UseSkill]):
+    """Load a skill: instructions for a kind of work."""
+
+    native_name = "Skill"
+    read_only = "versions between 2.0.20 and 2.0.76 said it so; none of them was captured"
+    unsaid = {"arguments": "there is no parameter for it"}
+
+    command: str = means("name", "The skill's name.")
+
+
 class SlashCommand(Spelling[op.UseSkill]):
     """Run a command of the user's, as it would be typed."""
 

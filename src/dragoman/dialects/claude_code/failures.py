@@ -25,10 +25,13 @@ _UNDERSTOOD: tuple[tuple[str, out.FailureKind], ...] = (
     (r"The user doesn't want to proceed[^\n]*To tell you how to proceed, the user said", "denied"),
     (r"The user doesn't want to (?:proceed|take this action)|\[?Request interrupted by user", "cancelled"),
     (r"Interrupted by user|User rejected tool use|Streaming fallback - tool execution discarded", "cancelled"),
-    (r"Sibling tool call errored|Cancelled: parallel tool call", "cancelled"),
+    (r"Sibling tool call errored|Cancelled: parallel tool call|Permission prompt was aborted", "cancelled"),
     (r"Permission to use .* has been denied", "denied"),
     (r"Permission for this (?:action|tool use) (?:has been|was) denied", "denied"),
     (r"This (?:\w+ )?command (?:requires approval|contains [^\n]* requires? approval)", "denied"),
+    (r"cd to '[^\n]*' was blocked\. For security", "denied"),
+    # A call made where the client only wants to hear what the user may say next.
+    (r"No tools needed for suggestion", "denied"),
     (r"The agent proposed a plan that was rejected by the user", "denied"),
     (r"[^\n]*\b(?:requested permissions to|haven't granted|denied by your permission settings)\b", "denied"),
     (r"PreToolUse:\S+ hook error|(?:Hook|Execution stopped by) PreToolUse\b", "denied"),
@@ -73,8 +76,8 @@ class ClaudeFailures:
         wrapped = _WRAPPED.fullmatch(text)
         message = text if wrapped is None else wrapped[1]
         kind = self._kind(message)
-        if kind == "failed" and _refused(native):
-            kind = "denied"
+        if kind == "failed" and (refused := _refused(native)) is not None:
+            kind = refused
         elif kind == "failed" and message.rstrip().endswith(_ABORTED):
             kind = "cancelled"
         return out.Failure(kind, message)
@@ -87,11 +90,14 @@ def _is_run(call: Call) -> bool:
     return any(isinstance(operation, op.RunCommand) for operation in call.operations)
 
 
-def _refused(native: NativeResult) -> bool:
+def _refused(native: NativeResult) -> out.FailureKind | None:
     """What a user says to a refusal is the whole result; that it was one stands beside it in the log."""
     beside: Any = native.item if isinstance(native.item, dict) else {}
-    decision = beside.get("permissionDecision")
-    return text_in(decision, "decision") == "reject" or text_in(beside, "toolDenialKind") is not None
+    denial = text_in(beside, "toolDenialKind")
+    if denial in ("interrupted", "cancelled"):
+        return "cancelled"
+    rejected = text_in(beside.get("permissionDecision"), "decision") == "reject"
+    return "denied" if rejected or denial is not None else None
 
 
 _UNFLAGGED = frozenset({op.ChangePlanItem, op.ReadPlan, op.MessageAgent, op.ListMcpResources})

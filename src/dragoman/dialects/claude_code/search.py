@@ -60,7 +60,9 @@ class SearchingText:
     __slots__ = ()
 
     tells: ClassVar[Tells] = {out.MatchesOutcome: ("mode",)}
-    _PAGED = re.compile(r"\n\n\[Showing results with pagination = limit: (\d+)(?:, offset: \d+)?\]\Z")
+    _PAGED = re.compile(r"\n\n\[Showing results with pagination = limit: (?:(\d+)|undefined)(?:, offset: \d+)?\]\Z")
+    _SHORTENED = re.compile(r"\n\n\.\.\. \[\d+ lines truncated\] \.\.\.\Z")
+    """How 2.0.76 ends what is long; later versions keep the whole of it in a file."""
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.MatchesOutcome):
@@ -89,8 +91,10 @@ class SearchingText:
         paged = self._PAGED.search(text) if text.endswith("]") else None
         body = text if paged is None else text[: paged.start()]
         saved = kept(body)
-        if saved is not None:  # cut anywhere, so the last line may be half of one
-            body = text_in(known, "content") or saved.text.rpartition("\n")[0]
+        shortened = self._SHORTENED.search(body) if body.endswith("] ...") else None
+        half = saved.text if saved is not None else None if shortened is None else body[: shortened.start()]
+        if half is not None:  # cut anywhere, so the last line may be half of one
+            body = text_in(known, "content") or half.rpartition("\n")[0]
         if operation.mode == "files":
             return _files(body, known, paged)
         if operation.mode == "count":
@@ -100,7 +104,7 @@ class SearchingText:
         matches = read_matches(operation.path, body.split("\n")) if _ANY_LINE.match(body) else None
         if matches is None:
             return out.TextOutcome(text)
-        cut = _cut(paged, body.count("\n") + 1) or (saved is not None and "content" not in known)
+        cut = _cut(paged, body.count("\n") + 1) or (half is not None and "content" not in known)
         return out.MatchesOutcome(tuple(matches), "content", truncated=cut)
 
 
@@ -110,7 +114,7 @@ def _counted(files: int) -> str:
 
 def _cut(paged: re.Match[str] | None, results: int) -> bool:
     """Some versions add the note whenever a limit was given: it was reached when there are that many."""
-    return paged is not None and results >= int(paged[1])
+    return paged is not None and paged[1] is not None and results >= int(paged[1])
 
 
 def _files(text: str, known: dict[str, Any], paged: re.Match[str] | None) -> out.Outcome:
