@@ -129,3 +129,20 @@ def test_sessions_in_the_wild_are_read_whole() -> None:
     assert calls > 1000
     assert sum(lost.values()) / calls <= 0.006, lost
     assert unreadable <= 6
+
+
+def test_what_is_printed_says_what_is_kept() -> None:
+    compared = 0
+    for session in SESSIONS:
+        kept = {event.call.id: event for event in session.events(FORMAT) if isinstance(event, ToolCalled)}
+        for stream in sorted((SHARED / "traces" / session.client / session.name).glob("stream*.jsonl")):
+            assert recognise(stream)[0] is FORMATS[FORMAT], stream
+            printed = list(read(stream))
+            assert [event for event in printed if isinstance(event, Unreadable | UnknownRecord)] == [], stream
+            for event in printed:
+                if isinstance(event, ToolCalled):
+                    logged = kept[event.call.id]
+                    assert (event.call.operations, event.call.failure) == (logged.call.operations, logged.call.failure)
+                    assert (event.stream == "main") == (logged.stream == "main"), stream
+                    compared += 1
+    assert compared > 300
