@@ -714,6 +714,16 @@ def test_what_is_printed_is_the_session_as_a_log_has_it(tmp_path: Path) -> None:
     ]
 
 
+def test_tokens_of_what_is_printed_are_the_same_whatever_stands_before_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    answer = {"type": "control_response", "response": {"commands": ["x" * 10_000]}}
+    ended = printed("result", "p2", subtype="success", modelUsage={"claude-x": {"outputTokens": 9}})
+    path.write_bytes(lines(answer, BEGINNING, printed_block("p1", {"type": "text", "text": "Hi."}), ended))
+    used = [one for one in read(path) if isinstance(one, TokensUsed)]
+    assert [one.usage.total for one in used] == [9]
+    assert [one for one in usage_read(path) if isinstance(one, TokensUsed)] == used
+
+
 def test_an_agent_that_is_printed_without_a_name_is_known_by_its_call(tmp_path: Path) -> None:
     spawn = {"type": "tool_use", "id": "t1", "name": "Task", "input": {"description": "d", "prompt": "Look."}}
     path = tmp_path / "out.jsonl"

@@ -917,7 +917,7 @@ def _takes_all(path: Path) -> bool:
             head = file.read(_HEAD)
     except OSError:
         return False
-    return (b'"session_id"' in head and b'"sessionId"' not in head) or _FORK.encode() in head
+    return b'"sessionId"' not in head or _FORK.encode() in head  # every log has that name near its beginning
 
 
 def _as_logged(value: dict[str, Any]) -> dict[str, Any]:
