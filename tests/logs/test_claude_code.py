@@ -724,6 +724,17 @@ def test_tokens_of_what_is_printed_are_the_same_whatever_stands_before_its_begin
     assert [one for one in usage_read(path) if isinstance(one, TokensUsed)] == used
 
 
+def test_a_run_that_is_counted_anew_is_counted_whole(tmp_path: Path) -> None:
+    def ended(uuid: str, tokens: int) -> dict[str, Any]:
+        return printed("result", uuid, subtype="success", modelUsage={"claude-x": {"outputTokens": tokens}})
+
+    path = tmp_path / "out.jsonl"
+    path.write_bytes(lines(BEGINNING, printed_block("p1", {"type": "text", "text": "Hi."}), ended("p2", 9)))
+    with path.open("ab") as file:
+        file.write(lines(ended("p3", 12), ended("p4", 4)))
+    assert [one.usage.total for one in read(path) if isinstance(one, TokensUsed)] == [9, 3, 4]
+
+
 def test_an_agent_that_is_printed_without_a_name_is_known_by_its_call(tmp_path: Path) -> None:
     spawn = {"type": "tool_use", "id": "t1", "name": "Task", "input": {"description": "d", "prompt": "Look."}}
     path = tmp_path / "out.jsonl"

@@ -40,11 +40,11 @@ from dragoman.model import (
     Source,
     TokensUsed,
     ToolReturned,
-    Usage,
     UserSaid,
 )
 from dragoman.registry import APIS
 
+from .claude_stream import NOTES as _PRINTED_NOTES, Printed, as_logged, is_printed
 from .format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
 from .loose import mapping as _mapping, number as _number, text as _text
 from .normalise import Normaliser, moment
@@ -105,22 +105,6 @@ _FORK = "fork-context-ref"
 _TELLING = frozenset({_FORK, "queue-operation"})
 """Those that say something of what follows, or of what the model will be told, perhaps in fewer words."""
 _MERE_NOTES = _KNOWN_NOTES - _TELLING
-
-_PRINTED_NOTES = frozenset(
-    {
-        "auth_status",
-        "control_cancel_request",
-        "control_request",
-        "control_response",
-        "keep_alive",
-        "prompt_suggestion",
-        "rate_limit_event",
-        "stream_event",
-        "tool_progress",
-        "tool_use_summary",
-    }
-)
-"""The same of what is printed."""
 
 _AGENT = "agent-"
 """How the files of sub-agents begin."""
@@ -333,19 +317,6 @@ class _About(msgspec.Struct):
     """What tells records without a name from those of other files of the session."""
 
 
-class _Printed(msgspec.Struct):
-    """What was printed so far, of a run that was not logged but printed."""
-
-    session: str | None = None
-    """Most records do not say it as a log does."""
-    spawned_by: dict[str, str] = {}
-    """Call → the agent it spawned."""
-    is_counted: bool = False
-    """Whether each reply has its tokens."""
-    used: dict[str, dict[str, int]] = {}
-    """Model → what it had used in all when that was last told."""
-
-
 class _Reader(LinesReader):
     """Reads a log line by line. What few files need is held apart: Python is quicker where an object has few names."""
 
@@ -358,7 +329,7 @@ class _Reader(LinesReader):
         self._file = _about(path)
         self._is_fork = False
         """Whether what follows is told of the parent: the message whose call spawned this agent."""
-        self._printed = _Printed()
+        self._printed = Printed()
         self._started_by: dict[str, str] = {}
         """Agent → the call that started it, as its result says."""
         self._endings: set[str] = set()
@@ -449,13 +420,14 @@ class _Reader(LinesReader):
             events.append(self.normaliser.event(AgentStarted, above, agent=value.agent_id, call_id=value.agent_id))
             value.number = above.number
         self.add_record(value, source, events)
-        if value.type == "result" and _is_printed(said):
+        if value.type == "result" and is_printed(said):
             self._turn_to(None, value.stream, events)
-            events += self._spent(said, value)
+            value.uuid, value.number = value.uuid or _key(value), 0  # its name does not hang on what else is told
+            events += [self._tokens_used(value, usage, model) for model, usage in self._printed.spent(said)]
 
     def _fitted(self, said: dict[str, Any]) -> _Record:
         value = _unusual(said)
-        if _is_printed(said):
+        if is_printed(said):
             self._printed.session, message = value.session, value.message
             call = _text(said.get("parent_tool_use_id"))
             if call is not None:  # not every record of an agent has its name, in some versions none has
@@ -463,20 +435,6 @@ class _Reader(LinesReader):
             if message is not None and message.stop_reason is not None and message.model != "<synthetic>":
                 self._printed.is_counted = True
         return value
-
-    def _spent(self, said: dict[str, Any], value: _Record) -> Iterator[AnyEvent]:
-        """The tokens of a run, by its models. Before the client told them apart it counted on from run to run."""
-        if self._printed.is_counted:
-            return
-        value.uuid, value.number = value.uuid or _key(value), 0  # so that its name does not hang on what else is told
-        alone = said.get("model_usage_since_last_result")
-        for model, given in _mapping(said.get("modelUsage") if alone is None else alone).items():
-            now = {ours: _number(_mapping(given).get(name)) or 0 for name, ours in _SPENT.items()}
-            before = self._printed.used.get(model, {}) if alone is None else {}
-            self._printed.used[model] = now
-            spent = {ours: count - before.get(ours, 0) for ours, count in now.items()}
-            if any(spent.values()):
-                yield self._tokens_used(value, msgspec.convert(spent, Usage), model)
 
     def _begin(self, value: _Record, events: list[AnyEvent]) -> None:
         """The beginning of a session, told by the first record that belongs to it."""
@@ -885,31 +843,6 @@ def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
     return {name: one for name, one in said.items() if one is not _UNSET} or None
 
 
-_AS_LOGGED = {
-    "session_id": "sessionId",
-    "request_id": "requestId",
-    "tool_use_result": "toolUseResult",
-    "claude_code_version": "version",
-    "is_api_error_message": "isApiErrorMessage",
-    "api_error_status": "apiErrorStatus",
-    "agent_id": "agentId",
-    "isSynthetic": "isMeta",
-}
-"""Names of what is printed → those it has in a log."""
-_OF_RESULTS = {"permission_decision": "permissionDecision", "non_execution_kind": "toolDenialKind"}
-"""The same of what is printed beside a result."""
-_SPENT = {
-    "inputTokens": "input_tokens",
-    "cacheReadInputTokens": "cached_read_tokens",
-    "cacheCreationInputTokens": "cached_write_tokens",
-    "outputTokens": "output_tokens",
-}
-
-
-def _is_printed(value: dict[str, Any]) -> bool:
-    return "session_id" in value and "sessionId" not in value
-
-
 def _takes_all(path: Path) -> bool:
     """Whether it takes all that a file says to know its tokens: what was printed, or an agent that was forked."""
     try:
@@ -920,23 +853,10 @@ def _takes_all(path: Path) -> bool:
     return b'"sessionId"' not in head or _FORK.encode() in head  # every log has that name near its beginning
 
 
-def _as_logged(value: dict[str, Any]) -> dict[str, Any]:
-    """A record that was printed, as a log has it."""
-    logged = {_AS_LOGGED.get(name, name): one for name, one in value.items()}
-    message = value.get("message")
-    if isinstance(message, dict) and message.get("stop_reason") is None:
-        logged["message"] = {name: one for name, one in message.items() if name != "usage"}
-    beside = value.get("tool_result_meta")
-    if isinstance(beside, list) and len(beside) == 1:
-        told = {_OF_RESULTS[name]: one for name, one in _mapping(beside[0]).items() if name in _OF_RESULTS}
-        logged.update(told)
-    return logged
-
-
 def _unusual(value: dict[str, Any]) -> _Record:
     """A record that is not quite in its shape, or has parts of other kinds than usual."""
-    if _is_printed(value):
-        value = _as_logged(value)
+    if is_printed(value):
+        value = as_logged(value)
     if isinstance(value.get("message"), str):
         value = {**value, "message": {"content": value["message"]}}
     record = fitted(value, _Record)
