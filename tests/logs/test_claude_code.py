@@ -719,6 +719,7 @@ def test_tokens_of_what_is_printed_are_the_same_whatever_stands_before_its_begin
     answer = {"type": "control_response", "response": {"commands": ["x" * 10_000]}}
     ended = printed("result", "p2", subtype="success", modelUsage={"claude-x": {"outputTokens": 9}})
     path.write_bytes(lines(answer, BEGINNING, printed_block("p1", {"type": "text", "text": "Hi."}), ended))
+    assert [one.id for one in sessions_of(read(path))] == ["s-1"]
     used = [one for one in read(path) if isinstance(one, TokensUsed)]
     assert [one.usage.total for one in used] == [9]
     assert [one for one in usage_read(path) if isinstance(one, TokensUsed)] == used
@@ -792,3 +793,12 @@ def test_a_result_that_stands_before_its_call_is_read_by_it_all_the_same(tmp_pat
     assert use.returned.result.outcomes == (CommandOutcome(3, output="no"),)
     with closing(Query(Index(tmp_path / "index.sqlite"), paths=[path])) as query:
         assert [(row.status, row.failure) for row in query.rows(CallRow)] == [("failed", "exit")]
+
+
+def test_what_is_printed_and_names_no_session_is_kept_all_the_same(tmp_path: Path) -> None:
+    answer = {"type": "control_response", "response": {}}
+    told = events(tmp_path, lines(answer, answer))
+    assert [(type(one), one.name, one.session) for one in told if isinstance(one, ClientNoted)] == [
+        (ClientNoted, "control_response", None),
+        (ClientNoted, "control_response", None),
+    ]

@@ -330,6 +330,8 @@ class _Reader(LinesReader):
         self._is_fork = False
         """Whether what follows is told of the parent: the message whose call spawned this agent."""
         self._printed = Printed()
+        self._early: list[_Record] = []
+        """What was printed before it was said of which session."""
         self._started_by: dict[str, str] = {}
         """Agent → the call that started it, as its result says."""
         self._endings: set[str] = set()
@@ -405,6 +407,9 @@ class _Reader(LinesReader):
         if kind not in _TELLING and kind not in _PRINTED_NOTES:
             events.append(self.normaliser.unknown(value, kind))
             return
+        if value.session is None and kind in _PRINTED_NOTES:
+            self._early.append(value)  # before the session has a name
+            return
         events.append(self._client_noted(value, _note_name(value)))
         if kind == _FORK:
             self._is_fork = True
@@ -414,6 +419,8 @@ class _Reader(LinesReader):
     def _add_unusual(self, said: dict[str, Any], source: Source, events: list[AnyEvent]) -> None:
         known = len(self._printed.spawned_by)
         value = self._fitted(said)
+        if self._early:
+            self._tell_early(value.session, events)
         if known < len(self._printed.spawned_by) and value.agent_id in self._printed.spawned_by:
             # Known by its call alone, which nothing else says to have spawned it.
             above = msgspec.structs.replace(value, source=source)
@@ -424,6 +431,12 @@ class _Reader(LinesReader):
             self._turn_to(None, value.stream, events)
             value.uuid, value.number = value.uuid or _key(value), 0  # its name does not hang on what else is told
             events += [self._tokens_used(value, usage, model) for model, usage in self._printed.spent(said)]
+
+    def _tell_early(self, session: str | None, events: list[AnyEvent]) -> None:
+        for value in self._early:
+            value.session = session
+            events.append(self._client_noted(value, _note_name(value)))
+        self._early.clear()
 
     def _fitted(self, said: dict[str, Any]) -> _Record:
         value = _unusual(said)
@@ -475,6 +488,7 @@ class _Reader(LinesReader):
 
     def end(self) -> list[AnyEvent]:
         events: list[AnyEvent] = []
+        self._tell_early(None, events)
         self._end_message(events)
         while self._others:
             self._open, self._last = self._others.pop(next(iter(self._others)))
