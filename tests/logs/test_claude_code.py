@@ -718,7 +718,8 @@ def test_tokens_of_what_is_printed_are_the_same_whatever_stands_before_its_begin
     path = tmp_path / "out.jsonl"
     answer = {"type": "control_response", "response": {"commands": ["x" * 10_000]}}
     ended = printed("result", "p2", subtype="success", modelUsage={"claude-x": {"outputTokens": 9}})
-    path.write_bytes(lines(answer, BEGINNING, printed_block("p1", {"type": "text", "text": "Hi."}), ended))
+    status = printed("system", "p9", subtype="status", status="compacting")
+    path.write_bytes(lines(answer, status, BEGINNING, printed_block("p1", {"type": "text", "text": "Hi."}), ended))
     assert [one.id for one in sessions_of(read(path))] == ["s-1"]
     used = [one for one in read(path) if isinstance(one, TokensUsed)]
     assert [one.usage.total for one in used] == [9]

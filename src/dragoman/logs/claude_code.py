@@ -242,8 +242,7 @@ def _named(wire: str) -> Any:
 
 
 _Nothing = Literal["\0"]
-_Kept = Annotated[str, msgspec.Meta(pattern="^(?!init$|success$|error_)")] | None
-"""What no line of a log says, and all but what none says: where one says it, it is printed, and is read as any JSON."""
+"""What no line of a log says: where one says it, it is printed, and is read as any JSON."""
 
 
 def _ours(name: str, default: Any) -> Any:
@@ -285,11 +284,11 @@ class _Record(msgspec.Struct, gc=False, rename="camel"):
     is_api_error_message: bool | None = None
     api_error_status: Any = None
     error: Any = None
-    subtype: _Kept = None
+    subtype: Any = None
     compact_metadata: Any = None
     attachment: _Noted | None = None
     data: _Noted | None = None
-    printed_message: _Nothing = _named("parent_tool_use_id")
+    printed: _Nothing = _named("session_id")
     source: Source = _ours("source", None)
     stream: _Stream = _ours("stream", "main")
     number: _Number = _ours("number", 0)
@@ -874,7 +873,7 @@ def _unusual(value: dict[str, Any]) -> _Record:
     if isinstance(value.get("message"), str):
         value = {**value, "message": {"content": value["message"]}}
     record = fitted(value, _Record)
-    record.time, record.subtype = moment(value.get("timestamp")), _text(value.get("subtype"))
+    record.time = moment(value.get("timestamp"))
     if record.message is not None:
         record.message.content = _unusual_parts(value["message"].get("content"))
         record.message.usage = msgspec.Raw(json.dumps(value["message"].get("usage")))  # it may hold half a surrogate
