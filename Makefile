@@ -46,6 +46,10 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 	@command -v chromium >/dev/null || .ci/install-packages chromium
 	@$(PYTHON) -m pytest -n 2 tests/conformance
 
+attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)
+	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
+	@$(PYTHON) -m pytest -n 2 tests/attack $(ATTACK)
+
 live: $(READY) ## the same agent on every provider whose key is set (costs money; LIVE="groq=model" to choose)
 	@$(PYTHON) -m tests.live $(PROVIDERS)
 
@@ -79,4 +83,4 @@ $(READY): pyproject.toml $(VENV)/.locked
 	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: demo test check format conformance live bench mapping lock clean help
+.PHONY: demo test check format conformance attack live bench mapping lock clean help
