@@ -8,7 +8,8 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from hypothesis import assume, given, settings, strategies as st
+import msgspec
+from hypothesis import assume, example, given, settings, strategies as st
 
 from dragoman.errors import ToolError
 from dragoman.model.operations import FindFiles, ListDirectory, RewriteCode, SearchCode, SearchText
@@ -250,7 +251,24 @@ def test_folders_are_listed_as_the_rules_say(
     assert [entry.path for entry in told.entries] == list(listed(where, 1))
 
 
+ANY_WAY: dict[str, Any] = {
+    "mode": "content",
+    "include": None,
+    "exclude": None,
+    "case_sensitive": None,
+    "only_matching": False,
+    "multiline": True,
+    "limit": None,
+    "offset": None,
+}
+
+
 @bounded
+@example(tree={"a": "foo\r\n"}, where=".", pattern="foo$", **ANY_WAY)
+@example(tree={"a": "foo\r\n"}, where=".", pattern="foo$", **ANY_WAY | {"mode": "count"})
+@example(tree={"a": "foo\r\n"}, where=".", pattern="foo$", **ANY_WAY | {"only_matching": True})
+@example(tree={"a": "foo\r\n\r\nfoo"}, where=".", pattern="^$", **ANY_WAY)
+@example(tree={"a": "foo\r\n\r\nfoo"}, where=".", pattern="", **ANY_WAY)
 @given(
     tree=TREES,
     where=FOLDERS,
@@ -267,8 +285,6 @@ def test_folders_are_listed_as_the_rules_say(
 def test_text_is_found_as_the_rules_say(tree: dict[str, str], where: str, pattern: str, **fields: Any) -> None:
     # Where nothing begins and where it ends is a matter of taste.
     assume(not fields["only_matching"] or not re.search(pattern, ""))
-    # ripgrep finds no empty line that ends in CRLF once a match may span lines.
-    assume(not (fields["multiline"] and re.search(pattern, "") and any("\r" in text for text in tree.values())))
     told = both(tree, search_text, SearchText(pattern, where, **fields))
     if where not in tree and not is_folder(tree, where):
         assert told[0] == "failed"
@@ -310,6 +326,62 @@ def plain_matches(path: str, content: str, expression: re.Pattern[str], **fields
             yield from (Match(path, number, match[0]) for match in expression.finditer(text))
         elif expression.search(text):
             yield Match(path, number, text)
+
+
+SPANS = [
+    "foo$",
+    "^foo$",
+    "foo.bar",
+    r"foo\s+bar",
+    r"foo\nbar",
+    r"foo\r?\nbar",
+    "foo$.",
+    r"o$\s+^",
+    "foo[^x]",
+    ".+",
+    "o$|b",
+]
+
+
+@bounded
+@example(tree={"a": "foo\r\n"}, pattern=r"foo[^\n]", only_matching=False)
+@example(tree={"a": "foo\r\n"}, pattern=r"foo[^\n]|x$", only_matching=False)
+@given(
+    tree=st.dictionaries(NAMES, CONTENTS, max_size=2),
+    # The second half is for PCRE2.
+    pattern=st.sampled_from([*SPANS, *(f"(?<!q)(?:{span})" for span in SPANS)]),
+    only_matching=st.booleans(),
+)
+def test_a_match_that_may_span_lines_is_found_whatever_ends_them(
+    tree: dict[str, str], pattern: str, only_matching: bool
+) -> None:
+    operation = SearchText(pattern, multiline=True, only_matching=only_matching, respect_ignore=False)
+    told = both(tree, search_text, operation)
+    # Python's "$" is right before "\n" alone.
+    expression = re.compile(pattern.replace("$", r"(?:(?=\r\n)|(?<!\r)$)"), re.MULTILINE | re.DOTALL)
+    expected = [match for path in sorted(tree) for match in runs(path, tree[path], expression, only_matching)]
+    assert list(told.matches) == expected
+    for mode in ("files", "count"):
+        again = both(tree, search_text, msgspec.structs.replace(operation, mode=mode))
+        assert again.files == told.files
+
+
+def runs(path: str, content: str, expression: re.Pattern[str], only_matching: bool) -> Iterator[Match]:
+    """The lines of each match, as one where matches share a line."""
+    lines = content.split("\n")
+    found: list[tuple[int, int, str]] = []
+    for match in expression.finditer(content):
+        first = content.count("\n", 0, match.start())
+        last = content.count("\n", 0, max(match.end() - 1, match.start()))
+        if first == len(lines) - 1 and lines[-1] == "":
+            continue  # after the last line
+        if not only_matching and found and first <= found[-1][1]:
+            first = found.pop()[0]
+        found.append((first, last, match[0]))
+    for first, last, text in found:
+        shown = text if only_matching else "\n".join(lines[first : last + 1])
+        shown = shown.replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
+        yield Match(path, first + 1, shown, last_line=last + 1 if last > first else None)
 
 
 @bounded

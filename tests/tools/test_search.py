@@ -307,6 +307,7 @@ def test_text_is_read_whatever_its_encoding_and_line_ends() -> None:
     )
     assert searched(workspace, r"bar\r$").matches == (Match("crlf", 1, "foo bar"),)
     assert searched(workspace, "foo$", mode="count").total == 4
+    assert searched(workspace, "foo$", multiline=True) == searched(workspace, "foo$")
 
 
 def test_a_long_line_is_cut_and_says_so() -> None:
@@ -364,6 +365,11 @@ def test_patterns_beyond_the_usual_engine_are_understood() -> None:
     assert searched(workspace, "foo (?!bar)").matches == (Match("a", 2, "foo baz"),)
     assert searched(workspace, r"(\w+) \1").matches == (Match("a", 3, "baz baz"),)
     assert searched(workspace, "interface{}").matches == (Match("a", 4, "interface{}"),)
+
+
+def test_a_match_that_ripgrep_gives_no_place_for_is_its_whole_line() -> None:
+    workspace = MemoryWorkspace({"a": "foo"})
+    assert searched(workspace, "(?<=o)$", multiline=True).matches == (Match("a", 1, "foo"),)
 
 
 def test_more_than_can_be_held_gives_the_first_of_it_in_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:

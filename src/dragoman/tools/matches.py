@@ -192,9 +192,13 @@ class _Told(msgspec.Struct):
     def runs(self, *, only_matching: bool) -> list[tuple[int, int, bytes]]:
         """The matches: first and last line, counted from 0, and what is told of each.
 
-        ripgrep tells matches on adjoining lines together; only those that share a line are one here.
+        ripgrep tells matches on adjoining lines together; only those that share a line are one here. It gives no
+        place for a match that it finds in a file and not in the lines alone, such as one that ends with the "\\r" of
+        a line end, or `(?<=o)$` at the end of a file: then all its lines are one match.
         """
         lines = self.lines.raw() if self.lines else b""
+        if not self.submatches:
+            return [(0, lines.removesuffix(b"\n").count(b"\n"), lines)]
         found: list[tuple[int, int, bytes]] = []
         for part in self.submatches:
             first = lines.count(b"\n", 0, part.start)
@@ -244,8 +248,9 @@ class Runs(Form):
 
     def lines(self, body: bytes) -> Iterator[Line]:
         for line in body.split(b"\n"):
-            told = _message(line).data
-            if told.submatches:
+            message = _message(line)
+            told = message.data
+            if message.type == "match":
                 for first, last, data in told.runs(only_matching=self.only_matching):
                     yield Line(told.line_number + first, told.line_number + last, _shown(data), is_match=True)
             elif told.lines:

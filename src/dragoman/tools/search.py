@@ -202,13 +202,15 @@ def _search_text(operation: SearchText, context: Context) -> MatchesOutcome:
     """Search file contents with ripgrep.
 
     Patterns are Rust regular expressions, or, when they are none (look-around, backreferences), those
-    of PCRE2; they tell upper from lower case unless `case_sensitive=False`. `$` also stands before
-    "\\r\\n". `include` and `exclude` without "/" are names at any depth, otherwise paths below `path`;
-    `exclude` takes folders with all they hold; an `include` that begins with "!" excludes. A file named
-    as the path is searched whatever they say. Files with a NUL byte are binary and passed over.
+    of PCRE2; they tell upper from lower case unless `case_sensitive=False`. A line ends with "\\n" or
+    "\\r\\n", and `$` matches before either (in a pattern with `$`, a lone "\\r" ends a line too, unless
+    the pattern names "\\r"). With `multiline`, `.`, `\\s` and negated classes match "\\r" and "\\n" one by
+    one, and `\\n` matches "\\n" alone: `\\r?\\n` spans any line end. `include` and `exclude` without "/"
+    are names at any depth, otherwise paths below `path`; `exclude` takes folders with all they hold; an
+    `include` that begins with "!" excludes. A file named as the path is searched whatever they say. Files
+    with a NUL byte are binary and passed over.
 
-    A match is a line, or a run of lines with `multiline` (which finds no empty line ending in CRLF),
-    or each occurrence with `only_matching`. A
+    A match is a line, or a run of lines with `multiline`, or each occurrence with `only_matching`. A
     line of context is told once: after the match before it, as far as `after` reaches, else before
     the next. `files` and `total` count everything found, also what `limit` and `offset` cut away;
     they are `None` where it was not counted: `total` when only files were asked for or
@@ -271,7 +273,8 @@ def _pattern_arguments(operation: SearchText, limits: _Limits) -> list[str]:
         arguments.append("--fixed-strings")
     if operation.multiline:
         arguments += ["--multiline", "--multiline-dotall"]
-    elif not operation.literal and "$" in pattern and "\r" not in pattern and r"\r" not in pattern:
+    # With --crlf no pattern can match "\r" itself, so it is left out where the pattern names that character.
+    if not operation.literal and "$" in pattern and "\r" not in pattern and r"\r" not in pattern:
         arguments.append("--crlf")
     if limits.per_file is not None:
         # One more than wanted tells whether anything was cut.
