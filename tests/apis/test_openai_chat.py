@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.apis import APIS
 from dragoman.errors import DefinitionError, EngineError
@@ -706,7 +706,6 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-@settings(deadline=None)
 def test_any_json_is_a_reply_or_an_engine_error(message: Any, body: Any) -> None:
     for one in (body, {"choices": [{"message": message, "finish_reason": "stop"}]}, {"choices": body}):
         try:
@@ -718,7 +717,6 @@ def test_any_json_is_a_reply_or_an_engine_error(message: Any, body: Any) -> None
 
 
 @given(st.lists(JSON, max_size=6))
-@settings(deadline=None)
 def test_any_events_are_a_reply_or_an_engine_error(deltas: list[Any]) -> None:
     decoder = API.stream()
     for one in deltas:
@@ -732,7 +730,6 @@ def test_any_events_are_a_reply_or_an_engine_error(deltas: list[Any]) -> None:
 
 
 @given(JSON, JSON)
-@settings(deadline=None)
 def test_any_object_is_a_request(message: Any, value: Any) -> None:
     for body in (value, {"messages": [{"role": "user", "content": message}], "tools": value, "tool_choice": message}):
         if isinstance(body, dict):

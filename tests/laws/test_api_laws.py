@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dragoman.apis import APIS, Encoded
 from dragoman.errors import DefinitionError, EngineError
@@ -41,7 +41,7 @@ from tests.apis.samples import BODIES, STREAMS, as_bytes
 from tests.strategies import JSON, JSON_OBJECT
 
 ALL = sorted(APIS.built_in)
-few = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=40)
 
 
 def test_every_api_has_samples() -> None:

@@ -86,7 +86,7 @@ def replies(draw: st.DrawFn) -> list[Reply]:
     return made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(replies(), st.sampled_from(["continue", "retry", "abort"]), st.integers(1, 3), st.booleans(), st.booleans())
 def test_every_call_is_answered_once_in_order_and_the_history_can_be_sent_anywhere(
     said: list[Reply], on_error: Any, most: int, early: bool, stream: bool

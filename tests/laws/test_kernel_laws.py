@@ -276,12 +276,7 @@ def _streams(session: Session) -> set[str]:
 
 
 TestWorld = World.TestCase
-TestWorld.settings = settings(
-    max_examples=40,
-    stateful_step_count=25,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+TestWorld.settings = settings(max_examples=40, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 
 # ── killed ───────────────────────────────────────────────────────────────────

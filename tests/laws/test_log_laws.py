@@ -6,14 +6,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dragoman.logs import FORMATS, check_format, numbered, read, recognise, sessions_of
 from dragoman.model import AnyEvent, Event, ToolCalled
 from tests.logs.samples import SAMPLES
 
 ALL = sorted(FORMATS.built_in)
-few = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+few = settings(max_examples=40)
 
 
 def test_every_format_has_a_sample() -> None:
@@ -75,7 +75,7 @@ def test_every_event_points_at_bytes_of_its_file(format: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("format", ALL)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_bytes_are_read_without_an_exception(format: str, data: st.DataObject, tmp_path: Path) -> None:
     path, whole = written(format, tmp_path)[0]

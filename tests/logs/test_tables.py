@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dragoman.logs import (
     FORMATS,
@@ -31,7 +31,7 @@ from dragoman.model import Session
 from tests.logs.samples import CLAUDE, SAMPLES, _block, _claude, _told, lines
 
 ALL = sorted(FORMATS.built_in)
-some = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+some = settings(max_examples=12)
 
 
 def written(format: str, folder: Path) -> list[tuple[Path, bytes]]:

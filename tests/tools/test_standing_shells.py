@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dragoman.model.operations import ListCommands, ReadOutput, RunCommand, StopCommand, TypeInto
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
@@ -183,7 +183,7 @@ async def test_output_is_reported_as_it_comes_and_to_the_observer(tmp_path: Path
     assert heard == [Wrote("bash", "stdout", "one\n"), Wrote("bash", "stderr", "two\n")]
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20)
 @given(texts=st.lists(st.text("'\"`$(){}[];&|<>\n #\\!*?ax=-", max_size=12), min_size=1, max_size=4))
 def test_whatever_a_command_says_the_next_one_is_its_own(tmp_path: Path, texts: list[str]) -> None:
     async def tried() -> None:
