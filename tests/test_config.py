@@ -7,7 +7,7 @@ import typing
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -16,6 +16,7 @@ from hypothesis import given, strategies as st
 from dragoman import config
 from dragoman.config import (
     Configuration,
+    Kind,
     Logs,
     Origin,
     PluginFolder,
@@ -396,49 +397,95 @@ def test_a_key_in_a_file_that_others_can_read_is_warned_of(machine: Machine) -> 
 
 # --- what a project may do ---------------------------------------------------------------------------------------
 
-SENSITIVE_WORDS = {
-    *("url", "uri", "host", "endpoint", "proxy", "key", "token", "secret", "password", "credentials", "env", "headers"),
-    *("command", "commands", "argv", "args", "executable", "program", "binary", "shell", "hook", "hooks", "script"),
-    *("plugin", "plugins", "folder", "folders", "path", "paths", "dir", "file", "files", "home", "homes", "workspace"),
-    *("options", "api", "backend", "server", "servers", "prices", "record"),
-}
-
 
 def bare(hint: Any) -> Any:
     return bare(hint.__origin__) if hasattr(hint, "__metadata__") else hint
 
 
-def kinds(hint: Any) -> set[Any]:
+def types_in(hint: Any) -> set[Any]:
     """Every plain type inside a type hint."""
     inner = bare(hint)
     parts = typing.get_args(inner) if typing.get_origin(inner) is not typing.Literal else ()
-    return {inner}.union(*(kinds(part) for part in parts if part is not Ellipsis))
+    return {inner}.union(*(types_in(part) for part in parts if part is not Ellipsis))
+
+
+# What can hold anything must be of a kind that assumes the worst of it.
+KINDS_OF_TYPE: dict[Any, set[Kind]] = {
+    Path: {Kind.PATH, Kind.CODE, Kind.STORAGE, Kind.RESTRICTIONS, Kind.PERMISSIONS},
+    Secret: {Kind.SECRET, Kind.COMMAND},
+    Any: {Kind.OPTIONS},
+    str: {Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND, Kind.RESTRICTIONS, Kind.PERMISSIONS},
+    int: {Kind.LIMIT},
+    float: {Kind.LIMIT},
+    bool: {Kind.CHOICE, Kind.BOOKKEEPING},
+}
 
 
 @pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
-def test_what_could_do_harm_needs_trust(key: str, field: Any) -> None:
+def test_the_kind_of_a_setting_fits_the_type_of_its_value(key: str, field: Any) -> None:
+    for kind in types_in(field.hint) & KINDS_OF_TYPE.keys():
+        assert field.kind in KINDS_OF_TYPE[kind]
+
+
+SENSITIVE_WORDS = {
+    *("url", "uri", "host", "endpoint", "proxy", "key", "token", "secret", "password", "credentials", "env", "headers"),
+    *("command", "commands", "argv", "args", "executable", "program", "binary", "shell", "hook", "hooks", "script"),
+    *("plugin", "plugins", "folder", "folders", "path", "paths", "dir", "file", "files", "home", "homes", "workspace"),
+    *("options", "api", "backend", "prices", "record"),
+}
+
+
+@pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
+def test_what_sounds_harmful_is_of_a_kind_that_needs_trust(key: str, field: Any) -> None:
     words = {word for part in key.split(".") for word in part.split("_")}
-    harmful = bool(words & SENSITIVE_WORDS) or bool(kinds(field.hint) & {Path, Secret})
-    if harmful and not key.startswith("policy."):
-        assert field.rule in {Rule.TRUSTED, Rule.OWN}
+    if words & SENSITIVE_WORDS:
+        assert field.rule in {Rule.TRUSTED, Rule.OWN} or field.kind in {Kind.RESTRICTIONS, Kind.PERMISSIONS}
 
 
 @pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
 def test_a_policy_can_only_be_tightened(key: str, field: Any) -> None:
     if key.startswith("policy."):
-        numeric = bool(kinds(field.hint) & {int, float})
-        assert field.rule is (Rule.LOWER if numeric else Rule.TIGHTEN)
-    else:
-        assert field.rule not in {Rule.LOWER, Rule.TIGHTEN}
+        assert field.rule is Rule.TIGHTEN
 
 
-def test_a_setting_nobody_marked_needs_trust() -> None:
-    from dragoman.config.settings import fields_of
+@pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
+def test_a_choice_lists_all_its_values(key: str, field: Any) -> None:
+    if field.kind is Kind.CHOICE:
+        inner = bare(field.hint)
+        assert set(field.strictest_first) == ({True, False} if inner is bool else set(typing.get_args(inner)))
+
+
+def test_a_setting_without_a_kind_is_an_error() -> None:
+    from dragoman.config.settings import fields_of, setting
 
     class Unmarked(msgspec.Struct):
         anything: str = ""
 
-    assert fields_of(Unmarked)["anything"].rule is Rule.TRUSTED
+    class Described(msgspec.Struct):
+        anything: Annotated[str, msgspec.Meta(description="Anything.")] = ""
+
+    for table in (Unmarked, Described):
+        with pytest.raises(TypeError, match=f"{table.__name__}.anything: mark it with setting"):
+            fields_of(table)
+    with pytest.raises(TypeError, match="kind"):
+        setting("Anything.")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="strictest first"):
+        setting("One of a few.", Kind.CHOICE)
+
+
+def test_the_page_on_trust_states_every_kind_and_its_rule() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "decisions" / "trust.md").read_text()
+    stated = {
+        cells[1].strip("` "): cells[3].strip() for line in page.splitlines() if len(cells := line.split("|")) == 5
+    }
+    assert {name: rule for name, rule in stated.items() if name in Kind.__members__} == {
+        kind.name: _rule_in_words(kind) for kind in Kind
+    }
+
+
+def _rule_in_words(kind: Kind) -> str:
+    rule = {Rule.TIGHTEN: "stricter only", Rule.TRUSTED: "with trust", Rule.OWN: "never"}[kind.rule]
+    return rule if kind.plain is None else f"a plain name; else {rule}"
 
 
 def test_every_setting_is_described() -> None:
@@ -550,6 +597,105 @@ def test_no_untrusted_project_ever_loosens_a_policy(
     for name in limits:
         before, after = getattr(alone, name), getattr(together, name)
         assert before is None or after <= before
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("./evil.py", "evil.py", "EVIL.PY", "evil.toml", "evil.yaml", "evil.yml", "/tmp/evil.py", "~/evil.py"),
+        *(
+            "..",
+            ".",
+            "",
+            "a/b",
+            "a\\b",
+            "module:attribute",
+            "https://evil.example/x",
+            "a b",
+            "a\nb",
+            "a\x1b[0m",
+            "$(x)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_project_names_a_registered_dialect_and_nothing_else(machine: Machine, value: str, trusted: bool) -> None:
+    written = msgspec.json.encode(value).decode()
+    machine.project_file.write_text(f"dialect = {written}\n[models.'*']\ndialect = {written}\n")
+    if trusted:
+        machine.trust()
+    found = machine.load()
+    assert (found.settings.dialect, found.settings.models) == (None, {})
+    assert [(refusal.key, refusal.trust_helps) for refusal in found.refusals] == [
+        ("dialect", False),
+        ("models.*.dialect", False),
+    ]
+
+
+def test_any_project_may_choose_a_registered_dialect_and_a_model_by_name(machine: Machine) -> None:
+    machine.project_file.write_text(
+        "dialect = 'claude_code'\nmodel = 'openrouter:qwen/qwen3-coder:free'\n[models.'gpt*']\ndialect = 'acme.words'\n"
+    )
+    found = machine.load()
+    assert found.settings.model == "openrouter:qwen/qwen3-coder:free"
+    assert (found.settings.dialect, found.settings.models["gpt*"].dialect) == ("claude_code", "acme.words")
+    assert found.refusals == ()
+    assert [found.is_own("dialect"), found.is_vouched("dialect"), found.is_own("retries")] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("local:./evil.gguf", "local:evil.gguf", "local:a/evil.GGUF", "local:/tmp/x", "local:~/x", "local:../x"),
+        *(
+            "local:.evil",
+            "gemini:../../files",
+            "gemini:x?key=",
+            "gemini:x#",
+            "http://evil.example/v1",
+            "a:b\n",
+            "a:",
+            "",
+        ),
+    ],
+)
+def test_a_model_that_is_more_than_a_name_needs_trust(machine: Machine, value: str) -> None:
+    machine.project_file.write_text(f"model = {msgspec.json.encode(value).decode()}\n")
+    found = machine.load()
+    assert found.settings.model is None
+    assert [(refusal.reason, refusal.trust_helps) for refusal in found.refusals] == [
+        ("needs trust, because it is more than a name", True)
+    ]
+    machine.trust()
+    trusted = machine.load()
+    assert (trusted.settings.model, trusted.is_own("model"), trusted.is_vouched("model")) == (value, False, True)
+
+
+def test_a_list_of_restrictions_grows_and_a_list_of_permissions_shrinks() -> None:
+    from dragoman.config.kinds import Judged, judged
+
+    def project(kind: Kind, value: tuple[str, ...], *, trusted: bool = False) -> Judged:
+        return judged(kind, value, ("a", "b"), strictest_first=(), trusted=trusted)
+
+    assert project(Kind.RESTRICTIONS, ("c", "a")) == Judged(("a", "b", "c"))
+    assert project(Kind.RESTRICTIONS, (), trusted=True) == Judged(("a", "b"))
+    assert project(Kind.PERMISSIONS, ("b",)) == Judged(("b",))
+    assert project(Kind.PERMISSIONS, ("b", "c"), trusted=True) == Judged(("b", "c"))
+    assert project(Kind.PERMISSIONS, ("b", "c")) == Judged(refusal="[b, c] is looser than [a, b], so it needs trust")
+
+
+def test_a_project_may_switch_off_a_server_of_the_user_and_never_one_on(machine: Machine) -> None:
+    machine.user("[mcp.servers.on]\ncommand = 'x'\n[mcp.servers.off]\ncommand = 'x'\nenabled = false\n")
+    machine.project_file.write_text(
+        "[mcp.servers.on]\nenabled = false\ntimeout = 5\n[mcp.servers.off]\nenabled = true\n"
+    )
+    found = machine.load()
+    servers = found.settings.mcp.servers
+    assert {name: (row.enabled, row.timeout) for name, row in servers.items()} == {
+        "on": (False, 5.0),
+        "off": (False, None),
+    }
+    assert [refusal.reason for refusal in found.refusals] == ["true is looser than false, so it needs trust"]
 
 
 # --- finding the project -----------------------------------------------------------------------------------------

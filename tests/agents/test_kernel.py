@@ -731,3 +731,43 @@ async def test_servers_that_nobody_opened_for_a_child_are_noted() -> None:
     await kernel_of(cast, BOSS, kid, tools=[tool], emit=events.append).run("boss", "Go")
     noted = [(one.stream, one.name, one.data) for one in events if isinstance(one, ClientNoted)]
     assert noted == [("kid-1", "servers_not_started", {"servers": ["near"]})]
+
+
+# ── models that nobody vouches for ───────────────────────────────────────────
+
+
+async def test_a_model_cannot_choose_a_model_that_opens_or_fetches_a_file() -> None:
+    opened: list[str] = []
+    cast = Cast(
+        boss=[
+            calls(*(spawns("kid", "dig", model=model) for model in ("local:./evil.gguf", "local:qwen2.5-coder-1.5b"))),
+            says("Done."),
+        ]
+    )
+
+    def engines(model: str) -> Any:
+        opened.append(model)
+        return cast(model)
+
+    ended = await Kernel((BOSS, KID), engines=engines).run("boss", "Go")
+    assert (ended.status, opened) == ("completed", ["boss"])
+    first, second = told(ended)
+    assert ("more than the name of a model" in first, "would run in this process" in second) == (True, True)
+
+
+async def test_a_strangers_agent_cannot_choose_a_model_file_and_one_that_was_given_can() -> None:
+    file = "local:./model.gguf"
+    opened: list[str] = []
+    cast = Cast(boss=[calls(spawns("kid", "one", background=False)), says("Done.")])
+    cast.engines[file] = ScriptedEngine([says("Hello.")])
+
+    def engines(model: str) -> Any:
+        opened.append(model)
+        return cast(model)
+
+    kid = agent("kid", model=file)
+    ended = await Kernel((BOSS,), strangers=(kid,), engines=engines).run("boss", "Go")
+    assert (shape(ended), opened) == (("boss", "completed", [("kid", "failed", [])]), ["boss"])
+    cast.engines["boss"] = ScriptedEngine([calls(spawns("kid", "one", background=False)), says("Done.")])
+    given = await Kernel((BOSS, kid), engines=engines).run("boss", "Go")
+    assert (shape(given), opened) == (("boss", "completed", [("kid", "completed", [])]), ["boss", "boss", file])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
-from dragoman.config import load
+from dragoman.config import Kind, load
 from dragoman.engine import (
     PROVIDERS,
     HttpEngine,
@@ -129,3 +131,27 @@ def test_policy_sections_for_a_provider_and_a_model(tmp_path: Path) -> None:
     assert (policy.approval[0].verdict, policy.approval[0].tool) == ("ask", "run_command")
     other = ToolPolicy.from_settings(configuration.settings, "anthropic", "claude-x")
     assert (other.timeout, other.max_parallel) == (9, 3)
+
+
+# ── models that nobody vouches for ───────────────────────────────────────────
+
+
+@given(st.from_regex(re.compile(rf"(?:{Kind.MODEL.plain.pattern})", re.IGNORECASE)))  # type: ignore[union-attr]
+def test_a_plain_name_of_a_model_is_never_a_path(name: str) -> None:
+    from dragoman.engine.local import local_engine
+
+    engine, model = local_engine(name, cache=Path("/nonexistent"))
+    assert (callable(engine._file), model) == (True, name)
+
+
+@pytest.mark.parametrize(
+    "model", ["local:./x.gguf", "local:/x", "local:x.gguf", "openai:../x", "local:qwen2.5-coder-1.5b"]
+)
+def test_a_model_that_opens_a_file_must_be_chosen_by_the_user(model: str) -> None:
+    with pytest.raises(ConfigError, match=f"only you can choose it, with --model {model}"):
+        engine_for(model, environment={"OPENAI_API_KEY": "sk-1"}, vouched=False)
+
+
+def test_a_model_by_its_plain_name_may_be_chosen_by_anybody() -> None:
+    engine, model = engine_for("openai:gpt-5", environment={"OPENAI_API_KEY": "sk-1"}, vouched=False)
+    assert (engine.name, model) == ("openai_responses", "gpt-5")

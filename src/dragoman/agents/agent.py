@@ -80,6 +80,12 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     unmapped: Mapping[str, Any] = {}
     """What the file says that has no meaning here, by its key: kept and listed, never acted on."""
 
+    @property
+    def models(self) -> frozenset[str]:
+        """Every model that the agent and its own tools name."""
+        named = (self.model, *(tool.model for tool in self.custom_tools))
+        return frozenset(model for model in named if model is not None)
+
     def may_use(self, name: str, operation: str | None = None, tags: Collection[str] = ()) -> bool:
         """Whether a tool of this name, that does this operation, is among those the agent may use.
 

@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dragoman.engine import Approver, Engine, Hooks, Orchestrator, Question, ToolPolicy, dialect_of, engine_for
+from dragoman.engine import (
+    Approver,
+    Engine,
+    Hooks,
+    Orchestrator,
+    Question,
+    ToolPolicy,
+    check_unvouched_model,
+    dialect_of,
+    engine_for,
+)
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
 from dragoman.model import (
     AgentEnded,
@@ -88,6 +98,8 @@ class Kernel:
         self._watch, self._settings = watch, settings
         self._web = web or (lambda search: Web(search=search))
         self._known: dict[str, tuple[Engine, str]] = {}
+        self._vouched: set[str | None] = set()
+        """Models that whoever made this kernel chose; no other may open or fetch a file."""
         self._live: dict[str, Live] = {}
         self._made: dict[str, Agent] = {}
         """Agents that an agent made, for this run only."""
@@ -104,6 +116,8 @@ class Kernel:
         if self.root is not None and self.root.ended is None:
             raise ConfigError("this kernel runs an agent already: wait for its end, or make another kernel")
         chosen = self.find(agent) if isinstance(agent, str) else agent
+        given = self.agents.values() if isinstance(agent, str) else (*self.agents.values(), agent)
+        self._vouched = {self.model, *(model for one in given for model in one.models)}
         self._id = run_id or uuid.uuid4().hex
         self._live.clear()
         self._given.clear()
@@ -445,6 +459,8 @@ class Kernel:
     def reach(self, model: str) -> tuple[Engine, str]:
         """The engine of a model, and the name to ask it by; an error when there is none."""
         if model not in self._known:
+            if model not in self._vouched:
+                check_unvouched_model(model)
             self._known[model] = self._engines(model)
         return self._known[model]
 

@@ -61,18 +61,29 @@ def mcp_server_at(target: str, *arguments: str, name: str = "server") -> McpServ
 def configured_mcp_servers(configuration: Configuration) -> dict[str, McpServer]:
     """Every server by name. One of the settings hides one of the same name in a project's file."""
     found = project_servers(configuration)
+    refused = _refused_servers(configuration)
     for name, row in configuration.settings.mcp.servers.items():
         if not row.enabled:
             found.pop(name, None)
+            refused.pop(name, None)
+            continue
+        if name in refused and _incomplete(row):  # a project that is not trusted says how it is reached
             continue
         origins = [one.origin for key, one in configuration.values.items() if key.startswith(f"mcp.servers.{name}.")]
         found[name] = _server(name, row, str(origins[0]) if origins else None)
+    return dict(sorted((refused | found).items()))
+
+
+def _refused_servers(configuration: Configuration) -> dict[str, McpServer]:
+    """The servers that a project's settings name and that are not used, with the reason."""
+    refused: dict[str, McpServer] = {}
     for refusal in configuration.refusals:
         parts = refusal.key.split(".")
-        if parts[:2] == ["mcp", "servers"] and len(parts) > 3 and parts[2] not in found:
+        if parts[:2] == ["mcp", "servers"] and len(parts) > 3:
             why = f"{refusal.origin}: {refusal.reason}"
-            found[parts[2]] = McpServer(name=parts[2], transport="stdio", origin=str(refusal.origin), refused=why)
-    return dict(sorted(found.items()))
+            one = McpServer(name=parts[2], transport="stdio", origin=str(refusal.origin), refused=why)
+            refused.setdefault(parts[2], one)
+    return refused
 
 
 def mcp_server_of(

@@ -37,9 +37,8 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
     with plugins_aside():
         found = agent_named(wanted, configuration, options.workspace or _here())
     assert found.agent is not None  # one that is not well defined was raised
-    chosen = {"model": options.model or found.agent.model, "dialect": options.dialect or found.agent.dialect}
     with asyncio.Runner() as runner:
-        session = AgentSession(console, msgspec.structs.replace(options, **chosen), found)
+        session = AgentSession(console, options, found)
         try:
             runner.run(session.open_all())
             code = runner.run(session.work(task))
@@ -65,10 +64,14 @@ class AgentSession(Session):
     """A session whose turn is a whole tree of agents. What the first of them says is the result; all else is aside."""
 
     def __init__(self, console: Console, options: Options, found: FoundAgent) -> None:
-        super().__init__(console, options)
         assert found.agent is not None
+        chosen = {"model": options.model or found.agent.model, "dialect": options.dialect or found.agent.dialect}
+        super().__init__(console, msgspec.structs.replace(options, **chosen))
+        self._vouched_model = found.trusted or options.model is not None
+        self._vouched_dialect = found.trusted or options.dialect is not None
         self._found, self._agent = found, found.agent
         self._speaker = "main"
+        self._vouched_models: set[str] = set()
 
     async def open_all(self) -> None:
         await self._open(sending=True)
@@ -116,6 +119,8 @@ class AgentSession(Session):
         known = [
             (one.trusted, self._offered(one.agent)) for one in others if one.agent is not None and not one.hidden_by
         ]
+        trusted = [agent for vouched, agent in [(self._found.trusted, self._agent), *known] if vouched]
+        self._vouched_models = {model for agent in trusted for model in agent.models}
         # What was chosen on the command line is for this agent; those it starts ask whom their files name.
         chosen = {"model": self.model, "dialect": self._options.dialect}
         self._agent = msgspec.structs.replace(self._offered(self._agent), **chosen)
@@ -224,6 +229,7 @@ class AgentSession(Session):
         return engine_for(
             model,
             configuration=self.configuration,
+            vouched=model in self._vouched_models,
             retry=Retry(times=self._retries()),
             record=self._wire() if self._options.record_wire is not None else None,
             notice=lambda error, wait: self.view.notice(error, wait),

@@ -84,7 +84,7 @@ def serve(
 
     configuration = console.configuration()
     words = [word.strip() for text in tools for word in text.split(",") if word.strip()]
-    chosen = dialect_named(dialect)
+    chosen = dialect_named(dialect, files=True)
     server = ToolServer(
         _served(configuration, words, chosen, history=history),
         dialect=chosen,

@@ -6,6 +6,7 @@ a run that waited for an answer are one thing.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -77,6 +78,8 @@ class Session:
         self._refused = 0
         self._consent = Consent(console, self.configuration.cache_dir, given=options.fetch)
         self._is_embedded = False
+        self._vouched_model = self._vouched_dialect = True
+        """Whether the user chose the model and the dialect that the options name."""
         self._secrets: tuple[str, ...] | None = None
 
     @classmethod
@@ -160,22 +163,25 @@ class Session:
 
     async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
         """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
-        from dragoman.engine import PROVIDERS, LocalEngine, Orchestrator, Retry, default_model, engine_for
+        from dragoman.engine import MODEL_FILES, PROVIDERS, LocalEngine, Orchestrator, Retry, default_model, engine_for
 
+        vouched = True
         if wanted is not None:
-            model, why = wanted, ""
+            model, why, vouched = wanted, "", self._vouched_model
         elif self._kept("model"):
             model, why = str(self._kept("model")), "as before"
         else:
             found = await default_model(self.configuration, may_fetch=self._consent.instead)
-            model, why = found.model, found.why
+            model, why, vouched = found.model, found.why, self.configuration.is_vouched("model")
         provider, name = self._parts_of(model, by_hand=wanted is not None)
         self._is_embedded = provider in PROVIDERS and PROVIDERS[provider].in_process
         if self._is_embedded and sending:
             self._consent.needed_for(name)
+            vouched = vouched or name in MODEL_FILES  # the user agreed to have it here
         engine, _ = engine_for(
             model,
             configuration=self.configuration,
+            vouched=vouched,
             api_key=None if sending else "none is sent",
             retry=Retry(times=self._retries()),
             record=self._wire() if self._options.record_wire is not None else None,
@@ -199,7 +205,7 @@ class Session:
             context=self._context,
             approver=self._approver() if sending else None,
             emit=self._emit,
-            options={key: value for row in rows for key, value in row.options.items()},
+            options={key: value for _, row in rows for key, value in row.options.items()},
             prices=self.configuration.settings.prices,
         )
         self.model, self.why = model, why
@@ -223,11 +229,12 @@ class Session:
             raise click.BadParameter(message, param_hint="--model")
         return provider, name
 
-    def _rows(self, model: str) -> list[Any]:
-        """What the settings say of this model."""
-        return [row for pattern, row in self.configuration.settings.models.items() if fnmatchcase(model, pattern)]
+    def _rows(self, model: str) -> list[tuple[str, Any]]:
+        """What the settings say of this model, each with the pattern it is said under."""
+        models = self.configuration.settings.models
+        return [(pattern, row) for pattern, row in models.items() if fnmatchcase(model, pattern)]
 
-    def _dialect(self, model: str, rows: Sequence[Any]) -> Dialect:
+    def _dialect(self, model: str, rows: Sequence[tuple[str, Any]]) -> Dialect:
         from dragoman.engine import dialect_of
         from dragoman.registry import DIALECTS
 
@@ -238,8 +245,15 @@ class Session:
             raise click.BadParameter(
                 f'there is no dialect "{chosen}".{nearest(chosen, DIALECTS)}', param_hint="--dialect"
             )
-        of_model = next((row.dialect for row in rows if row.dialect), None)
-        return dialect_named(chosen or self.configuration.settings.dialect or of_model or dialect_of(model))
+        if chosen is not None:
+            return dialect_named(chosen, files=self._vouched_dialect)
+        stated = self.configuration.settings.dialect
+        if stated is not None:
+            return dialect_named(stated, files=self.configuration.is_own("dialect"))
+        for pattern, row in rows:
+            if row.dialect:
+                return dialect_named(row.dialect, files=self.configuration.is_own(f"models.{pattern}.dialect"))
+        return dialect_named(dialect_of(model), files=False)
 
     def _system(self) -> str | None:
         if self._options.system is not None:
@@ -322,9 +336,13 @@ class Session:
     def _emit(self, event: AnyEvent) -> None:
         from dragoman.model import SessionStarted
 
+        from .vocabulary import is_file
+
         if isinstance(event, SessionStarted):
             tools = [getattr(tool, "id", None) or tool.name for tool in self.orchestrator.toolset]
             dialect = self._options.dialect or self._kept("dialect")
+            if dialect is not None and is_file(dialect):
+                dialect = os.path.abspath(dialect)  # a resumed run may start in another folder, with another such file
             metadata = {"model": self.model, "tools": tools, "dialect": dialect}
             event = msgspec.structs.replace(event, cwd=str(self.folder), metadata=metadata)
         self.events.append(event)

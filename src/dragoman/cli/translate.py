@@ -52,7 +52,7 @@ def command(console: Console, *, source: str, target: str, as_json: bool) -> Exi
     echo '{"name": "Read", "arguments": {"file_path": "a.py"}}' | dragoman translate --from claude_code --to gemini_cli
     """
     console.configuration()
-    heard, spoken = dialect_named(source), dialect_named(target)
+    heard, spoken = dialect_named(source, files=True), dialect_named(target, files=True)
     results = []
     for native in native_calls(text_from("-")):
         call = heard.read_call(native)

@@ -29,7 +29,7 @@ class Said(msgspec.Struct, frozen=True):
 def dialects_named(console: Console, names: Sequence[str]) -> list[Dialect]:
     """The dialects of these names or files, or all that are listed; a plugin that is broken is left out of all."""
     found: dict[str, Dialect] = {}
-    for dialect in [dialect_named(name) for name in names] or _all_dialects(console):
+    for dialect in [dialect_named(name, files=True) for name in names] or _all_dialects(console):
         if found.setdefault(dialect.name, dialect) is not dialect:
             raise click.UsageError(f'Two of these vocabularies are called "{dialect.name}".')
     return list(found.values())
@@ -47,13 +47,16 @@ def _all_dialects(console: Console) -> Iterator[Dialect]:
             console.warn(str(error))
 
 
-def dialect_named(name: str) -> Dialect:
-    """The dialect of this name, or of this file: Python, TOML or YAML."""
+def dialect_named(name: str, *, files: bool) -> Dialect:
+    """The dialect of this name or, with `files`, of this file: Python, TOML or YAML.
+
+    A Python file is run, so `files` is only for names that the user gave: an argument, a flag or the user's settings.
+    """
     from pathlib import Path
 
     from dragoman.dialects import DIALECTS, dialect_from_file
 
-    listed: Dialect = dialect_from_file(Path(name)) if is_file(name) else DIALECTS[name]
+    listed: Dialect = dialect_from_file(Path(name)) if files and is_file(name) else DIALECTS[name]
     return listed
 
 

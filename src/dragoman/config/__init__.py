@@ -3,9 +3,9 @@
 Layers, weakest first: defaults, the user's file, the project's file, the environment, flags; every value
 knows where it came from.
 
-Rule: a project's own files may not set URLs, keys, plugins or commands, nor loosen a policy, until the user
-trusts that folder. It holds by construction: a setting that does not say otherwise needs trust, and trust is
-bound to the contents of the files, so a changed file asks again.
+Rule: a project's own files may not set URLs, keys, commands or paths, nor loosen a policy, until the user trusts
+that folder, and never name code to import. It follows from the kind of each setting's value (`kinds.py`). Trust is
+bound to the contents of the files, so a changed file has to be trusted again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .configuration import (
     shown,
     use,
 )
+from .kinds import Kind, Rule
 from .layers import Found, Origin, read_settings_file
 from .settings import (
     Approval,
@@ -32,7 +33,6 @@ from .settings import (
     Policy,
     Price,
     Provider,
-    Rule,
     Search,
     Secret,
     Settings,
@@ -47,6 +47,7 @@ __all__ = [
     "Approval",
     "Configuration",
     "Found",
+    "Kind",
     "Logs",
     "Mcp",
     "McpServer",

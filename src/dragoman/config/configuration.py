@@ -11,6 +11,7 @@ import msgspec
 
 from dragoman.errors import ConfigError
 
+from .kinds import judged
 from .layers import (
     PREFIX,
     Found,
@@ -25,7 +26,7 @@ from .layers import (
     merged,
     read_settings_file,
 )
-from .settings import STRICTEST_FIRST, Key, Rule, Secret, Settings
+from .settings import Key, Secret, Settings
 from .trust import PROJECT_FOLDER, Project, Trust, digest, find_project, project_file, trust_of
 
 
@@ -78,6 +79,17 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def user_file(self) -> Path:
         return self.config_dir / "config.toml"
+
+    def is_own(self, key: str) -> bool:
+        """Whether the value in force is the user's own or a default: no project's file set it.
+
+        What imports a file because of a setting asks here too, so that a wrong kind alone does no harm.
+        """
+        return self.values[key].origin.layer != "project"
+
+    def is_vouched(self, key: str) -> bool:
+        """Whether the value in force is the user's own, a default, or of a trusted project."""
+        return self.is_own(key) or (self.project is not None and self.project.trust.state == "trusted")
 
     @property
     def plugin_folders(self) -> tuple[PluginFolder, ...]:
@@ -210,33 +222,27 @@ def _admitted(project: Layer, own: Layer, *, trusted: bool) -> tuple[Layer, list
     admitted: Layer = {}
     refusals = []
     for path, found in project.items():
-        reason = _refusal(path, found, own, trusted=trusted)
-        if reason is None:
-            admitted[path] = found
+        field = found.field
+        assert field.kind is not None  # a table was taken apart
+        verdict = judged(
+            field.kind,
+            found.value,
+            _own_value(path, found, own),
+            strictest_first=field.strictest_first,
+            trusted=trusted,
+        )
+        if verdict.refusal is None:
+            admitted[path] = msgspec.structs.replace(found, value=verdict.value)
         else:
-            refusals.append(Refusal(".".join(path), found.origin, reason, found.field.rule is not Rule.OWN))
+            refusals.append(Refusal(".".join(path), found.origin, verdict.refusal, verdict.trust_helps))
     return admitted, refusals
 
 
-def _refusal(path: Key, found: Found, own: Layer, *, trusted: bool) -> str | None:
-    rule = found.field.rule
-    if rule is Rule.OWN:
-        return "only your own settings may set it"
-    if trusted or rule is Rule.FREE:
-        return None
-    if rule is Rule.TRUSTED:
-        return "needs trust"
+def _own_value(path: Key, found: Found, own: Layer) -> Any:
+    """The value that holds without the project."""
     fallback = tuple((found.field.unset_means or "").split("."))
-    before = (own[path] if path in own else own[fallback]).value
-    if _no_looser(rule, before, found.value):
-        return None
-    return f"{found.value} is looser than {before}, so it needs trust"
-
-
-def _no_looser(rule: Rule, before: Any, after: Any) -> bool:
-    if rule is Rule.TIGHTEN:
-        return STRICTEST_FIRST.index(after) <= STRICTEST_FIRST.index(before)
-    return before is None or after <= before
+    known = own.get(path) or own.get(fallback)
+    return found.field.default if known is None else known.value
 
 
 def _exposed_secrets(user: Sequence[Reader], path: Path) -> list[str]:

@@ -125,7 +125,7 @@ class Reader:
             return value
 
     def listed_names_known(self, value: Any, table: type[msgspec.Struct], path: Key) -> bool:
-        fields = fields_of(table)
+        fields = table.__struct_fields__
         rows = value if isinstance(value, list) else []
         unknown = [name for row in rows if isinstance(row, dict) for name in row if name not in fields]
         for name in unknown:

@@ -1,11 +1,10 @@
-"""What can be set: every setting with its type, its default, and what a project's own file may do with it.
+"""What can be set: every setting with its type, its default and the kind of its value.
 
-Rule: a setting that does not say otherwise needs trust (`Rule.TRUSTED`), so a new one is safe before anybody thinks.
+Rule: what a project's own file may do with a setting follows from its kind (`kinds.py`).
 """
 
 from __future__ import annotations
 
-import enum
 import functools
 import typing
 from collections.abc import Iterator, Sequence
@@ -16,18 +15,11 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from .kinds import Kind, Rule
+
 Approval = Literal["deny", "ask", "allow"]
-STRICTEST_FIRST: Final = ("deny", "ask", "allow")
-
-
-class Rule(enum.Enum):
-    """What a project's own file may do with a setting."""
-
-    FREE = "any project may set it"
-    TIGHTEN = "any project may move it toward deny; only a trusted one the other way"
-    LOWER = "any project may lower it; only a trusted one may raise it"
-    TRUSTED = "only a trusted project may set it"
-    OWN = "no project may set it"
+VERDICTS: Final = ("deny", "ask", "allow")
+"""The strictest first."""
 
 
 class Secret:
@@ -51,9 +43,20 @@ class Secret:
         return hash(self._text)
 
 
-def setting(description: str, rule: Rule = Rule.TRUSTED, *, unset_means: str | None = None) -> msgspec.Meta:
-    """The mark on a setting. `unset_means` names the setting that speaks when this one is silent."""
-    return msgspec.Meta(description=description, extra={"rule": rule, "unset_means": unset_means})
+def setting(
+    description: str, kind: Kind, *, strictest_first: Sequence[Any] = (), unset_means: str | None = None
+) -> msgspec.Meta:
+    """The mark on a setting.
+
+    `strictest_first` lists the values of a `Kind.CHOICE`; `unset_means` names the setting that holds where this one is
+    not set.
+    """
+    if (kind is Kind.CHOICE) != bool(strictest_first):
+        raise TypeError(f"{description!r}: a choice lists its values, strictest first, and no other kind does")
+    return msgspec.Meta(
+        description=description,
+        extra={"kind": kind, "strictest_first": tuple(strictest_first), "unset_means": unset_means},
+    )
 
 
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
@@ -68,70 +71,81 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Policy(Table, frozen=True):
     """What the model may do, and for how long."""
 
-    approval: Annotated[Approval, setting("Whether a tool runs: allow, ask first, or deny.", Rule.TIGHTEN)] = "ask"
+    approval: Annotated[
+        Approval, setting("Whether a tool runs: allow, ask first, or deny.", Kind.CHOICE, strictest_first=VERDICTS)
+    ] = "ask"
     tools: Annotated[
         dict[str, Approval],
-        setting("The same for one tool, by its name.", Rule.TIGHTEN, unset_means="policy.approval"),
+        setting(
+            "The same for one tool, by its name.",
+            Kind.CHOICE,
+            strictest_first=VERDICTS,
+            unset_means="policy.approval",
+        ),
     ] = {}
-    max_iterations: Annotated[AtLeastOne, setting("Rounds of asking the model in one run.", Rule.LOWER)] = 20
-    timeout: Annotated[Positive, setting("Seconds one tool call may take.", Rule.LOWER)] = 30.0
-    max_parallel: Annotated[AtLeastOne, setting("Tool calls running at the same time.", Rule.LOWER)] = 3
-    max_retries: Annotated[AtLeastNone, setting("How often a repeatable tool is tried again.", Rule.LOWER)] = 2
-    max_tokens: Annotated[AtLeastOne | None, setting("Tokens one run may use.", Rule.LOWER)] = None
-    max_cost: Annotated[Positive | None, setting("US dollars one run may cost.", Rule.LOWER)] = None
+    max_iterations: Annotated[AtLeastOne, setting("Rounds of asking the model in one run.", Kind.LIMIT)] = 20
+    timeout: Annotated[Positive, setting("Seconds one tool call may take.", Kind.LIMIT)] = 30.0
+    max_parallel: Annotated[AtLeastOne, setting("Tool calls running at the same time.", Kind.LIMIT)] = 3
+    max_retries: Annotated[AtLeastNone, setting("How often a repeatable tool is tried again.", Kind.LIMIT)] = 2
+    max_tokens: Annotated[AtLeastOne | None, setting("Tokens one run may use.", Kind.LIMIT)] = None
+    max_cost: Annotated[Positive | None, setting("US dollars one run may cost.", Kind.LIMIT)] = None
 
 
 class Provider(Table, frozen=True):
     """How one provider is reached."""
 
-    api: Annotated[str | None, setting("The wire API it speaks.")] = None
-    base_url: Annotated[str | None, setting("Where it listens.")] = None
-    api_key: Annotated[Secret | None, setting("The key itself; api_key_env is safer.")] = None
-    api_key_env: Annotated[str | None, setting("The environment variable that holds the key.")] = None
-    options: Annotated[dict[str, Any], setting("Sent to the provider as they are.")] = {}
-    policy: Annotated[dict[str, Any], setting("What differs from the policy when this provider answers.")] = {}
+    api: Annotated[str | None, setting("The wire API it speaks.", Kind.ADDRESS)] = None
+    base_url: Annotated[str | None, setting("Where it listens.", Kind.ADDRESS)] = None
+    api_key: Annotated[Secret | None, setting("The key itself; api_key_env is safer.", Kind.SECRET)] = None
+    api_key_env: Annotated[str | None, setting("The environment variable that holds the key.", Kind.SECRET)] = None
+    options: Annotated[dict[str, Any], setting("Sent to the provider as they are.", Kind.OPTIONS)] = {}
+    policy: Annotated[
+        dict[str, Any], setting("What differs from the policy when this provider answers.", Kind.OPTIONS)
+    ] = {}
 
 
 class Model(Table, frozen=True):
     """What holds for one model; the name may be a glob (`claude-*`)."""
 
-    dialect: Annotated[str | None, setting("The vocabulary to speak to it.")] = None
-    options: Annotated[dict[str, Any], setting("Sent to the provider as they are.")] = {}
-    policy: Annotated[dict[str, Any], setting("What differs from the policy when this model answers.")] = {}
+    dialect: Annotated[str | None, setting("The vocabulary to speak to it.", Kind.NAME)] = None
+    options: Annotated[dict[str, Any], setting("Sent to the provider as they are.", Kind.OPTIONS)] = {}
+    policy: Annotated[
+        dict[str, Any], setting("What differs from the policy when this model answers.", Kind.OPTIONS)
+    ] = {}
 
 
 class Plugins(Table, frozen=True):
     """Where plugins are found, besides installed packages and <config dir>/plugins."""
 
-    folders: Annotated[tuple[Path, ...], setting("Folders of Python files, or single files.", Rule.OWN)] = ()
+    folders: Annotated[tuple[Path, ...], setting("Folders of Python files, or single files.", Kind.CODE)] = ()
 
 
 class Logs(Table, frozen=True):
     """Where agents keep their logs, when it is not the usual place."""
 
-    homes: Annotated[dict[str, Path], setting("The folder of one log format, by its name.")] = {}
-    folders: Annotated[tuple[Path, ...], setting("Further folders, with logs of any client.")] = ()
+    homes: Annotated[dict[str, Path], setting("The folder of one log format, by its name.", Kind.PATH)] = {}
+    folders: Annotated[tuple[Path, ...], setting("Further folders, with logs of any client.", Kind.PATH)] = ()
 
 
 class Search(Table, frozen=True):
     """How the web is searched."""
 
-    backend: Annotated[str | None, setting("The search backend, by its name.")] = None
-    url: Annotated[str | None, setting("Where the search backend listens.")] = None
+    backend: Annotated[str | None, setting("The search backend, by its name.", Kind.ADDRESS)] = None
+    url: Annotated[str | None, setting("Where the search backend listens.", Kind.ADDRESS)] = None
 
 
 class McpServer(Table, frozen=True):
     """One MCP server: a command to start, or a URL. `${VARIABLE}` in any text is taken from the environment."""
 
-    command: Annotated[str | None, setting("The program to start.")] = None
-    args: Annotated[tuple[str, ...], setting("Its arguments.")] = ()
-    env: Annotated[dict[str, Secret], setting("Variables it gets, beside PATH, HOME and the like.")] = {}
-    cwd: Annotated[Path | None, setting("The folder it starts in, when not the current one.")] = None
-    url: Annotated[str | None, setting("Where it listens.")] = None
-    headers: Annotated[dict[str, Secret], setting("Headers sent with every request.")] = {}
-    transport: Annotated[Literal["http", "sse"], setting("What is spoken at the URL.")] = "http"
-    timeout: Annotated[Positive | None, setting("Seconds one of its calls may take.")] = None
-    enabled: Annotated[bool, setting("Whether it is used.")] = True
+    command: Annotated[str | None, setting("The program to start.", Kind.COMMAND)] = None
+    args: Annotated[tuple[str, ...], setting("Its arguments.", Kind.COMMAND)] = ()
+    env: Annotated[dict[str, Secret], setting("Variables it gets, beside PATH, HOME and the like.", Kind.COMMAND)] = {}
+    cwd: Annotated[Path | None, setting("The folder it starts in, when not the current one.", Kind.PATH)] = None
+    url: Annotated[str | None, setting("Where it listens.", Kind.ADDRESS)] = None
+    headers: Annotated[dict[str, Secret], setting("Headers sent with every request.", Kind.SECRET)] = {}
+    transport: Annotated[Literal["http", "sse"], setting("What is spoken at the URL.", Kind.ADDRESS)] = "http"
+    timeout: Annotated[Positive | None, setting("Seconds one of its calls may take.", Kind.LIMIT)] = None
+    enabled: Annotated[bool, setting("Whether it is used.", Kind.CHOICE, strictest_first=(False, True))] = True
 
 
 class Mcp(Table, frozen=True):
@@ -164,14 +178,14 @@ class Price(Table, frozen=True):
 class Settings(Table, frozen=True):
     """Everything that can be set."""
 
-    model: Annotated[str | None, setting("The model to ask, as provider:model.", Rule.FREE)] = None
-    dialect: Annotated[str | None, setting("The vocabulary to speak, when not the model's own.", Rule.FREE)] = None
-    workspace: Annotated[Path | None, setting("The folder tools work in, when not the current one.")] = None
-    colour: Annotated[Literal["auto", "always", "never"], setting("Colour on the terminal.", Rule.OWN)] = "auto"
-    record: Annotated[bool, setting("Whether runs are recorded.")] = True
-    retries: Annotated[AtLeastNone, setting("How often a failed request is sent again.", Rule.FREE)] = 2
-    data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Rule.OWN)] = None
-    cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Rule.OWN)] = None
+    model: Annotated[str | None, setting("The model to ask, as provider:model.", Kind.MODEL)] = None
+    dialect: Annotated[str | None, setting("The vocabulary to speak, when not the model's own.", Kind.NAME)] = None
+    workspace: Annotated[Path | None, setting("The folder tools work in, when not the current one.", Kind.PATH)] = None
+    colour: Annotated[Literal["auto", "always", "never"], setting("Colour on the terminal.", Kind.DISPLAY)] = "auto"
+    record: Annotated[bool, setting("Whether runs are recorded.", Kind.BOOKKEEPING)] = True
+    retries: Annotated[AtLeastNone, setting("How often a failed request is sent again.", Kind.LIMIT)] = 2
+    data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Kind.STORAGE)] = None
+    cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Kind.STORAGE)] = None
     policy: Policy = Policy()
     providers: dict[str, Provider] = {}
     models: dict[str, Model] = {}
@@ -179,7 +193,9 @@ class Settings(Table, frozen=True):
     logs: Logs = Logs()
     search: Search = Search()
     mcp: Mcp = Mcp()
-    prices: Annotated[tuple[Price, ...], setting("Prices that are missing here, or are yours alone.")] = ()
+    prices: Annotated[
+        tuple[Price, ...], setting("Prices that are missing here, or are yours alone.", Kind.BOOKKEEPING)
+    ] = ()
 
 
 Key = tuple[str, ...]
@@ -190,31 +206,52 @@ class Field(msgspec.Struct, frozen=True):
 
     hint: Any
     description: str = ""
-    rule: Rule = Rule.TRUSTED
+    kind: Kind | None = None
+    """`None` for a field that holds tables: each of their fields has a kind of its own."""
+    default: Any = None
+    strictest_first: tuple[Any, ...] = ()
     unset_means: str | None = None
     table: type[msgspec.Struct] | None = None
     named: bool = False
     listed: type[msgspec.Struct] | None = None
 
+    @property
+    def rule(self) -> Rule:
+        """What a project's own file may do with it."""
+        assert self.kind is not None  # tables are taken apart before anybody asks
+        return self.kind.rule
+
 
 @functools.cache
 def fields_of(table: type[msgspec.Struct]) -> dict[str, Field]:
-    return {name: _field(hint) for name, hint in typing.get_type_hints(table, include_extras=True).items()}
+    hints = typing.get_type_hints(table, include_extras=True)
+    return {
+        field.name: _field(f"{table.__name__}.{field.name}", hints[field.name], field.default)
+        for field in msgspec.structs.fields(table)
+    }
 
 
-def _field(hint: Any) -> Field:
+def _field(place: str, hint: Any, default: Any) -> Field:
     marks = getattr(hint, "__metadata__", ())
     extra: dict[str, Any] = next((mark.extra for mark in marks if mark.extra), {})
     inner = hint.__origin__ if marks else hint
     origin, arguments = typing.get_origin(inner), typing.get_args(inner)
     named, listed = origin is dict, origin is tuple and _is_table(arguments[0])
     held = arguments[1] if named else inner
+    table = held if _is_table(held) else None
+    kind = extra.get("kind")
+    if (kind is None) == (table is None):
+        raise TypeError(
+            f"{place}: mark it with setting(description, kind); a table has no kind, but each setting in it"
+        )
     return Field(
         hint=hint if not named else held,
         description=next((mark.description for mark in marks if mark.description), ""),
-        rule=extra.get("rule", Rule.TRUSTED),
+        kind=kind,
+        default=None if named or default is msgspec.NODEFAULT else default,
+        strictest_first=extra.get("strictest_first", ()),
         unset_means=extra.get("unset_means"),
-        table=held if _is_table(held) else None,
+        table=table,
         named=named,
         listed=arguments[0] if listed else None,
     )

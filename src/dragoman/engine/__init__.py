@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .providers import (
         PROVIDERS as PROVIDERS,
         Provider as Provider,
+        check_unvouched_model as check_unvouched_model,
         dialect_of as dialect_of,
         engine_for as engine_for,
         split_model as split_model,
@@ -73,7 +74,7 @@ _HOME = {
     "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),
     "orchestrator": ("Orchestrator", "Prepared", "RunResult", "Running"),
     "policy": ("Approval", "Retry", "ToolPolicy"),
-    "providers": ("PROVIDERS", "Provider", "dialect_of", "engine_for", "split_model"),
+    "providers": ("PROVIDERS", "Provider", "check_unvouched_model", "dialect_of", "engine_for", "split_model"),
     "record": ("conversation_of",),
     "replaying": ("REPLAYED", "Difference", "Replayed", "replay"),
     "respeak": ("respoken",),

@@ -175,7 +175,8 @@ def local_engine(
     """The engine for `local:model`: a name we know, or the path of a GGUF file; and the name the model goes by."""
     cache = cache or cache_folder()
     more: Any = {"prompts": cache / "prompts", "record": record}
-    if model.endswith(".gguf") or "/" in model or os.sep in model:
+    # The same line is drawn by `Kind.MODEL`: what is a plain name there must never be a path here.
+    if model.endswith(".gguf") or model.startswith(("/", ".", "~")) or os.path.isabs(model):
         path = Path(model).expanduser()
         return LocalEngine(path, **more), path.stem
     return LocalEngine(lambda progress: fetched(model, cache=cache, progress=progress), **more), model

@@ -152,6 +152,20 @@ def split_model(text: str) -> tuple[str, str]:
     raise ConfigError(f"a model is written provider:model{hint}, not {text!r}.{nearest(text, PROVIDERS)}")
 
 
+def check_unvouched_model(text: str) -> None:
+    """`ConfigError` for a model that only the user or the developer may choose, because it opens or fetches a file.
+
+    For names that come from a project's files, from a stranger's agent file or from a model.
+    """
+    from dragoman.config import Kind
+
+    provider, _, _ = text.partition(":")
+    if not Kind.MODEL.is_plain(text):
+        raise ConfigError(f"{text!r} is more than the name of a model: only you can choose it, with --model {text}")
+    if provider in PROVIDERS and PROVIDERS[provider].in_process:
+        raise ConfigError(f"{text!r} would run in this process: only you can choose it, with --model {text}")
+
+
 def engine_for(
     model: str,
     *,
@@ -164,12 +178,18 @@ def engine_for(
     record: Callable[[Exchange], None] | None = None,
     notice: Callable[[EngineError, float], None] | None = None,
     environment: Mapping[str, str] = os.environ,
+    vouched: bool = True,
 ) -> tuple[HttpEngine | ConstrainedEngine, str]:
-    """The engine for `provider:model`, and the model's own name. What is given here comes before what is configured."""
+    """The engine for `provider:model`, and the model's own name. What is given here comes before what is configured.
+
+    `vouched=False` is for a name that neither the user nor the developer chose: see `check_unvouched_model`.
+    """
     from .engine import HttpEngine
     from .policy import Retry as Tries
     from .transport import Times as Seconds, Transport
 
+    if not vouched:
+        check_unvouched_model(model)
     name, model = split_model(model)
     row = _provider(name, configuration)
     if row.engine is not None:

@@ -1,0 +1,95 @@
+"""The kinds of values a setting can have, and what a project's own file may do with each kind.
+
+Rule: the kind decides, never the setting's name. Every setting states its kind, and a setting without one is an error.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+
+class Rule(enum.Enum):
+    """What a project's own file may do with a setting."""
+
+    TIGHTEN = "any project may make it stricter; only a trusted one may make it looser"
+    TRUSTED = "only a trusted project may set it"
+    OWN = "no project may set it, trusted or not"
+
+
+# A plain name can only lead to something that is registered: it is no path, no URL and no file to import.
+_NAME: Final = re.compile(r"(?!.*\.(?:py|toml|ya?ml)\Z)[a-z0-9_][a-z0-9_.-]*\Z", re.IGNORECASE)
+_WORD: Final = r"[a-z0-9_]+(?:(?:[.@+-]+|:)[a-z0-9_]+)*"
+_MODEL: Final = re.compile(rf"(?!.*\.gguf\Z){_WORD}(?:/{_WORD})*\Z", re.IGNORECASE)
+
+
+class Kind(enum.Enum):
+    """What a value is, by what it can lead to. `plain` fits values that any project may set, whatever the rule says."""
+
+    NAME = "the name of something registered, or a Python file that defines it", Rule.OWN, _NAME
+    MODEL = "a model as provider:model, or the file of one", Rule.TRUSTED, _MODEL
+    CHOICE = "one of a few values, of which some are stricter than others", Rule.TIGHTEN
+    LIMIT = "a number that limits: the lower, the stricter; none means no limit", Rule.TIGHTEN
+    RESTRICTIONS = "a list in which every entry forbids or hides something", Rule.TIGHTEN
+    PERMISSIONS = "a list in which every entry allows something", Rule.TIGHTEN
+    ADDRESS = "whom dragoman talks to, and how: a URL, a service, a wire API", Rule.TRUSTED
+    SECRET = "a key, or where one is found", Rule.TRUSTED
+    COMMAND = "a program to start, its arguments and its environment", Rule.TRUSTED
+    PATH = "a file or folder anywhere on this machine", Rule.TRUSTED
+    OPTIONS = "anything: it is passed on as it is", Rule.TRUSTED
+    BOOKKEEPING = "what is recorded of a run, and what limits on cost are counted by", Rule.TRUSTED
+    CODE = "Python that is imported", Rule.OWN
+    STORAGE = "where dragoman keeps its own files", Rule.OWN
+    DISPLAY = "how output looks on the user's terminal", Rule.OWN
+
+    def __init__(self, meaning: str, rule: Rule, plain: re.Pattern[str] | None = None) -> None:
+        self.meaning, self.rule, self.plain = meaning, rule, plain
+
+    def is_plain(self, value: object) -> bool:
+        """Whether this value is one that any project may set."""
+        return self.plain is not None and isinstance(value, str) and self.plain.match(value) is not None
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What becomes of a value in a project's file: `value` holds, unless there is a `refusal`."""
+
+    value: Any = None
+    refusal: str | None = None
+    trust_helps: bool = True
+
+
+def judged(kind: Kind, value: Any, before: Any, *, strictest_first: Sequence[Any], trusted: bool) -> Judged:
+    """What becomes of a project's `value`, where the user's own settings alone give `before`."""
+    if kind is Kind.RESTRICTIONS:  # joined, trusted or not: a project cannot know what the user's list holds
+        return Judged((*before, *(entry for entry in value if entry not in before)))
+    if kind.is_plain(value):
+        return Judged(value)
+    if kind.rule is Rule.OWN:
+        what = "" if kind.plain is None else ", because it is more than a name"
+        return Judged(refusal=f"only your own settings may set it{what}", trust_helps=False)
+    if trusted:
+        return Judged(value)
+    if kind.rule is Rule.TRUSTED:
+        what = "" if kind.plain is None else ", because it is more than a name"
+        return Judged(refusal=f"needs trust{what}")
+    if _no_looser(kind, before, value, strictest_first):
+        return Judged(value)
+    return Judged(refusal=f"{_shown(value)} is looser than {_shown(before)}, so it needs trust")
+
+
+def _no_looser(kind: Kind, before: Any, after: Any, strictest_first: Sequence[Any]) -> bool:
+    if kind is Kind.CHOICE:
+        return strictest_first.index(after) <= strictest_first.index(before)
+    if kind is Kind.PERMISSIONS:
+        return all(entry in before for entry in after)
+    return before is None or (after is not None and after <= before)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
