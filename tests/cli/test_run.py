@@ -273,6 +273,44 @@ async def test_a_run_that_waits_is_answered_by_another_process(user: User, words
     assert (decided.decision.verdict, decided.decision.by) == ("allowed" if "milk" in text else "denied", "user")
 
 
+TWINS = Turn(
+    "Both.",
+    calls=(
+        ("c2", "Edit", {"file_path": "notes.txt", "old_string": "tea", "new_string": "milk"}),
+        ("c2", "Edit", {"file_path": "notes.txt", "old_string": "bread", "new_string": "poison"}),
+    ),
+)
+
+
+async def test_an_id_that_two_waiting_calls_share_approves_neither_and_a_digest_approves_its_own(user: User) -> None:
+    async with loopback(TWINS, DONE) as server:
+        assert (await runs(user, server, "--ask", "go")).code == 8
+        (record,) = records(user)
+        # A codec gives calls of one reply ids of their own; a record may have been written by anything.
+        record.write_text(re.sub(r"\bcall_[0-9a-f]{24}\b", "c2", record.read_text()))
+        unclear = await runs(user, server, "--resume", record.stem, "--approve", "c2")
+        assert (unclear.code, 'calls wait under "c2":' in unclear.err) == (2, True)
+        assert (user.here / "notes.txt").read_text() == "tea\nbread\n"
+        noted = [event for event in read_events(record) if isinstance(event, ClientNoted)]
+        (milk,) = [event.data["digest"] for event in noted if event.data["arguments"]["new_string"] == "milk"]
+        assert milk[:8] in unclear.err
+        half = await runs(user, server, "--ask", "--resume", record.stem, "--approve", milk[:8])
+        assert (half.code, (user.here / "notes.txt").read_text()) == (8, "milk\nbread\n")
+        done = await runs(user, server, "--resume", record.stem, "--refuse", "c2")
+    assert (done.code, (user.here / "notes.txt").read_text()) == (0, "milk\nbread\n")
+
+
+async def test_an_approval_is_for_the_arguments_that_were_recorded_with_its_question(user: User) -> None:
+    async with loopback(EDIT, DONE) as server:
+        await runs(user, server, "--ask", "go")
+        (record,) = records(user)
+        record.write_text(record.read_text().replace('"new":"milk"', '"new":"poison"'))  # not in the call itself
+        record.write_text(record.read_text().replace('"new_string":"milk"', '"new_string":"poison"'))
+        answer = await runs(user, server, "--resume", record.stem, "--approve", "c2")
+    assert (answer.code, (user.here / "notes.txt").read_text()) == (0, "tea\nbread\n")
+    assert "refused: " in answer.err
+
+
 # ── going on ─────────────────────────────────────────────────────────────────
 
 

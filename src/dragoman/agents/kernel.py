@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.engine import (
+    Approvals,
     Approver,
     Engine,
     Hooks,
@@ -106,6 +107,7 @@ class Kernel:
         self._given: dict[str, Live] = {}
         """Digest of agent and input → the activation that was given it."""
         self._asking = asyncio.Lock()
+        self._approvals = Approvals()
         self._events = 0
         self._id = ""
 
@@ -438,6 +440,7 @@ class Kernel:
             context=live.context,
             hooks=self._hooks,
             approver=None if self._approver is None else lambda question: self._asked(live, question),
+            approvals=self._approvals,
             pause=before,
             hidden=lambda: self._hidden(live, orchestrator.toolset),
             emit=None if self._emit is None else lambda event: self._heard_event(live, event),

@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from dragoman.engine import LATER, Answer, Question
 from dragoman.errors import DragomanError
-from dragoman.model import ClientNoted, operations as op
+from dragoman.model import AnyEvent, Call, ClientNoted, NativeCall, operations as op
 
 from .console import as_json, foreign
 from .live import View, width_of
-from .wording import Line, diff_lines, said_of_operation
+from .wording import Line, diff_lines, said_of, said_of_operation
 
 if TYPE_CHECKING:
     from dragoman.tools import Workspace
@@ -42,11 +44,53 @@ def puts_off(note: Callable[[ClientNoted], None], id_of: Callable[[], str]) -> C
 
 
 def waiting(question: Question, id: str) -> ClientNoted:
-    """The fact that a call waits for an answer."""
+    """The fact that a call waits for an answer, with everything the answer is to be about."""
     native = question.call.native
-    said = {"name": native.name, "arguments": native.arguments, "tools": list(question.tools)}
-    data = {**said, "digest": question.digest, "rule": question.rule}
-    return ClientNoted(id=id, name="approval_wanted", call_id=native.id, data=data)
+    data = {
+        "name": native.name,
+        "arguments": native.arguments,
+        "operations": question.call.operations,
+        "tools": question.tools,
+        "definitions": question.definitions,
+        "digest": question.digest,
+        "rule": question.rule,
+    }
+    return ClientNoted(id=id, name=_WANTED, call_id=native.id, data=msgspec.to_builtins(data))
+
+
+_WANTED: Final = "approval_wanted"
+SHORT_DIGEST: Final = 8
+"""Characters of a digest that name a call."""
+
+
+class WaitingCall(msgspec.Struct, frozen=True):
+    """A call that waits, as its question was recorded."""
+
+    id: str
+    digest: str
+    summary: str
+    definitions: tuple[dict[str, Any], ...] = ()
+
+    def answer(self, *, allowed: bool) -> Answer:
+        """An answer to that question and to no other."""
+        reason = None if allowed else "the user said no"
+        return Answer(allowed, by="user", reason=reason, digest=self.digest, definitions=self.definitions)
+
+
+def waiting_calls(calls: Sequence[NativeCall], events: Sequence[AnyEvent]) -> list[WaitingCall]:
+    """Those of the open calls that a recorded question is about. Calls may share an id: their arguments decide."""
+    noted = [event for event in events if isinstance(event, ClientNoted) and event.name == _WANTED]
+    found: list[WaitingCall] = []
+    for call in calls:
+        for note in reversed(noted):
+            data = note.data
+            if (note.call_id, data.get("name"), data.get("arguments")) == (call.id, call.name, call.arguments):
+                definitions = tuple(data.get("definitions") or ())
+                operations = msgspec.convert(data.get("operations") or (), tuple[op.AnyOperation, ...])
+                summary = said_of(Call(call.id, operations, call))
+                found.append(WaitingCall(call.id, str(data.get("digest")), summary, definitions))
+                break
+    return found
 
 
 class Asker:

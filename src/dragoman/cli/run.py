@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +17,8 @@ from .session_options import Options, SessionCommand, concluded, session_options
 if TYPE_CHECKING:
     from dragoman.engine import Answer, Prepared
 
+    from .approver import WaitingCall
+
 
 @click.command(cls=SessionCommand)
 @click.argument("task", nargs=-1)
@@ -24,8 +26,12 @@ if TYPE_CHECKING:
 @click.option(
     "--agent", metavar="NAME|FILE", shell_complete=complete_agents, help="Run an agent that is written as a file."
 )
-@click.option("--approve", metavar="CALL", multiple=True, help="With --resume: allow a call that waits, or all.")
-@click.option("--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a call that waits, or all.")
+@click.option(
+    "--approve", metavar="CALL", multiple=True, help="With --resume: allow a call that waits, by id or digest, or all."
+)
+@click.option(
+    "--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a call that waits, by id or digest, or all."
+)
 @click.option("--dry-run", is_flag=True, help="Print the exact request, and send nothing.")
 @click.pass_obj
 def command(
@@ -116,23 +122,40 @@ def _run(
 
 
 def _answers(session: Session, task: str, approve: tuple[str, ...], refuse: tuple[str, ...]) -> Mapping[str, Answer]:
-    """What was decided about calls that wait; an error when there is nothing to go on with."""
-    from dragoman.engine import Answer
+    """What was decided about calls that wait, by digest; an error when there is nothing to continue with.
 
-    waiting = [call.id for call in session.open_calls()]
+    An answer is for the exact operations that were asked about, under the definitions their tools had then.
+    """
     if session.finished() and not task:
         raise click.UsageError(
             f'This run was done. Say what is to be done next: dragoman run --resume {session.id[:8]} "…"'
         )
+    waiting = session.waiting_calls()
     answers: dict[str, Answer] = {}
     for words, allowed, by in ((approve, True, "--approve"), (refuse, False, "--refuse")):
         for word in words:
-            if word != "all" and word not in waiting:
-                listed = ", ".join(waiting) or "none"
-                raise click.BadParameter(f'no call "{word}" waits; those that do: {listed}.', param_hint=by)
-            reason = None if allowed else "the user said no"
-            answers |= {id: Answer(allowed, by="user", reason=reason) for id in (waiting if word == "all" else [word])}
+            for call in waiting if word == "all" else [_waiting_call(waiting, word, by, session.id)]:
+                answers[call.digest] = call.answer(allowed=allowed)
     return answers
+
+
+def _waiting_call(waiting: Sequence[WaitingCall], word: str, option: str, run: str) -> WaitingCall:
+    """The one call that waits under this id, or whose digest begins so."""
+    from .approver import SHORT_DIGEST
+
+    digest = len(word) >= SHORT_DIGEST
+    found = [call for call in waiting if call.id == word or (digest and call.digest.startswith(word))]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        listed = ", ".join(call.id for call in waiting) or "none"
+        raise click.BadParameter(f'no call "{word}" waits; those that do: {listed}.', param_hint=option)
+    listed = "".join(f"\n  {call.digest[:SHORT_DIGEST]}  {call.summary}" for call in found)
+    raise click.BadParameter(
+        f'{len(found)} calls wait under "{word}":{listed}\nName one by its digest (the first column), or answer each '
+        f"on a terminal: dragoman run --resume {run[:8]}",
+        param_hint=option,
+    )
 
 
 def _show(console: Console, session: Session, task: str, *, as_json: bool) -> ExitCode:

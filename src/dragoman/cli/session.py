@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dragoman.model import AnyEvent, Conversation, NativeCall, SessionStarted
     from dragoman.tools import DiskWorkspace, Toolset
 
-    from .approver import Keyboard
+    from .approver import Keyboard, WaitingCall
     from .live import View
 
 Kept = TypeVar("Kept", bound=msgspec.Struct)
@@ -57,6 +57,8 @@ class Session:
     """One conversation, from here or from its record. Open it with `open`, close it with `close`."""
 
     def __init__(self, console: Console, options: Options) -> None:
+        from dragoman.engine import Approvals
+
         self._console, self._options = console, options
         self.configuration = console.configuration()
         self.events: list[AnyEvent] = []
@@ -81,6 +83,7 @@ class Session:
         self._vouched_model = self._vouched_dialect = True
         """Whether the user chose the model and the dialect that the options name."""
         self._secrets: tuple[str, ...] | None = None
+        self._approvals = Approvals()
 
     @classmethod
     async def open(cls, console: Console, options: Options, *, sending: bool = True) -> Session:
@@ -204,6 +207,7 @@ class Session:
             workspace=self.workspace,
             context=self._context,
             approver=self._approver() if sending else None,
+            approvals=self._approvals,
             emit=self._emit,
             options={key: value for _, row in rows for key, value in row.options.items()},
             prices=self.configuration.settings.prices,
@@ -410,6 +414,12 @@ class Session:
         from dragoman.engine import unanswered
 
         return unanswered(self.conversation())
+
+    def waiting_calls(self) -> list[WaitingCall]:
+        """Calls without a result that somebody was, or should have been, asked about."""
+        from .approver import waiting_calls
+
+        return waiting_calls(self.open_calls(), self.events)
 
     def finished(self) -> bool:
         """Whether the model has said all, so that only something new leads on."""

@@ -8,8 +8,10 @@ if TYPE_CHECKING:
     from .approval import (
         LATER as LATER,
         Answer as Answer,
+        Approvals as Approvals,
         Approver as Approver,
         Question as Question,
+        digest_of as digest_of,
         verdict_on as verdict_on,
     )
     from .available import (
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
     from .bridges import BRIDGES as BRIDGES
     from .capabilities import native_tool as native_tool
     from .constrained import ConstrainedEngine as ConstrainedEngine
+    from .definitions import (
+        DefinitionChange as DefinitionChange,
+        definition_changes as definition_changes,
+        definition_digest as definition_digest,
+        definition_of as definition_of,
+    )
     from .engine import (
         Engine as Engine,
         Exchange as Exchange,
@@ -59,11 +67,12 @@ if TYPE_CHECKING:
     from .transport import Times as Times, Transport as Transport
 
 _HOME = {
-    "approval": ("LATER", "Answer", "Approver", "Question", "verdict_on"),
+    "approval": ("LATER", "Answer", "Approvals", "Approver", "Question", "digest_of", "verdict_on"),
     "available": ("Found", "can_run_here", "default_model", "models_of"),
     "bridges": ("BRIDGES",),
     "capabilities": ("native_tool",),
     "constrained": ("ConstrainedEngine",),
+    "definitions": ("DefinitionChange", "definition_changes", "definition_digest", "definition_of"),
     "engine": ("Engine", "Exchange", "HttpEngine", "Observer", "ReplayEngine", "ScriptedEngine", "chunks_of"),
     "executor": ("Executor", "Hooks", "Metrics"),
     "facade": ("Facade", "Names", "Note"),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from fnmatch import fnmatchcase
-from hashlib import blake2s
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from dragoman.errors import ConfigError, ToolError
 from dragoman.model import Call, Decision, operations as op
+
+from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
 
 if TYPE_CHECKING:
     from dragoman.tools import Tool, Workspace
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A call that wants a yes: what an approver is shown. `digest` names these very arguments.
+    """A call that needs a yes: what an approver is shown.
 
-    `agent` is who asks, where several agents share an approver.
+    `digest` names these operations and the definitions of their tools; `definitions` are those definitions, as plain
+    JSON. `agent` is who asks, where several agents share an approver. `again` says why an answer that was given before
+    does not count, and `changes` what changed in the tools' definitions since then.
     """
 
     call: Call
@@ -29,15 +32,23 @@ class Question(msgspec.Struct, frozen=True):
     digest: str
     rule: str | None = None
     agent: str | None = None
+    definitions: tuple[dict[str, Any], ...] = ()
+    again: str | None = None
+    changes: tuple[DefinitionChange, ...] = ()
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What an approver says. `digest`, where given, must be the question's: other arguments are another call."""
+    """What an approver says.
+
+    `digest`, where given, must be the question's: other arguments, or another definition of the tool, are another call.
+    `definitions` are those of the question, so that a later question can show what changed.
+    """
 
     allowed: bool
     by: str | None = None
     reason: str | None = None
     digest: str | None = None
+    definitions: tuple[dict[str, Any], ...] = ()
 
 
 LATER: Final = None
@@ -46,11 +57,36 @@ LATER: Final = None
 Approver = Callable[[Question], "Awaitable[Answer | bool | None] | Answer | bool | None"]
 
 
-def digest_of(call: Call) -> str:
-    """Names a call's tool and its exact arguments."""
-    native = call.native
-    said = msgspec.json.encode([native.name, native.namespace, native.arguments], order="sorted")
-    return blake2s(said, digest_size=16).hexdigest()
+class Approvals:
+    """The definitions that calls were approved under, by the tool's name.
+
+    A tool whose definition changed since (an MCP server may do that at any time) is asked about again, also where a
+    rule would allow it: the rule may fit only because of the change.
+    """
+
+    def __init__(self) -> None:
+        self._approved: dict[str, tuple[Tool, dict[str, Any]]] = {}
+
+    def approve(self, tools: tuple[Tool, ...]) -> None:
+        for tool in tools:
+            self._approved[tool.name] = (tool, definition_of(tool))
+
+    def changes(self, tools: tuple[Tool, ...]) -> tuple[DefinitionChange, ...]:
+        """What changed in the definitions of these tools since they were approved last."""
+        found: list[DefinitionChange] = []
+        for tool in tools:
+            approved, definition = self._approved.get(tool.name, (None, {}))
+            if approved is not None and approved is not tool:
+                found += definition_changes(definition, definition_of(tool))
+        return tuple(found)
+
+
+def digest_of(call: Call, tools: tuple[Tool, ...] = ()) -> str:
+    """Names what a call does, exactly, and the definitions of the tools that do it.
+
+    It is made from the operations, not from the words of a vocabulary: the same call said to another model is the same.
+    """
+    return digest([call.operations, [definition_digest(tool) for tool in tools]])
 
 
 def verdict_on(
@@ -165,26 +201,53 @@ async def decide(
     tools: tuple[Tool, ...],
     policy: ToolPolicy,
     approver: Approver | None,
-    given: Answer | None,
+    answers: Mapping[str, Answer],
     workspace: Workspace | None = None,
+    approvals: Approvals | None = None,
 ) -> Decision | None:
-    """The decision on a call, or `None` when it is to come later. `given` is an answer that came before."""
+    """The decision on a call, or `None` when it is to come later. `answers` came before: by digest, or by call id."""
+    approvals = Approvals() if approvals is None else approvals
     verdict, rule = verdict_on(call, tools, policy, workspace)
-    if verdict == "allow":
+    changes = approvals.changes(tools)
+    if verdict == "allow" and not changes:
         return _ALLOWED if rule is None else Decision("allowed", by="policy", rule=rule)
-    digest = digest_of(call)
+    this = digest_of(call, tools)
     if verdict == "deny":
-        return Decision("denied", by="policy", rule=rule, arguments_digest=digest)
-    if given is not None:
-        return _decision(_answer_of(given, call), digest, rule)
-    if approver is None:
-        reason = "nobody is there to be asked"
-        return Decision("denied", by="policy", rule=rule, reason=reason, arguments_digest=digest)
-    said: Any = approver(Question(call, tuple(tool.name for tool in tools), digest, rule))
-    answer = await said if hasattr(said, "__await__") else said
+        return Decision("denied", by="policy", rule=rule, arguments_digest=this)
+    definitions = tuple(definition_of(tool) for tool in tools)
+    again = _CHANGED if changes else None
+    given = answers.get(this, answers.get(call.id))
+    answer = None if given is None else _answer_of(given, call)
+    if answer is not None and answer.allowed and answer.digest not in (None, this):
+        again, changes = _OTHER, changes or _changes_since(answer, definitions)
+        answer = None
+    if answer is None and approver is None:
+        answer = Answer(allowed=False, by="policy", reason=again or "nobody is there to be asked")
     if answer is None:
-        return None
-    return _decision(_answer_of(answer, call), digest, rule)
+        names = tuple(tool.name for tool in tools)
+        question = Question(call, names, this, rule, definitions=definitions, again=again, changes=changes)
+        said: Any = approver(question) if approver is not None else None
+        said = await said if hasattr(said, "__await__") else said
+        if said is None:
+            return None
+        answer = _answer_of(said, call)
+        if answer.allowed and answer.digest not in (None, this):
+            answer = Answer(allowed=False, by=answer.by, reason=_OTHER)
+    if answer.allowed:
+        approvals.approve(tools)
+    return Decision("allowed" if answer.allowed else "denied", answer.by or "approver", rule, answer.reason, this)
+
+
+_CHANGED: Final = "the definition of the tool changed after it was approved"
+_OTHER: Final = "the approval was given for other arguments, or before the definition of the tool changed"
+
+
+def _changes_since(answer: Answer, now: tuple[dict[str, Any], ...]) -> tuple[DefinitionChange, ...]:
+    """What changed in the definitions since an answer was given; nothing where the answer does not have them."""
+    if len(answer.definitions) != len(now):
+        return ()
+    pairs = zip(answer.definitions, now, strict=True)
+    return tuple(change for before, after in pairs for change in definition_changes(before, after))
 
 
 def _answer_of(said: Any, call: Call) -> Answer:
@@ -194,10 +257,3 @@ def _answer_of(said: Any, call: Call) -> Answer:
         wanted = "an answer is True, False or an Answer (an approver may also give None, for later)"
         raise ConfigError(f"{wanted}; for the call {call.native.name!r} it was {said!r:.80}")
     return said
-
-
-def _decision(answer: Answer, digest: str, rule: str | None) -> Decision:
-    if answer.allowed and answer.digest is not None and answer.digest != digest:
-        reason = "the approval was given for other arguments"
-        return Decision("denied", by=answer.by, rule=rule, reason=reason, arguments_digest=digest)
-    return Decision("allowed" if answer.allowed else "denied", answer.by or "approver", rule, answer.reason, digest)

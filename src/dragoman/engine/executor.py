@@ -10,18 +10,19 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dragoman.errors import nearest
+from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
 from dragoman.registry import TOOLS
 from dragoman.tools import Cancellation, Context, Tool, Toolset, in_thread, outcome_of, run_operation, standard_context
 
-from .approval import Answer, Approver, decide, verdict_on
+from .approval import Answer, Approvals, Approver, decide, verdict_on
 from .policy import ToolPolicy
 from .withheld import against, refused_changes, without_withheld
 
@@ -35,7 +36,8 @@ Emit = Callable[..., "AnyEvent | None"]
 class Hooks(msgspec.Struct, frozen=True):
     """Where a caller may step in. Each may be async.
 
-    `before(call)` gives another call to run instead, a `Failure` to answer it with, or `None`;
+    `before(call)` gives another call to run instead, a `Failure` to answer it with, or `None`. It never loosens a rule:
+    it does not see a call that a rule denies, and the rules and the question are about the call it gives back;
     `mask(call)` gives the call as events and logs may show it (one that a record shows otherwise than it was, and that
     was still to be run, is not run when a run goes on from that record: the model is told to make it again);
     `after(call, result)` gives another result, or `None`;
@@ -79,8 +81,10 @@ class Executor:
         emit: Emit | None = None,
         write: Callable[[Call, Result], Result] | None = None,
         reconsider: Callable[[Call, Sequence[Outcome]], Call | None] | None = None,
+        approvals: Approvals | None = None,
     ) -> None:
         self.policy, self.hooks, self.approver = policy, hooks, approver
+        self.approvals = Approvals() if approvals is None else approvals
         self.metrics: dict[str, Metrics] = {}
         self.aborted: Result | None = None
         """The failed result that ended the run, under `on_error="abort"`."""
@@ -118,7 +122,11 @@ class Executor:
     async def run(
         self, calls: Sequence[Call], *, step: int = 0, answers: Mapping[str, Answer] | None = None
     ) -> tuple[Result, ...]:
-        """The results of calls, in their order. Raises `Waiting` when some are to be decided elsewhere."""
+        """The results of calls, in their order. Raises `Waiting` when some are to be decided elsewhere.
+
+        `answers` decide calls that waited, by the digest of their question or by their id.
+        """
+        answers = _unambiguous(answers or {}, calls)
         results: dict[int, Result] = {}
         tasks: dict[int, asyncio.Task[Result]] = {}
         waiting: list[Call] = []
@@ -167,7 +175,7 @@ class Executor:
             return False
         if not all(tool.repeatable and not tool.sequential and _only_reads(tool) for tool in tools):
             return False
-        self._early[call.id] = (call, asyncio.ensure_future(self._one(call, step, None)))
+        self._early[call.id] = (call, asyncio.ensure_future(self._one(call, step, {})))
         return True
 
     async def forget_early(self) -> None:
@@ -190,7 +198,7 @@ class Executor:
         return [group for group in groups if group]
 
     def _begun(
-        self, calls: Sequence[Call], group: list[int], step: int, answers: Mapping[str, Answer] | None
+        self, calls: Sequence[Call], group: list[int], step: int, answers: Mapping[str, Answer]
     ) -> dict[int, asyncio.Task[Result]]:
         if self.aborted is None:
             return {place: self._task(calls[place], step, answers) for place in group}
@@ -210,11 +218,11 @@ class Executor:
             del self._early[call.id]
         return task
 
-    def _task(self, call: Call, step: int, answers: Mapping[str, Answer] | None) -> asyncio.Task[Result]:
+    def _task(self, call: Call, step: int, answers: Mapping[str, Answer]) -> asyncio.Task[Result]:
         early = self._taken_early(call)
         if early is not None:
             return early
-        return asyncio.ensure_future(self._one(call, step, (answers or {}).get(call.id)))
+        return asyncio.ensure_future(self._one(call, step, answers))
 
     async def _settled(self, tasks: list[asyncio.Task[Result]]) -> None:
         """Waits for all, or until one failed in a way that ends the run."""
@@ -228,7 +236,7 @@ class Executor:
 
     # ── one call ───────────────────────────────────────────────────────────
 
-    async def _one(self, call: Call, step: int, answer: Answer | None) -> Result:
+    async def _one(self, call: Call, step: int, answers: Mapping[str, Answer]) -> Result:
         began = time.perf_counter()
         decision: Decision | None = None
         tools = self._tools_of(call)
@@ -236,7 +244,7 @@ class Executor:
         if again and not isinstance(tools, Failure) and not all(tool.repeatable for tool in tools):
             return await self._done(call, (out.UnknownOutcome(_BROKE_OFF),) * len(tools), began, 0)
         if not isinstance(tools, Failure):
-            call, tools, decision = await self._permitted(call, tools, answer)
+            call, tools, decision = await self._permitted(call, tools, answers)
         shown = await masked(call, self.hooks)
         if self._emit is not None:
             self._emit("called", call=shown, decision=decision, call_id=call.id, step=step)
@@ -248,41 +256,39 @@ class Executor:
             outcomes, retries = await self._tried(call, tools, step)
         other = self._reconsider(call, outcomes) if _failed(outcomes) else None
         if other is not None:
-            call, outcomes, more = await self._instead(call, outcomes, other, step, answer)
+            call, outcomes, more = await self._instead(call, outcomes, other, step, answers)
             retries += more
         return await self._done(call, outcomes, began, retries)
 
     async def _permitted(
-        self, call: Call, tools: tuple[Tool, ...], answer: Answer | None
+        self, call: Call, tools: tuple[Tool, ...], answers: Mapping[str, Answer]
     ) -> tuple[Call, tuple[Tool, ...] | Failure, Decision]:
-        """The call as it may be run, with its tools, or why it may not."""
+        """The call as it may be run, with its tools, or why it may not.
+
+        The hook comes first, so that the rules and the question are about the call that would really be run; but it
+        never sees a call that a rule denies.
+        """
         workspace = self._context._workspace
-        decision = await decide(call, tools, self.policy, self.approver, answer, workspace)
+        if self.hooks.before is not None:
+            verdict, _ = verdict_on(call, tools, self.policy, workspace)
+            changed = None if verdict == "deny" else await _awaited(self.hooks.before(call))
+            if isinstance(changed, Failure):
+                return call, changed, Decision("denied", by="hook", reason=changed.message)
+            if changed is not None:
+                call, found = changed, self._tools_of(changed)
+                if isinstance(found, Failure):
+                    return call, found, Decision("denied", by="policy", reason=found.message)
+                tools = found
+        decision = await decide(call, tools, self.policy, self.approver, answers, workspace, self.approvals)
         if decision is None:
             raise Waiting((call,))
         if decision.verdict == "denied":
             details = {"rule": decision.rule, "reason": decision.reason}
             return call, Failure("denied", _denied(decision), details), decision
-        if self.hooks.before is not None:
-            changed = await _awaited(self.hooks.before(call))
-            if isinstance(changed, Failure):
-                return call, changed, decision
-            if changed is not None:
-                return changed, self._still_permitted(changed), decision
         return call, tools, decision
 
-    def _still_permitted(self, call: Call) -> tuple[Tool, ...] | Failure:
-        """The tools of a call that a hook rewrote; what a rule forbids stays forbidden."""
-        tools = self._tools_of(call)
-        if isinstance(tools, Failure):
-            return tools
-        verdict, rule = verdict_on(call, tools, self.policy, self._context._workspace)
-        if verdict != "deny":
-            return tools
-        return Failure("denied", _denied(Decision("denied", by="policy", rule=rule)), {"rule": rule, "reason": None})
-
     async def _instead(
-        self, call: Call, outcomes: tuple[Outcome, ...], other: Call, step: int, answer: Answer | None
+        self, call: Call, outcomes: tuple[Outcome, ...], other: Call, step: int, answers: Mapping[str, Answer]
     ) -> tuple[Call, tuple[Outcome, ...], int]:
         """Runs what a call turned out to mean, if that is allowed too; where no tool does it, the first outcome stays.
 
@@ -291,7 +297,7 @@ class Executor:
         tools = self._tools_of(other)
         if isinstance(tools, Failure):
             return call, outcomes, 0
-        other, permitted, _ = await self._permitted(other, tools, answer)
+        other, permitted, _ = await self._permitted(other, tools, answers)
         if isinstance(permitted, Failure):
             return other, (permitted,) * max(1, len(other.operations)), 0
         names = ", ".join(tool.name for tool in permitted)
@@ -553,6 +559,19 @@ async def masked(call: Call, hooks: Hooks) -> Call:
 
 async def _awaited(value: Any | Awaitable[Any]) -> Any:
     return await value if hasattr(value, "__await__") else value
+
+
+def _unambiguous(answers: Mapping[str, Answer], calls: Sequence[Call]) -> Mapping[str, Answer]:
+    """Answers of which each is for one call; an error when one could be meant for several that share an id."""
+    times = Counter(call.id for call in calls)
+    for id, answer in answers.items():
+        # An answer with a digest names its call; a plain yes or no to one of two calls could allow the other.
+        if times[id] > 1 and getattr(answer, "digest", None) is None:
+            raise ConfigError(
+                f"{times[id]} calls that wait have the id {id!r}, so an answer by id is ambiguous: "
+                "give the answers by the digests of the questions (`Question.digest`)"
+            )
+    return answers
 
 
 def _error_of(task: asyncio.Task[Any] | None) -> BaseException | None:

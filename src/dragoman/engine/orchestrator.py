@@ -64,7 +64,7 @@ from dragoman.model import (
 )
 from dragoman.tools import Context, ProviderTool, Tool, Toolset
 
-from .approval import Answer, Approver
+from .approval import Answer, Approvals, Approver
 from .capabilities import merged_by_id, resolved
 from .engine import Engine
 from .executor import Executor, Hooks, Metrics, Waiting, masked, opened_context
@@ -153,6 +153,7 @@ class Orchestrator:
         context: Context | None = None,
         hooks: Hooks = Hooks(),  # noqa: B008 - frozen
         approver: Approver | None = None,
+        approvals: Approvals | None = None,
         pause: Pause | None = None,
         hidden: Callable[[], Collection[str]] | None = None,
         emit: Callable[[AnyEvent], None] | None = None,
@@ -177,6 +178,8 @@ class Orchestrator:
         named = dialect if dialect is not None else dialect_of(self.model) if self.model else "plain"
         chosen: Dialect = DIALECTS[named] if isinstance(named, str) else named
         self.dialect = chosen.at(family=family_of(self.model)) if self.model else chosen
+        self.approvals = Approvals() if approvals is None else approvals
+        """What was approved in earlier runs; the runs of one conversation share it."""
         self._facades: dict[Any, Facade] = {}
 
     # ── running ────────────────────────────────────────────────────────────
@@ -403,6 +406,7 @@ class Running:
                 context,
                 hooks=orchestrator.hooks,
                 approver=orchestrator.approver,
+                approvals=orchestrator.approvals,
                 emit=self._tool_event if self._heard else None,
                 write=self._written,
                 reconsider=self.facade.reconsidered,
