@@ -10,6 +10,7 @@ DragomanError
 ├─ ConfigError         the user: a settings file or value is wrong
 ├─ MissingExtra        the user: an optional part is not installed
 └─ ToolError           a tool's own code: raise it to fail with a stated kind
+   └─ PatternError     the caller: a regular expression is wrong, or matching it would take too long
 
 What the *model* must act on is never raised past a tool: it is the value
 `dragoman.model.Failure`. One bad log line is the event `Unreadable`.
@@ -120,6 +121,17 @@ class ToolError(DragomanError):
     def __init__(self, message: str, *, kind: str = "failed", details: Mapping[str, Any] | None = None) -> None:
         self.message, self.kind, self.details = message, kind, dict(details or {})
         super().__init__(message)
+
+
+class PatternError(ToolError):
+    """A text is not a regular expression, or matching it would take too long; the message names the pattern."""
+
+    def __init__(self, pattern: str, problem: str) -> None:
+        from json import dumps
+
+        self.pattern = pattern
+        named = dumps(pattern if len(pattern) <= 100 else f"{pattern[:100]}…", ensure_ascii=False)
+        super().__init__(f"{named} {problem}", kind="invalid_arguments", details={"pattern": pattern[:1000]})
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

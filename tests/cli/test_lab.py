@@ -22,7 +22,7 @@ def test_it_exits_like_grep(reader: User) -> None:
     assert reader.types("lab", "grep", "nobody said this").code == 1
     wrong = reader.types("lab", "grep", "--regex", "(")
     assert wrong.code == 2
-    assert "without --regex it is taken as text" in wrong.err
+    assert "Without --regex, PATTERN is searched for as plain text" in wrong.err
     assert reader.types("lab", "grep", "").code == 2
 
 

@@ -139,7 +139,7 @@ def test_a_session_its_project_and_what_went_wrong_are_told(tools: Toolset) -> N
         ("list_sessions", {"cursor": "nonsense!"}, "invalid_arguments", "is no cursor of list_sessions"),
         ("list_sessions", {"cursor": "WzFd"}, "invalid_arguments", "is no cursor of list_sessions"),
         ("search_events", {"text": "x", "cursor": "WzFd"}, "invalid_arguments", "is no cursor of search_events"),
-        ("search_events", {"text": "(", "regex": True}, "invalid_arguments", "is no regular expression"),
+        ("search_events", {"text": "(", "regex": True}, "invalid_arguments", "is not a regular expression"),
         ("list_sessions", {"since": "yesterdayish"}, "invalid_arguments", "yesterdayish"),
         ("get_session", {"session": "zz"}, "failed", "no session begins with 'zz'"),
         ("get_turns", {"session": "s-1", "turns": [7]}, "invalid_arguments", "there is no turn 7"),
@@ -175,8 +175,15 @@ def test_tools_may_be_called_from_any_thread(tools: Toolset) -> None:
     assert all(one == found[0] for one in found)
 
 
-def test_an_expression_that_nobody_could_wait_for_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Mend it.", b"a" * 60 + b"!"))
+def test_an_expression_with_endless_ways_to_try_is_searched_for_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Mend it.", b"a" * 5000 + b"!"))
     tools = history_toolset(Query(paths=[tmp_path]))
-    with pytest.raises(ToolError, match="longer than anybody waits"):
-        run(tools, "search_events", text="(a+)+$", regex=True)
+    assert run(tools, "search_events", text="(aa+)+$", regex=True)["matches"] == []
+    assert len(run(tools, "search_events", text="(aa+)+!", regex=True)["matches"]) == 1
+
+
+def test_an_expression_that_cannot_be_matched_in_bounded_time_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Mend it.", b"a" * 5000 + b"!"))
+    tools = history_toolset(Query(paths=[tmp_path]))
+    with pytest.raises(ToolError, match="a backreference"):
+        run(tools, "search_events", text=r"(a+)+\1$", regex=True)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dragoman.errors import PatternError
+
 from .console import Console, ExitCode, json_option
 from .filter_options import filter_options, kind_of_event, operation_named
 
@@ -78,8 +80,8 @@ def grep_command(
     files = [found for found in files_of(console, wanted) if asked.client in (None, found.format)]
     try:
         compiled = Pattern(pattern, regex=regex, ignore_case=ignore_case)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    except PatternError as error:
+        raise click.UsageError(f"{error}. Without --regex, PATTERN is searched for as plain text.") from error
     if raw and not as_json and msgspec.structs.replace(asked, client=None, limit=None) == Filter():
         return _print_records(console, islice(grep_records(files, compiled), asked.limit))
     found = 0

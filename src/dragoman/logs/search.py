@@ -36,6 +36,7 @@ from dragoman.model import (
     Unreadable,
     UserSaid,
 )
+from dragoman.patterns import Pattern as Expression
 from dragoman.registry import FORMATS
 
 from .discover import Found, read_log
@@ -43,33 +44,42 @@ from .format import is_of_lines
 from .original import Original, Originals
 from .sessions import numbered
 
+Spans = tuple[tuple[int, int], ...]
+
 
 class Match(msgspec.Struct, frozen=True):
     """An event that holds what was wanted. `text` is what was searched; `spans` are the places of the matches in it."""
 
     event: AnyEvent
     text: str
-    spans: tuple[tuple[int, int], ...]
+    spans: Spans
     original: Original | None = None
 
 
 class Pattern:
-    """What is wanted: a text as it stands, or a regular expression of Python's."""
+    """What is wanted: a text as it stands, or a regular expression in Python's syntax.
+
+    Raises `PatternError` when it is no regular expression, or when a text cannot be searched for it in bounded time.
+    """
 
     def __init__(self, text: str, *, regex: bool = False, ignore_case: bool = False) -> None:
         self.text, self.ignore_case = text, ignore_case
-        try:
-            self._search = re.compile(text if regex else re.escape(text), re.IGNORECASE if ignore_case else 0)
-        except re.error as error:
-            raise ValueError(
-                f"{text!r} is no regular expression: {error}; without --regex it is taken as text"
-            ) from error
+        self._spans: Callable[[str], Spans]
+        if regex:
+            self._spans = Expression(text, ignore_case=ignore_case).spans
+        else:
+            self._spans = _text_spans(text, ignore_case=ignore_case)
         self.sure = _sure(text) if not regex else _surest(text)
         """A text that every match holds, of characters that no writer escapes; empty when there is none."""
 
-    def spans(self, text: str) -> tuple[tuple[int, int], ...]:
+    def spans(self, text: str) -> Spans:
         """Where the matches are."""
-        return tuple(found.span() for found in self._search.finditer(text) if found.end() > found.start())
+        return self._spans(text)
+
+
+def _text_spans(wanted: str, *, ignore_case: bool) -> Callable[[str], Spans]:
+    search = re.compile(re.escape(wanted), re.IGNORECASE if ignore_case else 0)
+    return lambda text: tuple(found.span() for found in search.finditer(text) if found.end() > found.start())
 
 
 # Letters, digits and a little more: quotes, slashes, `<>&'` and what is not ASCII are escaped by one writer or other.
@@ -98,41 +108,6 @@ def _surest(pattern: str) -> str:
         else:
             run = ""
     return max(runs, key=len)
-
-
-def is_endless(pattern: str) -> bool:
-    """Whether a regular expression may try more ways than anybody waits for: what varies in length, repeated."""
-    from re import _parser  # type: ignore[attr-defined]
-
-    return _varies(_parser.parse(pattern), repeated=False)
-
-
-def _varies(parsed: Any, *, repeated: bool) -> bool:
-    from re import _constants as codes  # type: ignore[attr-defined]
-
-    for code, value in parsed:
-        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
-            least, most, inner = value
-            if (repeated and least != most) or _varies(inner, repeated=repeated or most is codes.MAXREPEAT):
-                return True
-        elif code is codes.BRANCH:
-            firsts = [one[0] if len(one) and one[0][0] is codes.LITERAL else None for one in value[1]]
-            if repeated and (None in firsts or len({first[1] for first in firsts if first}) < len(firsts)):
-                return True  # two of them may begin alike
-            if any(_varies(one, repeated=repeated) for one in value[1]):
-                return True
-        elif code is codes.SUBPATTERN:
-            if _varies(value[-1], repeated=repeated):
-                return True
-        elif code in (codes.ASSERT, codes.ASSERT_NOT):
-            if _varies(value[1], repeated=False):
-                return True
-        elif code is codes.ATOMIC_GROUP:
-            if _varies(value, repeated=False):
-                return True
-        elif code is codes.POSSESSIVE_REPEAT and _varies(value[2], repeated=False):
-            return True
-    return False
 
 
 _ARGUMENTS = 500_000

@@ -29,13 +29,13 @@ from dragoman.model import (
     Turn,
     UserSaid,
 )
-from dragoman.tools import Tool, Toolset
+from dragoman.tools import Context, Tool, Toolset
 
 from .analyse import analyse_session
 from .filter import Filter, chosen_events, moment_asked
 from .index import name_of
 from .query import Query, key
-from .search import Match, Pattern, candidates, grep, is_endless
+from .search import Match, Pattern, candidates, grep
 from .tables import SessionRow, TurnRow, as_json, failure_of, tag_of, text_of
 
 FRESH: Final = 2.0
@@ -151,7 +151,9 @@ class _History:
         self,
         text: Annotated[str, msgspec.Meta(min_length=1, description="What to look for, as it stands in the logs.")],
         *,
-        regex: Annotated[bool, msgspec.Meta(description="`text` is a regular expression (Python's).")] = False,
+        regex: Annotated[
+            bool, msgspec.Meta(description="Read `text` as a regular expression (Python syntax).")
+        ] = False,
         ignore_case: Annotated[bool, msgspec.Meta(description="Letters match in either case.")] = False,
         session: Annotated[str | None, msgspec.Meta(description="Only this session, or ids that begin so.")] = None,
         client: Annotated[str | None, msgspec.Meta(description="Only this client: claude_code, codex, …")] = None,
@@ -161,6 +163,7 @@ class _History:
         kind: Annotated[str | None, msgspec.Meta(description="Only events of this kind: user_said, …")] = None,
         limit: Page = 20,
         cursor: Cursor = None,
+        context: Context,
     ) -> dict[str, Any]:
         """Search what was said, thought, called and given back; the newest session first.
 
@@ -169,20 +172,10 @@ class _History:
         asked = _filter(session=session, client=client, project=project, tool=tool, operation=operation, kind=kind)
         facts = {"text": text, "regex": regex, "ignore_case": ignore_case}
         after = _read_cursor(cursor, "search_events", asked, facts)
-        try:
-            pattern = Pattern(text, regex=regex, ignore_case=ignore_case)
-        except ValueError as error:
-            raise ToolError(str(error), kind="invalid_arguments") from error
-        if regex and is_endless(text):
-            # Nobody could stop it: Python looks for it without letting anything else run.
-            raise ToolError(
-                f"{text!r} repeats what varies in length itself, and may take longer than anybody waits; write it "
-                "without that ([a-z ]+ instead of ([a-z]+ )+), or look for a text as it stands",
-                kind="invalid_arguments",
-            )
+        pattern = Pattern(text, regex=regex, ignore_case=ignore_case)
         found: list[tuple[tuple[Any, ...], Match]] = []
         with self._lock, _Told():
-            for place, match in self._matches(pattern, asked, after):
+            for place, match in self._matches(pattern, asked, after, context):
                 found.append((place, match))
                 if len(found) > limit:
                     break
@@ -194,7 +187,7 @@ class _History:
         }
 
     def _matches(
-        self, pattern: Pattern, asked: Filter, after: list[Any] | None
+        self, pattern: Pattern, asked: Filter, after: list[Any] | None, context: Context
     ) -> Iterable[tuple[tuple[Any, ...], Match]]:
         """Matches with their places: that of the file (of its newest session), then the number within the file."""
         query = self._fresh()
@@ -210,7 +203,7 @@ class _History:
         rest = sorted((one for one in ordered if after is None or one <= tuple(after[:-1])), reverse=True)
         for one in candidates((by_path[place[-1]] for place in rest), pattern):
             found_at = (*places[name_of(one.path)], name_of(one.path))
-            chosen = _chooser(asked, keys)
+            chosen = _chooser(asked, keys, context)
             for number, match in enumerate(grep([one], pattern, chosen=chosen)):
                 if after is None or found_at < tuple(after[:-1]) or number > after[-1]:
                     yield (*found_at, number), match
@@ -356,10 +349,19 @@ def _read_cursor(text: str | None, tool: str, asked: Filter, facts: dict[str, An
 # ── what is told ─────────────────────────────────────────────────────────────
 
 
-def _chooser(asked: Filter, keys: set[tuple[str, str]]) -> Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]:
+def _chooser(
+    asked: Filter, keys: set[tuple[str, str]], context: Context
+) -> Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]:
+    """What picks from a file's events, until the call is cancelled: nothing else could stop a search in its thread."""
     from .sessions import key_of
 
-    return lambda events: (event for event in chosen_events(events, asked) if key_of(event) in keys)
+    def chosen(events: Iterable[AnyEvent]) -> Iterable[AnyEvent]:
+        for event in chosen_events(events, asked):
+            context.cancellation.raise_if_cancelled()
+            if key_of(event) in keys:
+                yield event
+
+    return chosen
 
 
 def _session_line(row: SessionRow) -> dict[str, Any]:

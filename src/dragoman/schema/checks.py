@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import NODEFAULT
@@ -20,6 +20,9 @@ from msgspec import NODEFAULT
 from dragoman.errors import nearest
 
 from .values import Path, among, read_custom, shown
+
+if TYPE_CHECKING:
+    from dragoman.patterns import Pattern
 
 KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -282,7 +285,7 @@ def size_check(size: int, least: int | None, most: int | None, what: str, path: 
         report.problem(path, f"must have at most {most} {what}, not {size}")
 
 
-def text_check(least: int | None, most: int | None, pattern: re.Pattern[str] | None) -> Check:
+def text_check(least: int | None, most: int | None, pattern: Pattern | None) -> Check:
     def check(value: Any, path: Path, report: Report) -> Any:
         if isinstance(value, str):
             size_check(len(value), least, most, "characters", path, report)

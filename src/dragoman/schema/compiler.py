@@ -5,10 +5,10 @@ Covers the keywords met in tool schemas; others are kept and not checked, `forma
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from dragoman.errors import nearest
+from dragoman.errors import PatternError, nearest
+from dragoman.patterns import Pattern, compiled
 
 from .checks import (
     BOUNDS,
@@ -105,11 +105,11 @@ class Compiler:
             return ()
         return tuple(names)
 
-    def _pattern(self, text: str, pointer: str) -> re.Pattern[str] | None:
+    def _pattern(self, text: str, pointer: str) -> Pattern | None:
         try:
-            return re.compile(text)
-        except (re.error, OverflowError, RecursionError) as error:
-            self._wrong(pointer, f"{shown(text)} is not a regular expression: {error}")
+            return compiled(text)
+        except PatternError as error:
+            self._wrong(pointer, str(error))
             return None
 
     def _child(self, schema: Schema, keyword: str, pointer: str) -> Check | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import NODEFAULT
 
-from dragoman.errors import DefinitionError, ToolError
+from dragoman.errors import DefinitionError, PatternError, ToolError
 
 from .classes import class_info, has_fields
 from .constraints import COLLECTIONS, bare, members, origin_of
@@ -163,6 +163,9 @@ class Reader(Generic[T]):
             return self._check(value, (), report)
         except RecursionError:
             report.problem((), "is nested too deeply")
+            return value
+        except PatternError as error:
+            report.problem((), f"cannot be checked: {error}")
             return value
 
     def _read_leniently(self, arguments: Any) -> tuple[T, tuple[Coerced, ...]]:
@@ -319,4 +322,6 @@ def problems_against(schema: Mapping[str, Any], value: Any) -> list[str]:
         Compiler(copy).compile(copy)(value, (), report)
     except RecursionError:
         report.problem((), "is nested too deeply")
+    except PatternError as error:
+        report.problem((), f"cannot be checked: {error}")
     return [f"{written(path) or 'the value'} {message}" for path, message in report.problems]

@@ -18,6 +18,7 @@ StreamName = Literal["stdout", "stderr", "output"]
 
 READ_SIZE = 1 << 16
 _PIECE = 1 << 12
+_MATCH_SECONDS = 5.0
 
 
 def cut_middle(text: str, limit: int) -> tuple[str, int]:
@@ -109,17 +110,30 @@ class Stream:
         kept, self.kept = self.kept, Kept(self.most)
         return kept
 
+    def put_back(self, kept: Kept) -> None:
+        """Puts what was taken before what has come since."""
+        newer, self.kept = self.kept, kept
+        kept.add(newer.text(self.most)[0])
+
+
+Chosen = list[tuple[str, int]]
+"""The lines chosen from each stream, and how many characters of it were not there any more to choose from."""
+
 
 def taken(
-    streams: Sequence[Stream], limit: int, *, lines: int | None, pattern: str | None, running: bool
+    streams: Sequence[Stream], limit: int, *, lines: int | None = None, matching: Chosen | None = None
 ) -> tuple[dict[StreamName, str], int]:
-    """What is new in each stream, together no longer than `limit`, and how many characters were cut."""
-    if lines is None and pattern is None:
+    """What is new in each stream, together no longer than `limit`, and how many characters were cut.
+
+    `matching` are the lines that `taken_matching` chose, `lines` how many of the last ones are wanted.
+    """
+    if lines is None and matching is None:
         kept = {stream.name: stream.take() for stream in streams}
         shares = _shares(limit, [text.total for text in kept.values()])
         pieces = [text.text(share) for text, share in zip(kept.values(), shares, strict=True)]
     else:
-        chosen = [_chosen(stream, lines, pattern, running=running) for stream in streams]
+        found = [stream.take().text(stream.most) for stream in streams] if matching is None else matching
+        chosen = found if lines is None else [_of_last_lines(*one, lines, whole=matching is None) for one in found]
         shares = _shares(limit, [len(text) for text, _ in chosen])
         cuts = [cut_middle(text, share) for (text, _), share in zip(chosen, shares, strict=True)]
         pieces = [(text, cut + before) for (text, cut), (_, before) in zip(cuts, chosen, strict=True)]
@@ -127,22 +141,36 @@ def taken(
     return texts, sum(cut for _, cut in pieces)
 
 
-def _chosen(stream: Stream, lines: int | None, pattern: str | None, *, running: bool) -> tuple[str, int]:
-    """The new lines that match, the last `lines` of them; a line that is not whole yet waits for its rest."""
-    text, cut = stream.kept.text(stream.most)
-    part = ""
-    if pattern is not None:
-        if running:
-            whole, newline, part = text.rpartition("\n")
-            text = whole + newline
-        text = _matching(text, pattern)
-    stream.take()
-    stream.kept.add(part)
-    if lines is not None:
-        text = _last_lines(text, lines)
-        if pattern is None and _mark(cut) not in text:
-            cut = 0
-    return text, cut
+async def taken_matching(streams: Sequence[Stream], pattern: str, *, running: bool) -> Chosen:
+    """The new lines of each stream that match; a line that is not whole yet waits for its rest.
+
+    When the pattern is wrong, or the wait for it is cancelled, nothing is taken.
+    """
+    from .threads import in_thread
+
+    kept = [(stream, stream.take()) for stream in streams]
+    chosen: Chosen = []
+    parts: list[str] = []
+    try:
+        for stream, new in kept:
+            text, cut = new.text(stream.most)
+            whole, newline, part = text.rpartition("\n") if running else (text, "", "")
+            chosen.append((await in_thread(_matching, whole + newline, pattern), cut))
+            parts.append(part)
+    except BaseException:
+        for stream, new in kept:
+            stream.put_back(new)
+        raise
+    for (stream, _), part in zip(kept, parts, strict=True):
+        rest = Kept(stream.most)
+        rest.add(part)
+        stream.put_back(rest)
+    return chosen
+
+
+def _of_last_lines(text: str, cut: int, lines: int, *, whole: bool) -> tuple[str, int]:
+    last = _last_lines(text, lines)
+    return last, 0 if whole and _mark(cut) not in last else cut
 
 
 def _last_lines(text: str, count: int) -> str:
@@ -154,8 +182,10 @@ def _last_lines(text: str, count: int) -> str:
 
 
 def _matching(text: str, pattern: str) -> str:
-    """The lines of a text that match; by ripgrep, since no pattern takes it more than linear time."""
+    """The lines of a text that match; by ripgrep, whose work grows with the text and never faster."""
     import subprocess
+
+    from dragoman.errors import PatternError
 
     from .ripgrep import ripgrep_path
 
@@ -170,7 +200,13 @@ def _matching(text: str, pattern: str) -> str:
         "--regexp",
         pattern,
     ]
-    done = subprocess.run([ripgrep_path(), *options, "-"], input=text.encode(), capture_output=True, check=False)
+    command = [ripgrep_path(), *options, "-"]
+    try:
+        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=_MATCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise PatternError(
+            pattern, f"took longer than {_MATCH_SECONDS:g} seconds to match; use a simpler one"
+        ) from None
     if done.returncode > 1:
         raise ToolError(done.stderr.decode(errors="replace").strip(), kind="invalid_arguments")
     return done.stdout.decode()

@@ -31,7 +31,7 @@ from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 
 from .command import DRIVER, Command, StandingShell, Wrote as Wrote
 from .context import Context
-from .output import StreamName, check_text, taken
+from .output import Chosen, StreamName, check_text, taken, taken_matching
 from .process import Process, start
 from .supervisor import MARKER
 from .tool import Tool
@@ -194,7 +194,20 @@ class Shell:
         if operation.block is False or (operation.block is None and seconds is None):
             seconds = 0.0
         await self._ended(command, seconds, context)
-        return self._outcome(command, limit, job=command.name, lines=operation.lines, pattern=operation.pattern)
+        matching = None if operation.pattern is None else await self._matching(command, operation.pattern)
+        return self._outcome(command, limit, job=command.name, lines=operation.lines, matching=matching)
+
+    async def _matching(self, command: Command, pattern: str) -> Chosen:
+        """The new lines that match."""
+        process = command.process
+        process.catch_up()
+        running = command.running
+        found = await taken_matching(process.streams, pattern, running=running)
+        if command.running or not running:
+            return found
+        process.catch_up()  # it has ended meanwhile, so that no further read fetches what is left
+        rest = await taken_matching(process.streams, pattern, running=False)
+        return [(text + more, cut + missing) for (text, cut), (more, missing) in zip(found, rest, strict=True)]
 
     async def type(self, operation: TypeInto, context: Context) -> CommandOutcome:
         """Type into a job, and say what it wrote until it ended or the time to wait was over."""
@@ -525,11 +538,17 @@ class Shell:
         return min(self._output_limit if wanted is None else wanted, self._most_output)
 
     def _outcome(
-        self, command: Command, limit: int, *, job: str | None, lines: int | None = None, pattern: str | None = None
+        self,
+        command: Command,
+        limit: int,
+        *,
+        job: str | None,
+        lines: int | None = None,
+        matching: Chosen | None = None,
     ) -> CommandOutcome:
         process = command.process
         process.catch_up()
-        texts, cut = taken(process.streams, limit, lines=lines, pattern=pattern, running=command.running)
+        texts, cut = taken(process.streams, limit, lines=lines, matching=matching)
         notes = [*self._notes(process)]
         if isinstance(command, StandingShell):
             more, left_out = _shell_notes(command, limit)

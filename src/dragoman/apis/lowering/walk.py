@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from hashlib import blake2s
 from typing import Any
 
+from dragoman.errors import PatternError
+from dragoman.patterns import compiled
+
 from .inverse import choice, joined, texts
 from .lowered import Undo, fitting
 from .merging import IMPOSSIBLE, both, disjoint, is_impossible
@@ -568,8 +571,8 @@ def _annotations(node: Schema) -> Schema:
 def _is_pattern(value: str) -> bool:
     """Whether a regular expression is one to Python; those of other dialects are said in words."""
     try:
-        re.compile(value)
-    except (re.error, OverflowError, RecursionError):
+        compiled(value)
+    except PatternError:
         return False
     return True
 
