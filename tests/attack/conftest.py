@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).parent
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    unstated = sorted(
-        {item.nodeid.partition("[")[0] for item in items if isinstance(item, pytest.Function) and not rule_of(item)}
-    )
+    attacks = [item for item in items if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE)]
+    unstated = sorted({item.nodeid.partition("[")[0] for item in attacks if not rule_of(item)})
     if unstated:
         raise pytest.UsageError(
             "these attacks state no rule (a docstring that says what is promised): " + ", ".join(unstated)
