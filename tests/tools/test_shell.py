@@ -551,11 +551,9 @@ async def test_only_allowed_variables_reach_a_command(tmp_path: Path, monkeypatc
         monkeypatch.setenv(name, value)
     async with Bench(tmp_path) as bench:
         found = await environment_of(bench)
-        assert len(found.pop("DRAGOMAN_JOB")) == 16
         assert found == {"PATH": path, "LC_ALL": "C"}
     async with Bench(tmp_path, allow=["NODE_*", "GH_TOKEN", "*"], environment={"COLOUR": "no"}) as bench:
         found = await environment_of(bench)
-        found.pop("DRAGOMAN_JOB")
         others = {"LD_LIBRARY_PATH": "", "BASH_ENV": "x", "COLOUR": "no", "GH_TOKEN": "x", "NODE_ENV": "x"}
         current = {name: value for name, value in found.items() if not name.startswith("PYTEST_")}
         assert current == {"PATH": path, "LC_ALL": "C", **others}

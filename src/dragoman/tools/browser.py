@@ -17,7 +17,6 @@ from dragoman.model.outcomes import ImageOutcome, Media
 from .context import Context
 from .reach import Place, parse_url
 from .readable import decode, read_html, shortened
-from .supervisor import MARKER
 from .tool import Tool
 from .web import Fetched, Web, is_text, not_text, timed_out, too_large
 
@@ -42,6 +41,7 @@ _CLOSE_CHECKS: Final = 500
 # A page is more than its text: scripts, fonts and pictures are counted too.
 _BYTES_FOR_EACH_OF_TEXT: Final = 10
 _LONGEST_EXCERPT: Final = 500
+_MARKER: Final = "DRAGOMAN_BROWSER"
 _PROFILE: Final = b"--user-data-dir="
 _LONGEST_FOLDER: Final = 103 - len("/org.chromium.Chromium.XXXXXX/SingletonSocket")
 _PAGES: Final = ("text/html", "application/xhtml+xml")
@@ -244,7 +244,7 @@ class _Process:
                     **{name: str(home) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")},
                     # It opens a socket in there, and the path of a socket must be short.
                     "TMPDIR": str(home if len(str(home)) <= _LONGEST_FOLDER else home.parent),
-                    MARKER: home.name,
+                    _MARKER: home.name,
                 },
                 artifacts_dir=home / "artifacts",
                 handle_sigint=False,
@@ -283,9 +283,7 @@ class _Process:
         import os
         from pathlib import Path
 
-        from .supervisor import marked
-
-        for process in marked(marker):
+        for process in _marked(marker):
             with suppress(OSError):
                 self._groups.add(_group(process))
                 for argument in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0"):
@@ -296,6 +294,21 @@ class _Process:
                         socket = Path(os.readlink(profile / "SingletonSocket"))
                         if socket.parent.parent == profile.parent:
                             self._folders.append(socket.parent)
+
+
+def _marked(marker: str) -> set[int]:
+    """Every living process that was started with this marker in its environment."""
+    from pathlib import Path
+
+    from .supervisor import PROCESS_FILES, processes
+
+    wanted = f"{_MARKER}={marker}".encode()
+    found: set[int] = set()
+    for process in processes():
+        with suppress(OSError):
+            if wanted in Path(f"{PROCESS_FILES}/{process}/environ").read_bytes().split(b"\0"):
+                found.add(process)
+    return found
 
 
 def _group(process: int) -> tuple[int, str]:

@@ -59,6 +59,8 @@ class Process:
         self.too_many: int | None = None
         self.gone = False
         """Nothing of it runs any more."""
+        self._clear = False
+        """Whether the supervisor has made sure of that."""
         self.answers = 0
         """How often it has answered on its control."""
         self.answer = ""
@@ -205,12 +207,14 @@ class Process:
                 self.timed_out = True
             case "too_many":
                 self.too_many = int(rest)
+            case "clear":
+                self._clear = True
 
     def _leave(self) -> None:
-        """The supervisor is gone, and with it everything; unless it was killed, then what it left is."""
+        """The supervisor is gone, and with it everything; unless it was killed, then what it left is ended here."""
         from time import monotonic
 
-        from .supervisor import kill_tree
+        from .supervisor import end_all
 
         if self._loop is not None:
             self._loop.remove_reader(self._channel.fileno())
@@ -220,8 +224,8 @@ class Process:
         self._close_keyboard()
         if self._ended is None:
             self._ended = monotonic()
-            if self.number is not None:
-                kill_tree(self.number, self.order["marker"])
+        if not self._clear:
+            end_all(None, self.order["brand"])
         if self._temporary is not None:
             _remove(self._temporary)
             self._temporary = None
@@ -298,7 +302,7 @@ class Process:
             self.rouse()
 
     def rouse(self) -> None:
-        """A command can halt its own supervisor, which then would neither end it nor say that it has ended."""
+        """A command can halt the processes that watch it, which then would neither end it nor say that it has ended."""
         from signal import SIGCONT
 
         if not self.gone:
@@ -351,9 +355,9 @@ class Process:
     def kill(self) -> None:
         """The same at once, without asking and without waiting."""
         if not self.gone:
-            from .supervisor import kill_tree
+            from .supervisor import end_all
 
-            kill_tree(self._supervisor.pid, self.order["marker"])
+            end_all(self._supervisor.pid, self.order["brand"])
             self._channel.settimeout(None)
             while not self.gone:
                 self._hear()

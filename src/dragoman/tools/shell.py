@@ -33,7 +33,7 @@ from .command import DRIVER, Command, StandingShell, Wrote as Wrote
 from .context import Context
 from .output import Chosen, StreamName, check_text, taken, taken_matching
 from .process import Process, start
-from .supervisor import MARKER
+from .supervisor import new_brand
 from .tool import Tool
 
 if TYPE_CHECKING:
@@ -401,7 +401,7 @@ class Shell:
             "environment": environment,
             "cwd": cwd,
             "terminal": operation.terminal,
-            "marker": environment[MARKER],
+            "brand": new_brand(),
             "timeout": None if standing else self._timeout(operation, may_stay=may_stay),
             "grace": self._grace_ms / 1000,
             "processes": self._limits.processes,
@@ -512,12 +512,10 @@ class Shell:
     # -- what a command is given
 
     def _child_environment(self, *, terminal: bool) -> dict[str, str]:
-        import secrets
-
         passed = {name: value for name, value in os.environ.items() if _passes(name, self._allow)}
         if terminal:
             passed.setdefault("TERM", "xterm")
-        return {**passed, **self._environment, MARKER: secrets.token_hex(8)}
+        return {**passed, **self._environment}
 
     def _choose_sandbox(self, *, unsandboxed: bool) -> Sandbox:
         from .sandbox import Sandbox, choose

@@ -1,14 +1,17 @@
-"""The process that watches one command: a program of its own which starts it, limits it and ends all it started.
+"""The two processes that watch one command: they start it, limit it, and end all it started.
 
-Rules: it imports the standard library alone and little of that, since it starts with every command and
-runs without site-packages. What the command starts stays below this process (a "subreaper" adopts every
-orphan), so daemons are found and ended too. When the channel to whoever asked for the command closes,
-for whatever reason, everything is ended: nothing outlives a killed parent.
+The *supervisor* starts the command and enforces its limits. The *holder* is the supervisor's parent and only waits:
+a command can kill its supervisor, and then the holder ends what is left. Both are "subreapers" (an orphan becomes
+their child instead of init's), and both end everything when the channel to whoever asked for the command closes:
+nothing outlives a killed parent. When both are killed, what they leave is found by its brand, see `new_brand`.
+
+Rule: this program imports the standard library alone and little of that, since it starts with every command and
+runs without site-packages.
 
 The channel is a socket. In: the order (its length in four bytes, then marshalled), then lines `stop`, `interrupt`,
-`within SECONDS` (it has so long from now on) and `unhurried` (it has as long as it likes). Out: lines `process PID`,
-`started 0`, `failed WHY`, `exited CODE`, `signalled NUMBER`, `timed_out 0`, `too_many COUNT`; it closes when nothing
-is left running.
+`within SECONDS` (the time limit from now on) and `unhurried` (no time limit). Out: lines `process PID`, `started 0`,
+`failed WHY`, `exited CODE`, `signalled NUMBER`, `timed_out 0`, `too_many COUNT`, and as the last one `clear 0`, when
+nothing is left running. A channel that closes without `clear` means that the watching processes were killed.
 """
 
 from __future__ import annotations
@@ -19,7 +22,10 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Iterable
     from typing import TypedDict
+
+    Brand = tuple[int, int]
 
     class Order(TypedDict):
         """What to run, where, with what, and how far it may go; times in seconds."""
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
         environment: dict[str, str]
         cwd: str
         terminal: bool
-        marker: str
+        brand: Brand | None
         timeout: float | None
         grace: float
         processes: int | None
@@ -42,9 +48,6 @@ else:
 
 
 PROCESS_FILES = "/proc"
-MARKER = "DRAGOMAN_JOB"
-"""Every process of a command has this in its environment, unless it took it out."""
-
 _COUNT_EVERY = 0.05
 _LONGEST_PAUSE = 3600.0
 _GIVE_UP_AFTER = 2.0
@@ -56,28 +59,24 @@ _GIVE_UP_AFTER = 2.0
 def processes() -> dict[int, int]:
     """Every process that is alive, with its parent; nothing where the system does not show them as files."""
     found: dict[int, int] = {}
-    try:
-        names = os.listdir(PROCESS_FILES)
-    except OSError:
-        return found
-    for name in names:
-        if name.isdigit():
-            stat = _contents(f"{PROCESS_FILES}/{name}/stat")
-            # The program's name stands in brackets and may hold anything, brackets too.
-            fields = stat[stat.rfind(b")") + 2 :].split()
-            if len(fields) > 1 and fields[0] not in (b"Z", b"X"):
-                found[int(name)] = int(fields[1])
+    for number in _numbers():
+        status = _status(number)
+        if status is not None:
+            found[number] = status[0]
     return found
 
 
 def descendants(root: int, but: set[int] | None = None) -> set[int]:
     """Every living process below `root`, without it, and without those of `but` and what is below them."""
+    return _below({root}, processes(), but or set())
+
+
+def _below(roots: set[int], parents: dict[int, int], left_out: set[int]) -> set[int]:
     children: dict[int, list[int]] = {}
-    for process, parent in processes().items():
+    for process, parent in parents.items():
         children.setdefault(parent, []).append(process)
     found: set[int] = set()
-    left_out = but or set()
-    pending = [root]
+    pending = list(roots)
     while pending:
         fresh = [child for child in children.get(pending.pop(), ()) if child not in found and child not in left_out]
         found.update(fresh)
@@ -85,36 +84,100 @@ def descendants(root: int, but: set[int] | None = None) -> set[int]:
     return found
 
 
-def marked(marker: str) -> set[int]:
-    """Every living process that was given this marker, wherever it has moved to."""
-    wanted = f"{MARKER}={marker}".encode()
-    return {
-        process for process in processes() if wanted in _contents(f"{PROCESS_FILES}/{process}/environ").split(b"\0")
-    }
+def end_all(root: int | None, brand: Brand | None) -> bool:
+    """Kill `root`, all below it and all with the brand, except this very process; whether none of them is left.
 
-
-def kill_tree(root: int, marker: str) -> None:
-    """Kill `root`, all below it and all that bear the marker, except this very process; they are dead afterwards."""
+    A process that starts a copy of itself and ends, over and over, is gone before a look at all processes is through.
+    So that look is followed by looks at what was started since, which take microseconds, until nothing new is seen.
+    """
     from time import monotonic, sleep
 
-    frozen: set[int] = set()
-    # Frozen first: what is being killed must not start something new meanwhile.
-    while fresh := ({root} | descendants(root) | marked(marker)) - frozen - {os.getpid()}:
-        for process in fresh:
-            _send(process, signal.SIGSTOP)
-        frozen |= fresh
-    for process in frozen:
-        _send(process, signal.SIGKILL)
     give_up = monotonic() + _GIVE_UP_AFTER
-    while frozen & processes().keys() and monotonic() < give_up:
-        sleep(0.002)
+    family = set() if root is None else {root}
+    spared = {os.getpid()}
+    dying: dict[int, int] = {}
+    looked_up_to: int | None = None
+    while True:
+        newest = _newest()
+        # Without a brand, kinship is all there is, and it shows only when everything is looked at.
+        everything = brand is None or looked_up_to is None or newest < looked_up_to
+        numbers = _numbers() if everything else range(newest, looked_up_to or 0, -1)
+        looked_up_to = newest
+        found, unsure = _members(numbers, family, brand)
+        fresh = {
+            number: start for number, start in found.items() if number not in spared and dying.get(number) != start
+        }
+        # Halted first: what is being killed must not start something new meanwhile.
+        for number in fresh:
+            _send(number, signal.SIGSTOP)
+        for number, start in fresh.items():
+            if _send(number, signal.SIGKILL):
+                dying[number] = start
+            else:
+                spared.add(number)
+        dying = {number: start for number, start in dying.items() if (_status(number) or (0, 0))[1] == start}
+        if not fresh and not unsure and not dying:
+            return True
+        if monotonic() >= give_up:
+            return False
+        if not fresh and not unsure:
+            sleep(0.001)
 
 
-def _send(process: int, number: int, *, to_group: bool = False) -> None:
-    try:  # noqa: SIM105 (contextlib takes long to import)
+def _members(numbers: Iterable[int], family: set[int], brand: Brand | None) -> tuple[dict[int, int], bool]:
+    """Those of the processes that belong to a command, with their start times; and whether some ended unseen.
+
+    `family` holds every process known to belong to it; what is found is added.
+    """
+    parents: dict[int, int] = {}
+    starts: dict[int, int] = {}
+    unsure = False
+    for number in numbers:
+        status = _status(number)
+        if status is None:
+            unsure = unsure or not os.path.exists(f"{PROCESS_FILES}/{number}")
+            continue
+        parents[number], starts[number] = status
+        if brand is not None and _bears(number, brand):
+            family.add(number)
+    family |= _below(family, parents, set())
+    return {number: starts[number] for number in family if number in starts}, unsure
+
+
+def _numbers() -> list[int]:
+    """The numbers of all processes, the newest first."""
+    try:
+        return sorted((int(name) for name in os.listdir(PROCESS_FILES) if name.isdigit()), reverse=True)
+    except OSError:
+        return []
+
+
+def _newest() -> int:
+    """The number that was given to a process last."""
+    fields = _contents(f"{PROCESS_FILES}/loadavg").split()
+    return int(fields[-1]) if fields and fields[-1].isdigit() else 0
+
+
+def _status(process: int) -> tuple[int, int] | None:
+    """The parent of a living process, and its start time in the system's own count."""
+    stat = _contents(f"{PROCESS_FILES}/{process}/stat")
+    # The program's name stands in brackets and may hold anything, brackets too.
+    fields = stat[stat.rfind(b")") + 2 :].split()
+    # A process whose first thread has ended is shown as a zombie although its other threads still run.
+    if len(fields) < 20 or (fields[0] in (b"Z", b"X") and int(fields[17]) < 2):
+        return None
+    return int(fields[1]), int(fields[19])
+
+
+def _send(process: int, number: int, *, to_group: bool = False) -> bool:
+    """Send a signal; `False` when the process may not be signalled, since it is another user's by now."""
+    try:
         (os.killpg if to_group else os.kill)(process, number)
-    except (ProcessLookupError, PermissionError):
-        pass  # it ended meanwhile, or became another user's
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        return False
+    return True
 
 
 def _group(process: int) -> int | None:
@@ -135,6 +198,58 @@ def _contents(path: str) -> bytes:
         return b""
     finally:
         os.close(descriptor)
+
+
+# ── the brand ────────────────────────────────────────────────────────────────
+
+# A brand is two hard limits: of file locks and of resident memory. Linux has enforced neither since version 2.4 (man
+# getrlimit), but a process still gets them from its parent, everybody can read them, and only root can raise them.
+_BRAND_LIMITS = (10, 5)
+_BRAND_LINES = (b"Max file locks", b"Max resident set")
+_BRAND_TOP = 1 << 62
+_BRAND_STEPS = (1 << 60, 1 << 40, 1 << 20)
+
+
+def new_brand() -> Brand | None:
+    """A brand for the processes of one command, by which they are known whatever they do to themselves.
+
+    A process can leave its session, its group and its parent, drop its environment and close its files, but its limits
+    it can only lower. `None` where something else uses these limits, or dragoman runs in dragoman too often.
+    """
+    if sys.platform != "linux":
+        return None
+    import resource
+
+    hard = [resource.getrlimit(limit)[1] for limit in _BRAND_LIMITS]
+    locks, memory = (_BRAND_TOP if one == resource.RLIM_INFINITY else one for one in hard)
+    return brand_below((locks, memory), int.from_bytes(os.urandom(8), "big"))
+
+
+def brand_below(own: Brand, chance: int) -> Brand | None:
+    """A brand that a process with the limits `own` can give, chosen by `chance`.
+
+    All brands given by one process have the same sum, so of any two each has one limit that is lower than the other's:
+    lowering never leads from one to the other. A command that runs dragoman itself has a brand already. The sum tells
+    how deep that goes, and each level takes much smaller steps than the one above, so that its brands stay near the one
+    they come from and away from others.
+    """
+    spent = 2 * _BRAND_TOP - sum(own)
+    for level, step in enumerate(_BRAND_STEPS):
+        if spent == sum(_BRAND_STEPS[:level]):
+            share = chance % (step + 1)
+            return own[0] - share, own[1] - (step - share)
+    return None
+
+
+def _bears(process: int, brand: Brand) -> bool:
+    """Whether the limits of a process are those of a brand, or lower ones, to which it alone can have led."""
+    limits = _contents(f"{PROCESS_FILES}/{process}/limits")
+    for name, most in zip(_BRAND_LINES, brand, strict=True):
+        _, found, rest = limits.partition(name)
+        hard = rest.split(None, 2)[1:2] if found else []
+        if not hard or not hard[0].isdigit() or int(hard[0]) > most:
+            return False
+    return True
 
 
 # ── Landlock ─────────────────────────────────────────────────────────────────
@@ -220,11 +335,115 @@ def _prctl(option: int, value: int) -> None:
 # ── the watching process ─────────────────────────────────────────────────────
 
 
-class Supervisor:
-    """One command under watch."""
+_PARENT_DEATH_SIGNAL, _DUMPABLE, _SUBREAPER = 1, 4, 36
+_HOLDER_SECONDS = 2.0
+"""How much longer than the command's grace period the supervisor may take to end it before the holder does."""
 
-    def __init__(self, channel: int, order: Order) -> None:
+
+def hold(channel: int, order: Order) -> None:
+    """Run the supervisor in a process below this one, and end what it leaves when it is killed."""
+    _prepare()
+    # The write end closes with this process: it tells the supervisor that nobody holds it any more.
+    held, holding = os.pipe()
+    supervisor = os.fork()
+    if not supervisor:
+        try:
+            os.close(holding)
+            _prepare()
+            Supervisor(channel, order, held).run()
+        except BaseException:  # noqa: BLE001 (the copy must end here, whatever happened)
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(0)
+    os.close(held)
+    _let_go_of_streams()
+    if _ended_well(supervisor, channel, order["grace"]) or end_all(os.getpid(), order["brand"]):
+        _tell(channel, "clear 0")
+
+
+def _ended_well(supervisor: int, channel: int, grace: float) -> bool:
+    """Wait until the supervisor has ended, or has had its time after nobody was left to listen to it.
+
+    Whether it ended by itself and left nothing.
+    """
+    import select
+    from time import monotonic
+
+    wake = _woken_by_children()
+    poll = select.poll()
+    poll.register(channel, 0)  # only its closing
+    poll.register(wake, select.POLLIN)
+    until: float | None = None
+    well = False
+    while True:
+        try:
+            process, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+        except ChildProcessError:
+            return well
+        if process == supervisor and os.WIFSTOPPED(status):
+            _send(supervisor, signal.SIGCONT)  # a command may have halted it
+        elif process == supervisor:
+            well = os.WIFEXITED(status)
+            if not well:
+                return False
+        if process:
+            continue
+        left = _LONGEST_PAUSE if until is None else until - monotonic()
+        if well or left <= 0:
+            return False
+        for descriptor, _ in poll.poll(left * 1000):
+            if descriptor == wake:
+                _available(wake)
+            else:
+                poll.unregister(channel)
+                until = monotonic() + grace + _HOLDER_SECONDS
+
+
+def _prepare() -> None:
+    """Make this process a subreaper that a command can neither look into nor end along with others of its kind."""
+    if sys.platform == "linux":
+        _prctl(_SUBREAPER, 1)
+        _prctl(_DUMPABLE, 0)
+        # A command may halt it and then kill our parent, who would have made it go on.
+        _prctl(_PARENT_DEATH_SIGNAL, signal.SIGCONT)
+    # What a thread of our parent blocks, this process and the command would too.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    # Somebody who ends "all Pythons" must not lose the processes that can end the rest.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _woken_by_children() -> int:
+    """A descriptor that can be read when a child has ended or was halted."""
+    wake, waker = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return wake
+
+
+def _let_go_of_streams() -> None:
+    """Else the reader of the command's output would never see its end."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+
+
+def _tell(channel: int, line: str) -> None:
+    try:  # noqa: SIM105 (contextlib takes long to import)
+        os.write(channel, line.replace("\n", " ").encode(errors="replace") + b"\n")
+    except OSError:
+        pass  # nobody listens any more: the closed channel ends the command
+
+
+class Supervisor:
+    """One command under watch; `held` is readable when the holder was killed."""
+
+    def __init__(self, channel: int, order: Order, held: int | None = None) -> None:
         self.channel = channel
+        self.held = held
         self.order = order
         self.command = 0
         self.over = False
@@ -234,22 +453,9 @@ class Supervisor:
 
     def run(self) -> None:
         """Start the command and stay until nothing of it is left."""
-        if sys.platform == "linux":
-            _prctl(36, 1)  # adopt orphans
-        signal.pthread_sigmask(
-            signal.SIG_SETMASK, ()
-        )  # what a thread of our parent blocks, we and the command would too
-        # Somebody who ends "all Pythons" must not lose the one process that can end the rest.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_IGN)
-        wake, waker = os.pipe()
-        os.set_blocking(wake, False)
-        os.set_blocking(waker, False)
-        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-
+        wake = _woken_by_children()
         self.command, problem = self._start()
-        self._let_go_of_streams()
+        _let_go_of_streams()
         self._tell(f"failed {problem}" if problem else "started 0")
         self._watch(wake)
         if sys.platform != "linux":
@@ -284,19 +490,11 @@ class Supervisor:
         os.chdir(order["cwd"])
         if order["writable"] is not None:
             restrict_writes(order["writable"], network=order["network"])
-        if order["limits"]:
-            _limit(order["limits"])
+        _limit(order["limits"], order["brand"])
         # What Python or we ignore, the command would inherit as ignored.
         for name in ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         os.execve(order["arguments"][0], order["arguments"], order["environment"])
-
-    def _let_go_of_streams(self) -> None:
-        """Else the reader of the command's output would never see its end."""
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nothing, stream)
-        os.close(nothing)
 
     def _watch(self, wake: int) -> None:
         import select
@@ -307,6 +505,8 @@ class Supervisor:
         poll = select.poll()
         poll.register(self.channel, select.POLLIN)
         poll.register(wake, select.POLLIN)
+        if self.held is not None:
+            poll.register(self.held, select.POLLIN)
         while self._reap():
             now = monotonic()
             if self.deadline is not None and now >= self.deadline:
@@ -322,6 +522,8 @@ class Supervisor:
             moments = [moment - now for moment in (self.deadline, self.kill_at) if moment is not None]
             moments += [_COUNT_EVERY] if most is not None else [_LONGEST_PAUSE]
             for descriptor, _ in poll.poll(max(0.0, min(moments)) * 1000):
+                if descriptor == self.held:
+                    return self._kill()
                 said = _available(descriptor)
                 if descriptor == self.channel:
                     self._obey(said)
@@ -381,18 +583,17 @@ class Supervisor:
         give_up = monotonic() + _GIVE_UP_AFTER
         while self._reap() and monotonic() < give_up:
             _send(self.command, signal.SIGKILL, to_group=True)
-            kill_tree(os.getpid(), self.order["marker"])
+            end_all(os.getpid(), self.order["brand"])
 
     def _tell(self, line: str) -> None:
-        try:  # noqa: SIM105
-            os.write(self.channel, line.replace("\n", " ").encode(errors="replace") + b"\n")
-        except OSError:
-            pass  # nobody listens any more: the closed channel ends the command
+        _tell(self.channel, line)
 
 
-def _limit(limits: list[tuple[int, int, int]]) -> None:
+def _limit(limits: list[tuple[int, int, int]], brand: Brand | None) -> None:
     import resource
 
+    for limit, value in zip(_BRAND_LIMITS, brand or (), strict=False):
+        resource.setrlimit(limit, (value, value))
     for limit, soft, hard in limits:
         ceiling = resource.getrlimit(limit)[1]
         if ceiling != resource.RLIM_INFINITY:
@@ -423,4 +624,10 @@ def main(channel: int) -> None:
 
     os.set_inheritable(channel, False)  # noqa: FBT003
     length = int.from_bytes(_exactly(channel, 4), "big")
-    Supervisor(channel, marshal.loads(_exactly(channel, length))).run()
+    order: Order = marshal.loads(_exactly(channel, length))
+    if sys.platform == "linux":
+        hold(channel, order)
+    else:  # without subreapers there is nothing a second process could hold
+        _prepare()
+        Supervisor(channel, order).run()
+        _tell(channel, "clear 0")
