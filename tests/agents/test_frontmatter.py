@@ -338,7 +338,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "large.md").write_bytes(b"x" * (1024 * 1024 + 1))
     with pytest.raises(DefinitionError, match="line 2: it is not UTF-8 text"):
         read_agent(tmp_path / "bytes.md")
-    with pytest.raises(DefinitionError, match="larger than 1048576 bytes"):
+    with pytest.raises(DefinitionError, match="larger than 1024 KiB"):
         read_agent(tmp_path / "large.md")
     with pytest.raises(DefinitionError, match="cannot be read"):
         read_agent(tmp_path / "none.md")

@@ -95,9 +95,13 @@ def test_list_shows_the_agents_of_every_client_and_which_is_meant(user: User) ->
         ("six", "dragoman", "user", True, False, False),
         ("seven", "claude_code", "user", False, False, False),
     ]
-    table = user.types("agents", "list").out
-    assert "hidden by .dragoman/agents/one.md" in table
-    assert "broken: line 2: name: must be lower-case letters" in table
+    table = user.types("agents", "list")
+    assert (table.code, "hidden by .dragoman/agents/one.md" in table.out, "broken: 1 problem" in table.out) == (
+        1,
+        True,
+        True,
+    )
+    assert "warning: .gemini/agents/four.md: line 2: name: must be lower-case letters" in table.err
 
 
 def test_list_of_nothing_says_where_to_put_one(user: User) -> None:
@@ -175,4 +179,112 @@ def test_what_is_no_ordinary_file_is_not_waited_for(user: User) -> None:
     (user.here / "agents").mkdir()
     os.mkfifo(user.here / "agents" / "one.md")
     (row,) = user.types("agents", "list", "--json").json
-    assert row["problems"] == ["it is no ordinary file"]
+    assert row["problems"] == ["it cannot be read: not a regular file; an agent is an ordinary file of text"]
+
+
+def agent_with(lines: str) -> str:
+    return f"---\nname: odd\ndescription: Odd.\n{lines}\n---\nDo it.\n"
+
+
+TOOL = "custom_tools:\n  - name: look\n    description: Look.\n    prompt: Look.\n    "
+DEFECTS: dict[str, tuple[str | bytes, str]] = {
+    "parameters that are text": (
+        agent_with(f"{TOOL}parameters: x"),
+        "line 8: custom_tools[0].parameters: must be a table",
+    ),
+    "parameters that are a number": (
+        agent_with(f"{TOOL}parameters: 5"),
+        "line 8: custom_tools[0].parameters: must be a",
+    ),
+    "no parameters at all": (agent_with(f"{TOOL}parameters:"), "line 8: custom_tools[0].parameters: is empty"),
+    "an empty name": ("---\ndescription: x\nname: ''\n---\n", "line 3: name: is empty"),
+    "a name that is a list": ("---\nname: [a]\n---\n", "line 2: name: must be text, not ['a']"),
+    "tools that are a table": (agent_with("tools: {a: b}"), "line 4: tools: must be a list of names and tools"),
+    "a key twice": (agent_with("model: a\nmodel: b"), 'line 5: "model" is there twice'),
+    "a key that is no text": (agent_with("? [a]\n: b"), "line 4: a key must be a word"),
+    "a key that is not known": (agent_with("modle: a"), 'line 4: modle: there is no key "modle" here'),
+    "an alias": (agent_with("x: &a {y: *a}"), "line 4: aliases (`*name`) are not read"),
+    "a tag that runs something": (
+        agent_with("x: !!python/object/apply:os.system [touch marker]"),
+        "line 4: the tag 'tag:yaml.org,2002:python/object/apply:os.system' is not read",
+    ),
+    "no valid YAML": (agent_with("tools: ["), "line 5: not valid YAML:"),
+    "a control character": (agent_with("x: a\x07b"), "line 4: not valid YAML: the character U+0007 is not allowed"),
+    "nested too deeply": (agent_with(f"x: {'[' * 5000}"), "line 1: the frontmatter is nested too deeply"),
+    "a frontmatter without end": ("---\nname: odd\n", "line 1: the frontmatter that begins here has no end"),
+    "no table": ("---\n- a\n---\n", "line 2: the frontmatter is no table"),
+    "no UTF-8": (b"---\nname: odd\ndescription: \xff\n---\n", "line 3: it is not UTF-8 text; save it as UTF-8"),
+    "binary": (b"\x7fELF\x02\x01\x01\x00\x00\xff" * 9, "line 1: it is not UTF-8 text; save it as UTF-8"),
+    "too large": (b"x" * (1024 * 1024 + 1), "it cannot be read: larger than 1024 KiB; an agent is an ordinary file"),
+    "too long a frontmatter": (agent_with(f"x: {'y' * 140_000}"), "line 1: the frontmatter is longer than 131072"),
+}
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_defect_is_told_with_its_file_and_line_and_the_others_are_listed(user: User, defect: str) -> None:
+    content, problem = DEFECTS[defect]
+    odd = user.write(user.here / "agents" / "odd.md", "")
+    odd.write_bytes(content if isinstance(content, bytes) else content.encode())
+    user.write(user.here / "agents" / "good.md", GOOD.format(name="good"))
+    rows = {row["name"]: row["problems"] for row in user.types("agents", "list", "--json").json}
+    assert (rows["good"], rows["odd"][0][: len(problem)]) == ([], problem)
+    listed = user.types("agents", "list")
+    assert (listed.code, f"warning: agents/odd.md: {problem}" in listed.err) == (1, True)
+    checked = user.types("agents", "check", "agents")
+    assert (checked.code, f"{odd.relative_to(user.here)}\n  {problem}" in checked.out) == (1, True)
+    named = user.types("run", "--agent", "odd", "hi")
+    assert (named.code, f"({odd})" in named.err, f"- {problem}" in named.err) == (3, True, True)
+
+
+def test_what_is_no_file_at_all_costs_no_other_agent(user: User) -> None:
+    folder = user.write(user.here / "agents" / "good.md", GOOD.format(name="good")).parent
+    (folder / "loop.md").symlink_to("loop.md")
+    (folder / "gone.md").symlink_to("nowhere.md")
+    (folder / "device.md").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe.md")
+    (folder / "folder.md").mkdir()
+    answer = user.types("agents", "list", "--json")
+    assert (answer.code, {row["name"]: row["problems"] for row in answer.json}) == (
+        1,
+        {
+            "good": [],
+            "device": [f"it leads out of {user.here}, so it is not read"],
+            "gone": ["it cannot be read: No such file or directory"],
+            "loop": ["it cannot be read: Too many levels of symbolic links"],
+            "pipe": ["it cannot be read: not a regular file; an agent is an ordinary file of text"],
+        },
+    )
+
+
+def test_a_folder_with_too_many_files_says_so(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dragoman.agents import folders
+
+    monkeypatch.setattr(folders, "MOST_FILES", 2)
+    for name in ("a", "b", "c"):
+        user.write(user.here / "agents" / f"{name}.md", GOOD.format(name=name))
+    answer = user.types("agents", "list", "--json")
+    assert [(row["name"], row["problems"]) for row in answer.json] == [
+        ("a", []),
+        ("b", []),
+        ("agents", ["only 2 of its files are read; remove some"]),
+    ]
+
+
+def test_a_defect_of_ours_costs_no_other_agent(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dragoman.agents import folders
+
+    def broken(text: str, **more: object) -> object:
+        if "odd" in text:
+            raise AttributeError("no such thing")
+        return real(text, **more)  # type: ignore[arg-type]
+
+    real = folders.parse_agent
+    monkeypatch.setattr(folders, "parse_agent", broken)
+    for name in ("good", "odd"):
+        user.write(user.here / "agents" / f"{name}.md", GOOD.format(name=name))
+    answer = user.types("agents", "list", "--json")
+    problem = "dragoman cannot read it, which is a defect of dragoman: AttributeError: no such thing"
+    assert (answer.code, [(row["name"], row["problems"]) for row in answer.json]) == (
+        1,
+        [("good", []), ("odd", [problem])],
+    )

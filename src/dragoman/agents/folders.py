@@ -109,7 +109,7 @@ def find_agents(configuration: Configuration, workspace: Path) -> tuple[FoundAge
 def agent_named(given: str, configuration: Configuration, workspace: Path) -> FoundAgent:
     """The agent of a path, or of a name. One that is not well defined is raised as a `DefinitionError`."""
     path = Path(given)
-    if path.suffix in (".md", ".toml") or path.is_file():
+    if path.suffix in (".md", ".toml") or os.path.isfile(path):
         found = load_agent(path, configuration, "named")
     else:
         everything = find_agents(configuration, workspace)
@@ -127,7 +127,7 @@ def agent_named(given: str, configuration: Configuration, workspace: Path) -> Fo
 
 
 def load_agent(path: Path, configuration: Configuration, origin: Origin, format: str | None = None) -> FoundAgent:
-    """Reads one file; what is wrong with it is said, not raised."""
+    """Reads one file. What is wrong with it is in `problems`; nothing is raised, so that it costs no other file."""
     format = format_of(str(path)) if format is None else format
     agent: Agent | None = None
     problems: tuple[str, ...] = ()
@@ -139,6 +139,8 @@ def load_agent(path: Path, configuration: Configuration, origin: Origin, format:
         agent = parse_agent(text, path=str(path), format=format)
     except DefinitionError as error:
         problems = error.problems
+    except Exception as error:  # noqa: BLE001 - a defect of ours is reported with the file that shows it
+        problems = (f"dragoman cannot read it, which is a defect of dragoman: {type(error).__name__}: {error}",)
     return FoundAgent(path=path, format=format, origin=origin, trusted=trusted, agent=agent, problems=problems)
 
 
@@ -164,26 +166,38 @@ def _all(configuration: Configuration, workspace: Path) -> Iterator[FoundAgent]:
             for one in _declared(folder, configuration):
                 declared.add(one.path)
                 yield one
-        for path in _files(folder):
+        unread: list[FoundAgent] = []
+        for path in _files(folder, unread):
             if path not in declared:
                 yield _link(folder, path) or load_agent(path, configuration, folder.origin, folder.format)
+        yield from unread
 
 
 def _link(folder: Folder, path: Path) -> FoundAgent | None:
     """What is said of a file that is not where it seems to be."""
     if not folder.leads_out(path):
         return None
-    problems = (f"it leads out of {folder.root}, so it is not read",)
-    return FoundAgent(path=path, format=folder.format, origin=folder.origin, trusted=False, problems=problems)
+    return _unread(folder, path, f"it leads out of {folder.root}, so it is not read")
 
 
-def _files(folder: Folder) -> list[Path]:
+def _unread(folder: Folder, path: Path, problem: str) -> FoundAgent:
+    return FoundAgent(path=path, format=folder.format, origin=folder.origin, trusted=False, problems=(problem,))
+
+
+def _files(folder: Folder, unread: list[FoundAgent]) -> list[Path]:
+    """The agent files of a folder; what cannot be looked into is added to `unread`."""
+
+    def note(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            unread.append(_unread(folder, Path(error.filename), f"this folder cannot be read: {error.strerror}"))
+
     suffix = ".toml" if folder.format == "codex" else ".md"
     found: list[Path] = []
-    for parent, folders, names in os.walk(folder.path):
+    for parent, folders, names in os.walk(folder.path, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith(".")) if folder.deep else []
         found += [Path(parent) / name for name in sorted(names) if _is_agent(name, suffix)]
-        if len(found) >= MOST_FILES:
+        if len(found) > MOST_FILES:
+            unread.append(_unread(folder, folder.path, f"only {MOST_FILES} of its files are read; remove some"))
             break
     return found[:MOST_FILES]
 
@@ -197,7 +211,7 @@ def _declared(folder: Folder, configuration: Configuration) -> Iterator[FoundAge
     from .foreign_codex import declared_role, declared_roles
 
     settings = folder.path.parent / "config.toml"
-    if not settings.is_file():
+    if not os.path.lexists(settings):
         return
     try:
         rows = declared_roles(text_of(settings), str(settings))

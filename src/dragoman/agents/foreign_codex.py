@@ -109,7 +109,8 @@ def _values(text: str, problems: Problems) -> dict[str, Any] | None:
         values = tomllib.loads(text.removeprefix("\ufeff"))
     except ValueError as error:  # TOML's own, or Python's about a number of too many digits
         found = re.search(r"at line (\d+)", str(error))
-        problems.add_at(int(found[1]) if found else None, f"not valid TOML: {error}")
+        last = text.count("\n") + 1 if "at end of document" in str(error) else 1
+        problems.add_at(int(found[1]) if found else last, f"not valid TOML: {error}")
         return None
     problems.lines.update(_lines(text))
     plain: dict[str, Any] = _plain(values)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dragoman.config import read_ordinary_file
 from dragoman.errors import DefinitionError, nearest
 
 from .agent import Agent, AgentLimits, CustomTool
@@ -32,15 +33,13 @@ def read_agent(path: str | os.PathLike[str], *, format: str | None = None, known
 def text_of(path: str | os.PathLike[str]) -> str:
     """The text of a file, or a `DefinitionError` that says why there is none."""
     written = os.fspath(path)
-    if os.path.exists(written) and not os.path.isfile(written):  # a pipe would be waited for, without end
-        raise DefinitionError(_subject(written), ["it is no ordinary file"], written)
     try:
-        with open(written, "rb") as opened:
-            source = opened.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        raise DefinitionError(_subject(written), [f"it cannot be read: {error}"], written) from error
-    if len(source) > LARGEST_FILE:
-        raise DefinitionError(_subject(written), [f"it is larger than {LARGEST_FILE} bytes: no agent is"], written)
+        source = read_ordinary_file(written, LARGEST_FILE)
+    except OSError as error:
+        raise DefinitionError(_subject(written), [f"it cannot be read: {error.strerror}"], written) from error
+    except ValueError as error:
+        problem = f"it cannot be read: {error}; an agent is an ordinary file of text"
+        raise DefinitionError(_subject(written), [problem], written) from error
     try:
         return source.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -267,7 +266,7 @@ def _told_twice(tools: Collection[CustomTool], problems: Problems) -> None:
     seen: dict[str, int | None] = {}
     for tool in tools:
         if tool.name in seen:
-            problems.add_at(tool.line, f'the tool "{tool.name}" is already there, on line {seen[tool.name]}')
+            problems.add_at(tool.line or 1, f'the tool "{tool.name}" is already there, on line {seen[tool.name]}')
         seen.setdefault(tool.name, tool.line)
 
 
@@ -278,7 +277,7 @@ def _taken(tools: Collection[CustomTool], known: Collection[str], problems: Prob
 
     for tool in tools:
         if tool.name in op.OPERATIONS or tool.name in known or tool.name in TOOLS:
-            problems.add_at(tool.line, f'there is a tool "{tool.name}" already; give yours a name of its own')
+            problems.add_at(tool.line or 1, f'there is a tool "{tool.name}" already; give yours a name of its own')
 
 
 def _custom_tool(section: Section) -> CustomTool | None:
@@ -299,7 +298,7 @@ def _custom_tool(section: Section) -> CustomTool | None:
         name=name,
         description=description,
         prompt=prompt,
-        parameters=parameters,
+        parameters=parameters.schema,
         model=model,
         result_schema=result,
         limits=limits,
@@ -326,13 +325,20 @@ _SCHEMA_WORDS: Final = (
 )
 
 
-def _parameters(section: Section) -> dict[str, Any]:
+class _Parameters(msgspec.Struct, frozen=True):
+    """The parameters of a custom tool. `by_name`: the file states them name by name, so a place has no `properties`."""
+
+    schema: dict[str, Any]
+    by_name: bool = True
+
+
+def _parameters(section: Section) -> _Parameters:
     """JSON Schema of the arguments: written as such, or name by name, each needed unless it says otherwise."""
     stated = section.table("parameters")
     if stated is None:
-        return {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+        return _Parameters({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
     if stated.content.get("type") == "object" and isinstance(stated.content.get("properties"), dict):
-        return dict(stated.content)
+        return _Parameters(dict(stated.content), by_name=False)
     properties: dict[str, Any] = {}
     required: list[str] = []
     for name, said in stated.content.items():
@@ -350,31 +356,33 @@ def _parameters(section: Section) -> dict[str, Any]:
         properties[name] = {word: value for word, value in said.items() if word != "required" or of_its_own}
         if needed is True or of_its_own:
             required.append(name)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return _Parameters(
+        {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    )
 
 
-def _check_tool(section: Section, name: str, description: str, parameters: dict[str, Any]) -> None:
+def _check_tool(section: Section, name: str, description: str, parameters: _Parameters) -> None:
     """A tool is held to what every tool is held to, by making one of it."""
     from dragoman.tools import Tool
 
     try:
-        Tool(name, description, parameters, lambda arguments: None)
+        Tool(name, description, parameters.schema, lambda arguments: None)
     except DefinitionError as error:
-        _point_out(section, "parameters", error.problems)
+        _point_out(section, "parameters", error.problems, by_name=parameters.by_name)
         return
     _check_defaults(section, parameters)
 
 
-def _check_defaults(section: Section, parameters: dict[str, Any]) -> None:
+def _check_defaults(section: Section, parameters: _Parameters) -> None:
     """A default goes into the prompt as an argument would. `null` says that there is none."""
     from dragoman.schema import problems_against
 
-    properties = parameters.get("properties", {})
-    within = ("properties",) if section.content.get("parameters", {}).get("properties") is properties else ()
-    for name, said in properties.items():
+    schema = parameters.schema
+    within = () if parameters.by_name else ("properties",)
+    for name, said in schema.get("properties", {}).items():
         default = said.get("default") if isinstance(said, dict) else None
         if default is not None:
-            whole = {**said, **({"$defs": parameters["$defs"]} if "$defs" in parameters else {})}
+            whole = {**said, **({"$defs": schema["$defs"]} if "$defs" in schema else {})}
             for problem in problems_against(whole, default):
                 section.problem(f"the default does not fit: {problem}", "parameters", *within, name, "default")
 
@@ -389,10 +397,11 @@ def _check_result_schema(section: Section, schema: dict[str, Any]) -> None:
     try:
         Reader.of_schema("result_schema", whole)
     except DefinitionError as error:
-        _point_out(section, "result_schema", [text.replace("#/properties/answer", "#", 1) for text in error.problems])
+        problems = [text.replace("#/properties/answer", "#", 1) for text in error.problems]
+        _point_out(section, "result_schema", problems)
 
 
-def _point_out(section: Section, key: str, problems: Collection[str]) -> None:
+def _point_out(section: Section, key: str, problems: Collection[str], *, by_name: bool = False) -> None:
     """Problems of a schema at their lines: `#/properties/a/type: …` stands where that type is written."""
     for problem in problems:
         pointer, _, message = problem.partition(": ")
@@ -400,6 +409,6 @@ def _point_out(section: Section, key: str, problems: Collection[str]) -> None:
             section.problem(problem, *(("name",) if "is not a tool's name" in problem else ()))
             continue
         steps = [step for step in pointer.removeprefix("#").split("/") if step]
-        if key == "parameters" and "properties" not in section.content.get(key, {}):  # written name by name
+        if by_name:
             steps = steps[1:]
         section.problem(message, key, *(int(step) if step.isdigit() else step for step in steps))

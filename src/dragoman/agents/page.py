@@ -40,18 +40,17 @@ class Problems:
         self.lines = dict(lines or {})
         self._found: list[tuple[int, str]] = []
 
-    def line_of(self, place: Place) -> int | None:
-        """The line of a place, or of what it stands in."""
+    def line_of(self, place: Place) -> int:
+        """The line of a place, or of what it stands in; at last that of the whole."""
         within = (place[:length] for length in range(len(place), 0, -1))
-        return next((self.lines[part] for part in within if part in self.lines), None)
+        return next((self.lines[part] for part in within if part in self.lines), 1)
 
     def add(self, message: str, place: Place = ()) -> None:
         written = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
         self.add_at(self.line_of(place), f"{written}: {message}" if written else message)
 
-    def add_at(self, line: int | None, message: str) -> None:
-        said = message if line is None else f"line {line}: {message}"
-        self._found.append((line or 0, said))
+    def add_at(self, line: int, message: str) -> None:
+        self._found.append((line, f"line {line}: {message}"))
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -130,7 +129,7 @@ def _doubled(text: str) -> str:
 
 # ── YAML ─────────────────────────────────────────────────────────────────────
 
-Wrong = list[tuple[int | None, str]]
+Wrong = list[tuple[int, str]]
 
 # What a bare word may mean; the rest is text. No dates and no `yes`: a name that looks like one stays what was written.
 _PLAIN: Final = {
@@ -158,13 +157,14 @@ def read_yaml(source: str) -> tuple[dict[str, Any] | None, dict[Place, int], Wro
         mark = error.problem_mark or error.context_mark
         said = error.problem or str(error.context)
         hint = "; a text that holds `: ` needs quotation marks" if said.startswith("mapping values") else ""
-        return None, {}, [(mark.line + 1 if mark else None, f"not valid YAML: {said}{hint}")]
-    except yaml.YAMLError as error:
-        return None, {}, [(None, f"not valid YAML: {' '.join(str(error).split())}")]
+        return None, {}, [(mark.line + 1 if mark else 1, f"not valid YAML: {said}{hint}")]
+    except yaml.reader.ReaderError as error:
+        line = source[: error.position].count("\n") + 1
+        return None, {}, [(line, f"not valid YAML: the character U+{ord(source[error.position]):04X} is not allowed")]
     except RecursionError:
-        return None, {}, [(None, "the frontmatter is nested too deeply")]
+        return None, {}, [(1, "the frontmatter is nested too deeply")]
     if not isinstance(values, dict):
-        return None, {}, [*reading.wrong, (reading.lines.get(()), "the frontmatter is no table of `key: value` lines")]
+        return None, {}, [*reading.wrong, (reading.lines[()], "the frontmatter is no table of `key: value` lines")]
     return values, reading.lines, reading.wrong
 
 
@@ -223,11 +223,12 @@ class _Reading:
             if not isinstance(key, yaml.ScalarNode):
                 self.wrong.append((line, "a key must be a word"))
                 continue
-            if key.value in found:
-                self.wrong.append((line, f'"{key.value}" is there twice'))
-            value = self.value(inner, (*place, key.value), line)
+            name = self._whole(key.value, line)
+            if name in found:
+                self.wrong.append((line, f'"{name}" is there twice'))
+            value = self.value(inner, (*place, name), line)
             if value is not _UNREAD:
-                found[key.value] = value
+                found[name] = value
         return found
 
     def _scalar(self, node: yaml.Node) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,15 +78,20 @@ def _format(format: str | None) -> str | None:
 
 
 def _files_at(path: Path) -> list[Path]:
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix in (".md", ".toml") and file.is_file())
+    if os.path.isdir(path):
+        walked = [(parent, name) for parent, _, names in os.walk(path, onerror=_unreadable) for name in names]
+        files = sorted(Path(parent) / name for parent, name in walked if name.endswith((".md", ".toml")))
         files = [file for file in files if file.name[0] not in "_." and file.name.lower() != "readme.md"]
         if not files:
             raise click.UsageError(f"There is no agent file in {path}: their names end in .md, or .toml for Codex.")
         return files
-    if not path.exists():
+    if not os.path.lexists(path):
         raise click.UsageError(f"There is no file {path}.")
     return [path]
+
+
+def _unreadable(error: OSError) -> None:
+    raise click.UsageError(f"The folder {error.filename} cannot be read: {error.strerror}.")
 
 
 def _show_checked(console: Console, found: FoundAgent, said: tuple[str, ...]) -> None:
@@ -108,7 +114,8 @@ def _show_checked(console: Console, found: FoundAgent, said: tuple[str, ...]) ->
 def list_(console: Console, *, as_json: bool) -> ExitCode:
     """List every agent of this folder, its project and your own settings, those of other clients included.
 
-    Of several agents of one name the first is meant. What is broken is listed with what is wrong.
+    Of several agents with one name the first is used. A broken file is listed with its problems, and the command
+    then exits with 1.
     """
     from dragoman.agents import find_agents
 
@@ -123,13 +130,15 @@ def list_(console: Console, *, as_json: bool) -> ExitCode:
     else:
         rows = [(one.name, one.format, _shortened(one.path), _state(one)) for one in found]
         console.table(("agent", "format", "file", "what it is for"), rows)
-    return ExitCode.OK
+        for one in found:
+            for problem in one.problems:
+                console.warn(f"{_shortened(one.path)}: {problem}")
+    return ExitCode.NO if any(one.agent is None for one in found) else ExitCode.OK
 
 
 def _state(found: FoundAgent) -> str:
     if found.agent is None:
-        more = f" (and {len(found.problems) - 1} more)" if len(found.problems) > 1 else ""
-        return f"broken: {found.problems[0]}{more}"
+        return "broken: 1 problem" if len(found.problems) == 1 else f"broken: {len(found.problems)} problems"
     if found.hidden_by is not None:
         return f"hidden by {_shortened(found.hidden_by)}"
     return found.agent.description.split("\n")[0]

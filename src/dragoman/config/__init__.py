@@ -23,7 +23,7 @@ from .configuration import (
     use,
 )
 from .kinds import Kind, Rule
-from .layers import Found, Origin, read_settings_file
+from .layers import Found, Origin, read_ordinary_file, read_settings_file
 from .settings import (
     Approval,
     Logs,
@@ -72,6 +72,7 @@ __all__ = [
     "load",
     "place_of",
     "plugin_files",
+    "read_ordinary_file",
     "read_settings_file",
     "shown",
     "trust",

@@ -244,24 +244,34 @@ def _only_path(data: Any) -> Key:
     return path
 
 
-def read_settings_file(path: Path) -> bytes | None:
-    """The file's bytes, or nothing when there is none. Never waits on a pipe, never fills the memory."""
+def read_ordinary_file(path: str | os.PathLike[str], largest: int) -> bytes:
+    """The bytes of a regular file. A pipe is not waited for, and no more than `largest` bytes and one are read.
+
+    `OSError` when it cannot be opened or read; `ValueError` when it is not a regular file, or a larger one.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("not a regular file")
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(largest + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > largest:
+        raise ValueError(f"larger than {largest // 1024} KiB")
+    return content
+
+
+def read_settings_file(path: Path) -> bytes | None:
+    """The bytes of a settings file, or nothing when there is none."""
+    try:
+        return read_ordinary_file(path, LARGEST_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ConfigError(f"{path}: not a regular file; settings are read from ordinary files only")
-        with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(LARGEST_FILE + 1)
-    finally:
-        os.close(descriptor)
-    if len(content) > LARGEST_FILE:
-        raise ConfigError(f"{path}: larger than {LARGEST_FILE // 1024} KiB; that is no settings file")
-    return content
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}; settings are read from ordinary files of text only") from error
 
 
 def environment_layer(environ: Mapping[str, str], cwd: Path) -> tuple[list[Reader], list[str]]:
