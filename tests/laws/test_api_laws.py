@@ -19,6 +19,7 @@ from dragoman.model import (
     CallPart,
     CallStarted,
     Conversation,
+    FinishReason,
     FreeformDefinition,
     FunctionDefinition,
     Message,
@@ -206,6 +207,47 @@ def test_a_stream_with_anything_anywhere_ends_in_a_reply_or_an_engine_error(api:
 def test_any_bytes_end_in_a_reply_or_an_engine_error(api: str, raw: bytes, cuts: list[int]) -> None:
     fed(api, raw, cuts)
     fed(api, b"data: " + raw + b"\n\n", cuts)
+
+
+NOT_EVENTS = st.sampled_from(
+    [
+        *(b"[" * 100_000, b"{broken", b"\xff\xfe", b"upstream timed out", b"<html>", b"NaN", b'{"a": 1} {"b": 2}'),
+        *(b"null", b"17", b'"text"', b"true", b"[1, 2]", b'["text"]', b"[null]"),
+    ]
+)
+
+
+@pytest.mark.parametrize("api", ALL)
+@few
+@given(st.data())
+def test_an_event_that_cannot_be_read_is_an_error_wherever_it_stands(api: str, data: st.DataObject) -> None:
+    events, _ = data.draw(st.sampled_from(STREAMS[api]))
+    raw = [as_bytes([event]) for event in events]
+    raw.insert(data.draw(st.integers(0, len(raw) - 1)), b"data: " + data.draw(NOT_EVENTS) + b"\n\n")
+    decoder = APIS[api].stream()
+    decoder.feed(b"".join(raw) + b"data: [DONE]\n\n")
+    with pytest.raises(EngineError, match="an event of the stream is not") as raised:
+        decoder.close()
+    assert (raised.value.code, type(raised.value.partial)) == ("protocol", Reply)
+
+
+@pytest.mark.parametrize("api", ALL)
+@pytest.mark.parametrize("raw", [b"", b"data: [DONE]\n\n", b": ping\n\n" * 9, b"data:\n\ndata: {}\n\n", b"hello\n\n"])
+def test_a_stream_without_an_answer_is_no_answer(api: str, raw: bytes) -> None:
+    _, reply = fed(api, raw, [])
+    assert isinstance(reply, str) or (reply.parts, reply.finish) == ((), FinishReason.INTERRUPTED)
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_a_stream_cut_at_any_byte_is_whole_or_known_to_be_cut(api: str) -> None:
+    for events, _ in STREAMS[api]:
+        raw = as_bytes(events)
+        _, whole = fed(api, raw, [])
+        assert isinstance(whole, Reply)
+        for end in range(len(raw)):
+            _, reply = fed(api, raw[:end], [])
+            if isinstance(reply, Reply) and reply.finish is not FinishReason.INTERRUPTED:
+                assert (reply.parts, reply.finish) == (whole.parts, whole.finish), raw[:end]
 
 
 @pytest.mark.parametrize("api", ALL)

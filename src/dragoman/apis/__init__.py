@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.registry import APIS as APIS
 
-from .api import Api as Api, Encoded as Encoded, Problem as Problem, StreamDecoder as StreamDecoder
+from .api import (
+    Api as Api,
+    Encoded as Encoded,
+    Problem as Problem,
+    StreamDecoder as StreamDecoder,
+    page_title as page_title,
+    shortened as shortened,
+)
 from .history import NO_RESULT as NO_RESULT, Remark as Remark
 from .lowering import Lowering as Lowering
 

@@ -32,7 +32,7 @@ from dragoman.model.request import (
 
 from .history import History, Remark
 from .lowering import Lowering
-from .sse import Event, EventSplitter
+from .sse import Event, EventSplitter, EventTooLong
 
 if TYPE_CHECKING:
     from .partial import PartialJson
@@ -223,7 +223,8 @@ class Api(abc.ABC):
                 known, lowering=restoring(known.lowering, definitions, self.features(request.model))
             )
             if len(self._tools) >= _REMEMBERED:
-                del self._tools[next(iter(self._tools))]
+                oldest, *_ = self._tools  # in one step: several threads may share a codec
+                self._tools.pop(oldest, None)
             self._tools[key] = known
         return known
 
@@ -244,7 +245,9 @@ _REMEMBERED = 64
 
 
 class StreamDecoder(abc.ABC):
-    """Decodes one streamed response. `feed` never raises: what a stream says went wrong is raised by `close`.
+    """Decodes one streamed response. `feed` never raises: what went wrong is in `error`, and raised by `close`.
+
+    An event that cannot be read ends the decoding: a reply without it would say less than the server did.
 
     A codec writes `_event` (one event's JSON → chunks appended) and `_reply` (the reply so far), and keeps the text
     of every call's arguments in `pieces`, so that a partial view costs nothing until somebody looks.
@@ -258,18 +261,35 @@ class StreamDecoder(abc.ABC):
         self.error: EngineError | None = None
         self.pieces: dict[str, list[str]] = {}
         """Call id → its arguments so far, piece by piece."""
+        self.events = 0
+        """How many events came."""
         self.unread: list[str] = []
-        """Events that were no JSON, as text: kept, and told in the reply's metadata."""
+        """Parts of events that have no place in a reply, as text: they are in its metadata."""
         self._plain_readers: dict[str | None, Callable[[bytes], Any]] = {}
         """Name of an event (`None` where events have none) → what reads a plain one and refuses all others."""
         self._refused = 0
         self._splitter = EventSplitter()
         self._views: dict[str, tuple[PartialJson, int]] = {}
 
+    @property
+    def longest_event(self) -> int | None:
+        """The most bytes one event may have; `None`: any number."""
+        return self._splitter.longest
+
+    @longest_event.setter
+    def longest_event(self, longest: int | None) -> None:
+        self._splitter.longest = longest
+
     def feed(self, data: bytes) -> list[AnyChunk]:
         """The chunks that are complete with these bytes."""
         chunks: list[AnyChunk] = []
-        self._take(self._splitter.feed(data), chunks)
+        try:
+            events = self._splitter.feed(data)
+        except EventTooLong:
+            self._too_long()
+            return chunks
+        self.events += len(events)
+        self._take(events, chunks)
         return chunks
 
     def end(self) -> list[AnyChunk]:
@@ -314,27 +334,46 @@ class StreamDecoder(abc.ABC):
                     readers.clear()
             try:
                 data = _decode(event)
-            except _NO_JSON:
-                self._no_json(event)
+            except _NO_JSON as error:
+                self._no_json(name, event, error)
                 continue
-            if self.error is None:
+            if self.error is not None:
+                return
+            if type(data) is dict:
                 self._event(name, data, chunks)
+            else:
+                self._no_object(name, data, chunks)
 
     def _plain_event(self, said: Any, chunks: list[AnyChunk]) -> bool:
         """Takes an event that a plain reader read; False, with nothing done, when it is to be read in full."""
         return False
 
-    def _no_json(self, event: bytes) -> None:
-        if self.error is not None:
+    def _no_json(self, name: str | None, event: bytes, error: Exception) -> None:
+        if self.error is not None or not event.strip():
             return
         if event.strip() == b"[DONE]":
             self._done()
+            return
+        text = shortened(event.decode("utf-8", "backslashreplace"))
+        if name == "error":
+            message = f"the server reports an error: {text}"
         else:
-            self.unread.append(event.decode("utf-8", "backslashreplace"))
+            message = f"an event of the stream is not JSON ({error}): {text}"
+        self.error = EngineError(message, code="protocol", retryable=True)
+
+    def _no_object(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
+        """An event that is JSON, but no object."""
+        text = shortened(msgspec.json.encode(data).decode())
+        self.error = EngineError(f"an event of the stream is not a JSON object: {text}", code="protocol")
+
+    def _too_long(self) -> None:
+        if self.error is None:
+            message = f"an event of the stream is larger than {self.longest_event:,} bytes"
+            self.error = EngineError(message, code="event_too_large")
 
     @abc.abstractmethod
-    def _event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
-        """One event's JSON → chunks appended."""
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+        """One event's JSON object → chunks appended."""
 
     @abc.abstractmethod
     def _reply(self) -> Reply:
@@ -524,15 +563,37 @@ def read_arguments(text: str | None) -> dict[str, Any] | str:
 
 
 def as_json(body: Any) -> Any:
-    """An error body as JSON where it is that, else as text."""
+    """An error body as JSON where it is that, else as text: of a web page its title, of a long text its beginning."""
     if isinstance(body, bytes | bytearray | memoryview):
         body = bytes(body).decode("utf-8", "replace")
     if isinstance(body, str):
         try:
             return msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            return body
+            if body.lstrip()[:1] == "<":
+                return f"the server sent a web page{page_title(body)}, not an answer of an API"
+            return shortened(body, 2000)
     return body
+
+
+def page_title(page: str) -> str:
+    """The title of a web page, or else its first words, in brackets; nothing where it has neither."""
+    from html import unescape
+
+    page = page[:100_000]
+    found = _TITLE.search(page)
+    title = " ".join(unescape(found[1] if found is not None else _TAG.sub(" ", page)).split())
+    return f' ("{shortened(title, 100)}")' if title else ""
+
+
+_TITLE = re.compile(r"<(?:title|h1)\b[^<>]*>([^<]+)", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+def shortened(text: str, length: int = 200) -> str:
+    """A text, or its beginning where it is longer."""
+    text = text.strip()
+    return text if len(text) <= length else f"{text[:length].rstrip()}…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -12,14 +12,22 @@ Event = tuple[str | None, bytes]
 _MARK = b"\xef\xbb\xbf"
 
 
-class EventSplitter:
-    """Fed bytes, it gives whole events; `close` gives one that was never ended by an empty line."""
+class EventTooLong(Exception):
+    """An event has more bytes than are accepted and has not ended."""
 
-    __slots__ = ("_after_return", "_rest", "_started")
+
+class EventSplitter:
+    """Fed bytes, it gives whole events; `close` gives one that was never ended by an empty line.
+
+    `longest` is the most bytes an event may have; `feed` raises `EventTooLong` for one that has more.
+    """
+
+    __slots__ = ("_after_return", "_rest", "_started", "longest")
 
     def __init__(self) -> None:
-        self._rest: list[bytes] = []
-        """What came of an event that has not ended: joined once, when it does, so that a long one costs its length."""
+        self.longest: int | None = None
+        self._rest = bytearray()
+        """What came of an event that has not ended."""
         self._started = False
         self._after_return = False
 
@@ -40,31 +48,38 @@ class EventSplitter:
             return []
         rest = self._rest
         if rest:
-            rest.append(data)
-            if b"\n\n" not in data and not (data[:1] == b"\n" and rest[-2][-1:] == b"\n"):
+            ends = b"\n\n" in data or (data[:1] == b"\n" and rest[-1:] == b"\n")
+            rest += data
+            if not ends:
+                self._check_length()
                 return []
-            data = b"".join(rest)
+            data = bytes(rest)
             rest.clear()
         if data[-2:] != b"\n\n":
             end = data.rfind(b"\n\n") + 2
             if end == 1:
-                rest.append(data)
+                rest += data
+                self._check_length()
                 return []
-            rest.append(data[end:])
+            rest += data[end:]
             data = data[:end]
         return _plain_events(data) or _events(data)
 
+    def _check_length(self) -> None:
+        if self.longest is not None and len(self._rest) > self.longest:
+            raise EventTooLong
+
     def close(self) -> list[Event]:
         """What was begun and never ended."""
-        whole = b"".join(self._rest) + b"\n\n"
+        whole = bytes(self._rest) + b"\n\n"
         self._started = True
         self._rest.clear()
         return _events(whole)
 
     def _without_mark(self, data: bytes) -> bytes | None:
         """The first bytes without a byte order mark, or `None` while it may still be one."""
-        self._rest.append(data)
-        start = b"".join(self._rest)
+        self._rest += data
+        start = bytes(self._rest)
         if len(start) < len(_MARK) and _MARK.startswith(start):
             return None
         self._started = True
@@ -102,9 +117,9 @@ def _events(data: bytes) -> list[Event]:
     held: list[bytes] = []
     for line in data.split(b"\n"):
         if not line:
-            if held:
+            if any(held):  # an event without data is none
                 events.append((name, b"\n".join(held)))
-                held = []
+            held = []
             name = None
         elif line.startswith(b"data:"):
             held.append(line[6:] if line.startswith(b"data: ") else line[5:])
@@ -121,6 +136,6 @@ _NAMES: dict[bytes, str] = {}
 
 def _named(line: bytes) -> str:
     name = line[6:].strip().decode("utf-8", "replace")
-    if len(_NAMES) < 100:
+    if len(_NAMES) < 100 and len(line) < 100:
         _NAMES[line] = name
     return name

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from .replaying import REPLAYED as REPLAYED, Difference as Difference, Replayed as Replayed, replay as replay
     from .respeak import respoken as respoken
     from .telemetry import Telemetry as Telemetry
-    from .transport import Times as Times, Transport as Transport
+    from .transport import Sizes as Sizes, Times as Times, Transport as Transport
 
 _HOME = {
     "approval": ("LATER", "Answer", "Approvals", "Approver", "Question", "digest_of", "verdict_on"),
@@ -88,7 +88,7 @@ _HOME = {
     "replaying": ("REPLAYED", "Difference", "Replayed", "replay"),
     "respeak": ("respoken",),
     "telemetry": ("Telemetry",),
-    "transport": ("Times", "Transport"),
+    "transport": ("Sizes", "Times", "Transport"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from dragoman.apis import APIS, Api, Encoded, Lowering
+from dragoman.apis import APIS, Api, Encoded, Lowering, page_title
 from dragoman.errors import EngineError
 from dragoman.model import (
     AnyChunk,
@@ -52,8 +52,9 @@ from dragoman.model import (
     UsageArrived,
 )
 
+from .connection import Bounds, Response, is_html, one_line
 from .policy import Retry
-from .transport import Response, Transport
+from .transport import Transport
 
 if TYPE_CHECKING:
     from dragoman.model import AnyEvent
@@ -172,24 +173,20 @@ class HttpEngine:
                     watch.observe(Restarted(error.message))
 
     async def _asked(self, request: Request, encoded: Encoded, body: bytes, watch: _Watch | None) -> Reply:
-        taker = _Taker(self.api, watch, keep=self._record is not None) if request.stream else None
-        sink = None if taker is None else taker.take
-        if self._record is None:
-            response = await self.transport.exchange(encoded.path, body, headers=encoded.headers, sink=sink)
-        else:
-            response = await self._exchanged(request, encoded, body, taker)
-        _log.debug("%s %s answered %s", self.provider or self.name, encoded.path, response.status)
-        if not 200 <= response.status < 300:
-            raise self._told(self.api.error(response.status, response.headers, response.body))
+        taker = (
+            _Taker(self.api, watch, self.transport.bounds, keep=self._record is not None) if request.stream else None
+        )
         failure: EngineError | None = None
         try:
-            reply = self._decoded(response.body) if taker is None else taker.reply(self._decoded)
+            response = await self._exchanged(request, encoded, body, taker)
+            _log.debug("%s %s answered %s", self.provider or self.name, encoded.path, response.status)
+            reply = self._read(response, taker)
         except EngineError as error:
+            if taker is not None and error.partial is None:
+                error.partial = taker.partial()
             failure = self._told(error)
         if failure is not None:
             raise failure  # here, so that it does not carry the one it was made from: that may show a key
-        if reply.finish is FinishReason.INTERRUPTED:
-            raise self._told(_interrupted(reply))
         said = reply.provenance.model
         made_by = msgspec.structs.replace(
             reply.provenance,
@@ -199,8 +196,18 @@ class HttpEngine:
         )
         return msgspec.structs.replace(reply, provenance=made_by, request_id=_request_id(response.headers))
 
+    def _read(self, response: Response, taker: _Taker | None) -> Reply:
+        """The reply a response holds; `EngineError` when it holds none."""
+        if 300 <= response.status < 400:
+            raise _redirected(response)
+        if not 200 <= response.status < 300:
+            raise self.api.error(response.status, response.headers, response.body)
+        if is_html(response.headers):
+            raise not_an_api(response.body, response.status)
+        return require_answer(self._decoded(response.body) if taker is None else taker.reply(self._decoded))
+
     def _decoded(self, body: bytes) -> Reply:
-        return self.api.decode(_json(body))
+        return self.api.decode(_json(body, self.transport.bounds))
 
     def _told(self, error: EngineError) -> EngineError:
         """The error with what only the engine knows, and without what nobody may see."""
@@ -225,8 +232,10 @@ class HttpEngine:
 
     async def _exchanged(self, request: Request, encoded: Encoded, body: bytes, taker: _Taker | None) -> Response:
         """One exchange, recorded however it ends."""
-        arrived = [Response(0, {})]
         sink = None if taker is None else taker.take
+        if self._record is None:
+            return await self.transport.exchange(encoded.path, body, headers=encoded.headers, sink=sink)
+        arrived = [Response(0, {})]
         try:
             response = await self.transport.exchange(
                 encoded.path, body, headers=encoded.headers, sink=sink, broken=arrived.append
@@ -275,16 +284,58 @@ def _words_of(error: BaseException) -> str:
     return error.message if isinstance(error, EngineError) else f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
-def _json(body: bytes) -> Any:
+def _json(body: bytes, bounds: Bounds = Bounds()) -> Any:  # noqa: B008 - frozen
+    """The JSON of a whole body."""
+    if len(body) > _COUNTED_FROM:
+        _count_values(body, 0, bounds)
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise EngineError(f"the answer is no JSON: {error}", code="protocol", retryable=True) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if body.lstrip()[:1] == b"<":
+            raise not_an_api(body) from error
+        if not body.strip():
+            raise EngineError("the server sent an empty answer", code="protocol", retryable=True) from error
+        message = f"the answer is not JSON ({error}); it begins {one_line(body[:1000])!r}"
+        raise EngineError(message, code="protocol", retryable=True) from error
 
 
-def _interrupted(reply: Reply) -> EngineError:
-    message = "the stream ended before the reply did"
-    return EngineError(message, code="interrupted", retryable=True, partial=reply)
+_COUNTED_FROM = 1024 * 1024
+"""Bytes of JSON that may be decoded without looking at what they will take: at 3 bytes for an empty object of 64, a
+megabyte takes some twenty."""
+
+
+def _count_values(data: bytes, before: int, bounds: Bounds) -> int:
+    """How many objects and arrays these bytes add; an error when there are too many. Braces in texts count as well."""
+    values = before + data.count(b"{") + data.count(b"[")
+    most = bounds.sizes.values
+    if values > most:
+        message = f"the answer has more than {most:,} JSON objects and arrays"
+        raise bounds.reached("values", message, code="body_too_large")
+    return values
+
+
+def require_answer(reply: Reply) -> Reply:
+    """The reply, if it is one: not when it broke off, nor when nothing in the response was an answer."""
+    if reply.finish is FinishReason.INTERRUPTED:
+        message = "the stream ended before the reply did" if reply.parts else "the response ended without an answer"
+        raise EngineError(message, code="interrupted", retryable=True, partial=reply)
+    if not reply.parts and reply.finish is FinishReason.UNKNOWN and reply.finish_raw is None:
+        raise EngineError("the response holds no answer", code="protocol", retryable=True, partial=reply)
+    return reply
+
+
+def not_an_api(body: bytes, status: int | None = None) -> EngineError:
+    """The error for a web page where JSON or a stream of events was expected."""
+    page = page_title(body.decode("utf-8", "replace"))
+    message = f"the server sent a web page{page}, not an answer of an API; is the base URL right?"
+    return EngineError(message, status=status, code="html")
+
+
+def _redirected(response: Response) -> EngineError:
+    to = one_line(response.headers.get("location", "").encode("latin-1", "replace"))
+    where = f" to {to!r}" if to else ""
+    message = f"the server redirects{where}, and redirects are not followed; set the base URL to where the API is"
+    return EngineError(message, status=response.status, code="redirect")
 
 
 class _Watch:
@@ -299,32 +350,52 @@ class _Watch:
 class _Taker:
     """Takes a streamed answer as it arrives. A server may answer with one whole body all the same."""
 
-    __slots__ = ("_decoder", "_keep", "_pieces", "_watch", "_whole")
+    __slots__ = ("_begins", "_bounds", "_decoder", "_keep", "_raw", "_size", "_values", "_watch", "_whole")
 
-    def __init__(self, api: Api, watch: _Watch | None, *, keep: bool) -> None:
-        self._watch, self._keep = watch, keep
+    def __init__(self, api: Api, watch: _Watch | None, bounds: Bounds, *, keep: bool) -> None:
+        self._watch, self._bounds, self._keep = watch, bounds, keep
         self._decoder = api.stream()
-        self._pieces: list[bytes] = []
+        self._decoder.longest_event = bounds.sizes.event
+        self._raw = bytearray()
+        self._begins = b""
+        self._size = self._values = 0
         self._whole: bool | None = None
 
-    def take(self, data: bytes) -> None:
+    def take(self, data: bytes) -> bool:
+        """Decodes what came; whether there was any content in it. Raises what the stream says went wrong."""
+        self._size += len(data)
+        if self._size > _COUNTED_FROM:
+            self._values = _count_values(data, self._values, self._bounds)
         if self._whole is None:
-            start = data.lstrip()
-            self._whole = start[:1] == b"{" if start else None
+            self._look(data)
         if self._keep or self._whole:
-            self._pieces.append(data)
+            self._raw += data
         if self._whole:
-            return
+            return True
+        chunks = self._decoder.feed(data)
         watch = self._watch
-        if watch is None:
-            self._decoder.feed(data)
-            return
-        chunks, observe = self._decoder.feed(data), watch.observe
-        if chunks:
+        if watch is not None and chunks:
             watch.seen = True
-        for chunk in chunks:
-            if observe(chunk):
-                watch.began = True
+            observe = watch.observe
+            for chunk in chunks:
+                if observe(chunk):
+                    watch.began = True
+        error = self._decoder.error
+        if error is not None:
+            if error.code == "event_too_large":
+                self._decoder.error = self._bounds.reached("event", error.message, code="event_too_large")
+            self._decoder.close()  # raises it, with what had come
+        return bool(chunks)
+
+    def _look(self, data: bytes) -> None:
+        """Whether this is one whole body, told by how it begins."""
+        start = data.lstrip()
+        if not start:
+            return
+        self._begins = start[:1000]
+        if start[:1] == b"<":
+            raise not_an_api(self._begins)
+        self._whole = start[:1] == b"{"
 
     def _tell(self, chunk: AnyChunk) -> None:
         watch = self._watch
@@ -334,17 +405,36 @@ class _Taker:
 
     @property
     def raw(self) -> bytes:
-        return b"".join(self._pieces)
+        return bytes(self._raw)
+
+    def partial(self) -> Reply | None:
+        """The reply as far as it had come."""
+        if self._whole:
+            return None
+        try:
+            return self._decoder.close()
+        except EngineError as error:
+            return error.partial if isinstance(error.partial, Reply) else None
 
     def reply(self, whole: Callable[[bytes], Reply]) -> Reply:
         if not self._whole:
             for chunk in self._decoder.end():
                 self._tell(chunk)
-            return self._decoder.close()
+            reply = self._decoder.close()
+            if reply.finish is FinishReason.INTERRUPTED and not self._decoder.events:
+                raise _no_stream(self._begins)
+            return reply
         reply = whole(self.raw)
         for chunk in chunks_of(reply):
             self._tell(chunk)
         return reply
+
+
+def _no_stream(begins: bytes) -> EngineError:
+    if not begins:
+        return EngineError("the server sent an empty answer", code="protocol", retryable=True)
+    message = f"the answer is neither JSON nor a stream of events; it begins {one_line(begins)!r}"
+    return EngineError(message, code="protocol")
 
 
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "cf-ray")
@@ -485,9 +575,9 @@ def _answer(exchange: Exchange) -> Step:
             reply = decoder.close()
         else:
             reply = api.decode(_json(body))
+        return require_answer(reply)
     except EngineError as error:
         return error
-    return _interrupted(reply) if reply.finish is FinishReason.INTERRUPTED else reply
 
 
 def _whole(events: list[AnyEvent]) -> list[Step]:

@@ -126,10 +126,7 @@ class MessageStream(StreamDecoder):
                 chunks.append(ThinkingChunk(delta.thinking))
         return True
 
-    def _event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
-        if type(data) is not dict:
-            self._strange.append(data)
-            return
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
         kind = data.get("type", name)
         if kind == "content_block_delta":
             self._delta(data, chunks)
@@ -321,13 +318,8 @@ class MessageStream(StreamDecoder):
 
     def _reply(self) -> Reply:
         reply = self._read()
-        said: dict[str, Any] = {}
         if self._strange:
-            said["events"] = self._strange
-        if self.unread:
-            said["unread"] = self.unread
-        if said:
-            metadata = {**reply.metadata, NAME: {**reply.metadata.get(NAME, {}), **said}}
+            metadata = {**reply.metadata, NAME: {**reply.metadata.get(NAME, {}), "events": self._strange}}
             reply = msgspec.structs.replace(reply, metadata=metadata)
         if self._abandoned:
             reply = msgspec.structs.replace(reply, alternatives=tuple(self._abandoned))

@@ -30,8 +30,7 @@ class GeminiGenerate(Api):
         """A whole response; also a stream's chunks in one list, as they come without `alt=sse`."""
         if isinstance(body, list):
             whole = GeminiStream()
-            for chunk in body:
-                whole._event(None, chunk, [])
+            whole._no_object(None, body, [])
             return whole.close()
         return read_body(body)
 

@@ -94,6 +94,11 @@ class ValueSplitter:
         self._at, self._depth = at - begun, depth
         return found
 
+    @property
+    def held(self) -> int:
+        """Bytes of an object that has begun and not ended."""
+        return len(self._rest)
+
     def close(self) -> list[bytes]:
         """What was no whole object: strayed between them, or begun and never ended."""
         self._pass_over(self._rest)
@@ -209,17 +214,27 @@ class GeminiStream(StreamDecoder):
                 return []
             self._looked = True
             self._values = ValueSplitter() if data[:1] in (b"[", b"{") else None
-        chunks: list[AnyChunk] = []
         if self._values is None:
-            self._take(self._splitter.feed(data), chunks)
-        else:
-            self._take([(None, event) for event in self._values.feed(data)], chunks)
+            return super().feed(data)
+        chunks: list[AnyChunk] = []
+        objects = self._values.feed(data)
+        self.events += len(objects)
+        self._take([(None, event) for event in objects], chunks)
+        self._check_stray(self._values.stray)
+        if self.longest_event is not None and self._values.held > self.longest_event:
+            self._too_long()
         return chunks
 
     def close(self) -> Reply:
         if self._values is not None:
-            self.unread.extend(stray.decode("utf-8", "backslashreplace") for stray in self._values.close())
+            self._check_stray(self._values.close())
         return super().close()
+
+    def _check_stray(self, stray: list[bytes]) -> None:
+        """What is no object is no event: an error, as in a stream of server-sent events."""
+        if stray:
+            self._no_json(None, stray[0], ValueError("an object was expected"))
+            stray.clear()
 
     def arguments(self, call_id: str) -> Any:
         """What is known of a call's arguments so far. The view is alive: copy what you want to keep."""
@@ -283,10 +298,7 @@ class GeminiStream(StreamDecoder):
             else:
                 self.unread.append(counted.decode())
 
-    def _event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
-        if not isinstance(data, dict):
-            self._not_an_event(name, data, chunks)
-            return
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
         if "error" in data:
             self.error = read_error(None, {}, data)
             return
@@ -306,14 +318,13 @@ class GeminiStream(StreamDecoder):
         if self._finished and usage:
             chunks.append(UsageArrived(self._read_usage()))
 
-    def _not_an_event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
-        for one in listed(data):
-            if isinstance(one, dict) and self.error is None:
+    def _no_object(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
+        if not isinstance(data, list) or not all(isinstance(one, dict) for one in data):
+            super()._no_object(name, data, chunks)
+            return
+        for one in data:  # several events in one
+            if self.error is None:
                 self._event(name, one, chunks)
-            else:
-                self.unread.append(json_text(one))
-        if not isinstance(data, list):
-            self.unread.append(json_text(data))
 
     def _blocked(self, chunks: list[AnyChunk]) -> None:
         """The prompt itself may be refused: then there is no candidate, ever."""

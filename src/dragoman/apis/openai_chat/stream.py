@@ -226,10 +226,7 @@ class ChatStream(StreamDecoder):
         chunks.append(ArgumentsChunk(call.id, said))
         return True
 
-    def _event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
-        if type(data) is not dict:
-            self.unread.append(write_json(data))
-            return
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
         is_usual = data.keys() == self._usual
         if not is_usual:
             self._top(data)
@@ -622,11 +619,9 @@ class ChatStream(StreamDecoder):
             for state in self._choices.values()
         ]
         reply = read_choices(body, [*choices, *self._odd], seed=self._seed(), counted=self._counted)
-        if not self._ended and not any(state.finished for state in self._choices.values()):
+        ended = any(state.finish if self._ended else state.finished for state in self._choices.values())
+        if not ended and not (self._ended and reply.parts):  # `[DONE]` alone ends an answer, but is none
             reply = msgspec.structs.replace(reply, finish=FinishReason.INTERRUPTED)
-        if self.unread:
-            kept = {**reply.metadata.get(NAME, {}), "unread": list(self.unread)}
-            reply = msgspec.structs.replace(reply, metadata={**reply.metadata, NAME: kept})
         return reply
 
     def _seed(self) -> str:

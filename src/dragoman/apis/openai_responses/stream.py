@@ -32,7 +32,7 @@ from dragoman.model.request import (
 
 from .content import read_citation
 from .fields import NAME, as_count, as_list, as_name, as_object, without
-from .items import SEPARATOR, ItemReader, compact, image_chunk, synthetic_id
+from .items import SEPARATOR, ItemReader, image_chunk, synthetic_id
 from .replies import read_error, read_reply
 
 _TERMINAL = ("response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done")
@@ -148,10 +148,7 @@ class ResponsesStream(StreamDecoder):
         chunks.append(ArgumentsChunk(item.call, delta))
         return True
 
-    def _event(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
-        if not isinstance(data, dict):
-            self.unread.append(compact(data))
-            return
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
         kind = data.get("type")
         if not isinstance(kind, str):
             kind = name if name is not None else "error" if data.get("error") else ""
@@ -408,16 +405,11 @@ class ResponsesStream(StreamDecoder):
 
     def _reply(self) -> Reply:
         reply = self._said() if self._whole is None else self._whole
-        beside: dict[str, Any] = {}
-        if self._beside:
-            beside["events"] = self._beside
-        if self.unread:
-            beside["unread"] = self.unread
-        if not beside:
+        if not self._beside:
             return reply
         from msgspec.structs import replace
 
-        return replace(reply, metadata={NAME: {**reply.metadata.get(NAME, {}), **beside}})
+        return replace(reply, metadata={NAME: {**reply.metadata.get(NAME, {}), "events": self._beside}})
 
     def _said(self) -> Reply:
         """The reply the items and the response give."""
