@@ -6,11 +6,15 @@ import asyncio
 import gzip
 import json
 import zlib
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from dragoman.engine import HttpEngine, Retry, Sizes, Times, Transport
+from dragoman.config import Provider, ProviderLimits, load
+from dragoman.engine import HttpEngine, Retry, Sizes, Times, Transport, engine_for
+from dragoman.engine.connection import SETTINGS, Bounds, bounds_of
 from dragoman.errors import EngineError
 from dragoman.model import AnyChunk, Request, user
 from tests.engine.hostile import JSON, STREAM, Answers, Hostile, endless, hostile, sends
@@ -18,7 +22,7 @@ from tests.engine.loopback import PATHS, Turn, played
 
 ALL = sorted(PATHS)
 REQUEST = Request("some-model", (user("hi"),))
-SMALL = Sizes(headers=20, header_bytes=10_000, body=200_000, error_body=20_000, event=50_000, values=5_000)
+SMALL = Sizes(header_count=20, header_bytes=10_000, body=200_000, error_body=20_000, event=50_000, values=5_000)
 KIB = b"x" * 1024
 
 
@@ -278,3 +282,51 @@ async def test_a_second_answer_to_one_request_is_not_taken_for_the_first() -> No
         async with asyncio.timeout(5):
             await server.nobody.wait()  # the connection is not used again
         await transport.close()
+
+
+# ── settings ─────────────────────────────────────────────────────────────────
+
+
+def test_the_settings_have_a_name_and_the_same_default_for_every_limit() -> None:
+    assert bounds_of(ProviderLimits()) == Bounds(Times(), Sizes())
+    assert sorted(SETTINGS.values()) == sorted(ProviderLimits.__struct_fields__)
+    assert list(SETTINGS) == [*Times.__struct_fields__, *Sizes.__struct_fields__]
+
+
+@pytest.mark.parametrize("limit", SETTINGS)
+def test_each_limit_is_settable_for_one_provider(tmp_path: Path, limit: str) -> None:
+    folder = tmp_path / "dragoman"
+    folder.mkdir()
+    (folder / "config.toml").write_text(f"[providers.ollama.limits]\n{SETTINGS[limit]} = 7\n")
+    found = load(cwd=tmp_path, environ={"DRAGOMAN_CONFIG_DIR": str(folder)})
+    assert found.warnings == ()
+    made = {}
+    for name in ("ollama", "llamacpp"):
+        engine, _ = engine_for(f"{name}:m", configuration=found, environment={})
+        assert isinstance(engine, HttpEngine)
+        made[name] = engine.transport.bounds
+    kind = "times" if limit in Times.__struct_fields__ else "sizes"
+    changed = msgspec.structs.replace(getattr(Bounds(), kind), **{limit: 7})
+    section = "providers.ollama.limits"
+    assert made["ollama"] == msgspec.structs.replace(Bounds(section=section), **{kind: changed})
+    assert made["llamacpp"] == Bounds(section="providers.llamacpp.limits")
+
+
+@pytest.mark.parametrize("limit", SETTINGS)
+def test_a_project_can_lower_a_limit_and_not_raise_it(tmp_path: Path, limit: str) -> None:
+    usual = getattr(ProviderLimits(), SETTINGS[limit])
+    for value, holds in ((1, True), (int(usual) + 1, False)):
+        (tmp_path / "dragoman.toml").write_text(f"[providers.ollama.limits]\n{SETTINGS[limit]} = {value}\n")
+        found = load(cwd=tmp_path, environ={"DRAGOMAN_CONFIG_DIR": str(tmp_path / "none")})
+        section = found.settings.providers.get("ollama")
+        assert getattr((section or Provider()).limits, SETTINGS[limit]) == (value if holds else usual)
+        assert bool(found.warnings) is not holds
+
+
+async def test_a_limit_may_be_infinite() -> None:
+    limits = Times(content=float("inf"), total=float("inf"))
+    body = played("openai_chat", Turn("hello"), stream=True).body
+    async with hostile(sends(STREAM, body)) as server:
+        engine = HttpEngine("openai_chat", Transport(server.url, times=limits))
+        assert (await engine.ask(REQUEST, lambda chunk: None)).text == "hello"
+        await engine.close()

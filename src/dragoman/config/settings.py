@@ -91,6 +91,25 @@ class Policy(Table, frozen=True):
     max_cost: Annotated[Positive | None, setting("US dollars one run may cost.", Kind.LIMIT)] = None
 
 
+class ProviderLimits(Table, frozen=True):
+    """What one answer of a provider may take at the most: `Times` and `Sizes` of the engine have the same values."""
+
+    connect_timeout: Annotated[Positive, setting("Seconds until there is a connection.", Kind.LIMIT)] = 10.0
+    read_timeout: Annotated[Positive, setting("Seconds without a single byte.", Kind.LIMIT)] = 120.0
+    content_timeout: Annotated[
+        Positive, setting("Seconds with nothing but comments or pings; inf for no limit.", Kind.LIMIT)
+    ] = 900.0
+    total_timeout: Annotated[Positive, setting("Seconds for one whole answer; inf for no limit.", Kind.LIMIT)] = 3600.0
+    max_header_count: Annotated[AtLeastOne, setting("Number of headers.", Kind.LIMIT)] = 256
+    max_header_bytes: Annotated[AtLeastOne, setting("Bytes of all headers together.", Kind.LIMIT)] = 131_072
+    max_body: Annotated[AtLeastOne, setting("Bytes of a body or a whole stream, after decompression.", Kind.LIMIT)] = (
+        67_108_864
+    )
+    max_error_body: Annotated[AtLeastOne, setting("Bytes of an error's body.", Kind.LIMIT)] = 1_048_576
+    max_event: Annotated[AtLeastOne, setting("Bytes of one event of a stream.", Kind.LIMIT)] = 33_554_432
+    max_values: Annotated[AtLeastOne, setting("JSON objects and arrays in one answer.", Kind.LIMIT)] = 2_000_000
+
+
 class Provider(Table, frozen=True):
     """How one provider is reached."""
 
@@ -102,6 +121,7 @@ class Provider(Table, frozen=True):
     policy: Annotated[
         dict[str, Any], setting("What differs from the policy when this provider answers.", Kind.OPTIONS)
     ] = {}
+    limits: ProviderLimits = ProviderLimits()
 
 
 class Model(Table, frozen=True):

@@ -17,6 +17,8 @@ import msgspec
 from dragoman.errors import EngineError
 
 if TYPE_CHECKING:
+    from dragoman.config import ProviderLimits
+
     from .unpacking import Unpacker
 
 Sink = Callable[[bytes], "bool | None"]
@@ -39,12 +41,12 @@ class Times(msgspec.Struct, frozen=True):
 class Sizes(msgspec.Struct, frozen=True):
     """The most that is accepted of one response, in bytes unless it says otherwise.
 
-    `headers`: number of headers. `header_bytes`: all headers together. `body`: a whole body or a whole stream, counted
+    `header_count`: number of headers. `header_bytes`: all headers together. `body`: a whole body or a whole stream,
     after decompression. `error_body`: the body of an error response. `event`: one event of a stream. `values`: number
-    of JSON objects and arrays in a response, because a few bytes of JSON can take a hundred bytes of memory.
+    of JSON objects and arrays in a response, because three bytes of JSON can take seventy of memory.
     """
 
-    headers: int = 256
+    header_count: int = 256
     header_bytes: int = 128 * 1024
     body: int = 64 * 1024 * 1024
     error_body: int = 1024 * 1024
@@ -57,7 +59,7 @@ SETTINGS = {
     "read": "read_timeout",
     "content": "content_timeout",
     "total": "total_timeout",
-    "headers": "max_headers",
+    "header_count": "max_header_count",
     "header_bytes": "max_header_bytes",
     "body": "max_body",
     "error_body": "max_error_body",
@@ -85,6 +87,14 @@ class Bounds(msgspec.Struct, frozen=True):
         else:
             where = f"{SETTINGS[limit]} in [{self.section}]"
         return EngineError(f"{message}; the limit is {where}", status=status, code=code, retryable=retryable)
+
+
+def bounds_of(limits: ProviderLimits) -> Bounds:
+    """The limits that a section of the settings states."""
+    times, sizes = (
+        {field: getattr(limits, SETTINGS[field]) for field in kind.__struct_fields__} for kind in (Times, Sizes)
+    )
+    return Bounds(Times(**times), Sizes(**sizes))
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -138,7 +148,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 - errors of the parser, and whatever a sink raises
             if type(error).__module__.startswith("httptools"):
                 cause = error.__context__
-                self._fail(cause or EngineError(f"the answer is no HTTP: {error}", code="protocol", retryable=True))
+                self._fail(cause or EngineError(f"the answer is not HTTP: {error}", code="protocol", retryable=True))
             else:
                 self._fail(error)
 
@@ -260,10 +270,10 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         self._header_count += 1
         self._header_bytes += len(name) + len(value)
-        if self._header_count > self._bounds.sizes.headers:
+        if self._header_count > self._bounds.sizes.header_count:
             raise self._bounds.reached(
-                "headers",
-                f"the answer has more than {self._bounds.sizes.headers:,} headers",
+                "header_count",
+                f"the answer has more than {self._bounds.sizes.header_count:,} headers",
                 code="headers_too_large",
             )
         if self._header_bytes > self._bounds.sizes.header_bytes:

@@ -109,7 +109,8 @@ class LocalEngine(ConstrainedEngine):
         )
         self._path = path
         # Silence is no fault here: on a slow machine a long prompt takes minutes before the first word.
-        settings: Any = {"headers": {"authorization": f"Bearer {key}"}, "times": Times(read=1800.0)}
+        times = Times(read=1800.0, content=None, total=None)
+        settings: Any = {"headers": {"authorization": f"Bearer {key}"}, "times": times}
         self._control = Transport(self._server.listening_address, **settings)
         self.inner = HttpEngine(
             "openai_chat",
@@ -207,11 +208,11 @@ def _telling(progress: Progress | None, sink: Sink) -> Sink:
     if progress is None:
         return sink
 
-    def look(data: bytes) -> None:
+    def look(data: bytes) -> bool | None:
         for found in _READ.finditer(data):
             read = msgspec.json.decode(found[1], type=_Read)
             progress(READING, read.processed, read.total)
-        sink(data)
+        return sink(data)
 
     return look
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .constrained import ConstrainedEngine
     from .engine import Exchange, HttpEngine
     from .policy import Retry
-    from .transport import Times
+    from .transport import Sizes, Times
 
 MakesEngine = Callable[..., "tuple[ConstrainedEngine, str]"]
 """Gives, for a model's name, its engine and the name it goes by."""
@@ -174,6 +174,7 @@ def engine_for(
     api_key: str | None = None,
     api: str | None = None,
     times: Times | None = None,
+    sizes: Sizes | None = None,
     retry: Retry | None = None,
     record: Callable[[Exchange], None] | None = None,
     notice: Callable[[EngineError, float], None] | None = None,
@@ -186,7 +187,7 @@ def engine_for(
     """
     from .engine import HttpEngine
     from .policy import Retry as Tries
-    from .transport import Times as Seconds, Transport
+    from .transport import Bounds, Transport, bounds_of
 
     if not vouched:
         check_unvouched_model(model)
@@ -208,10 +209,17 @@ def engine_for(
     chosen = api or (section.api if section is not None and section.api else None) or row.api
     if chosen not in APIS:
         raise ConfigError(f"{name}: there is no wire API {chosen!r}.{nearest(chosen, APIS)}")
+    bounds = bounds_of(section.limits) if section is not None else Bounds()
     return (
         HttpEngine(
             chosen,
-            Transport(url, headers=headers, times=times or Seconds()),
+            Transport(
+                url,
+                headers=headers,
+                times=times or bounds.times,
+                sizes=sizes or bounds.sizes,
+                section=f"providers.{name}.limits",
+            ),
             provider=name,
             retry=retry or Tries(),
             options=section.options if section is not None else None,

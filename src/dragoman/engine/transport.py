@@ -17,7 +17,16 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from dragoman.errors import ConfigError, EngineError
 
-from .connection import Bounds, Connection, Response as Response, Sink as Sink, Sizes as Sizes, Stale, Times as Times
+from .connection import (
+    Bounds as Bounds,
+    Connection,
+    Response as Response,
+    Sink as Sink,
+    Sizes as Sizes,
+    Stale,
+    Times as Times,
+    bounds_of as bounds_of,
+)
 
 if TYPE_CHECKING:
     import ssl
