@@ -76,6 +76,19 @@ class EngineError(DragomanError):
         facts = [str(fact) for fact in (provider, status, code, request_id) if fact is not None]
         super().__init__(f"{message} [{', '.join(facts)}]" if facts else message)
 
+    def saying(self, message: str, *, provider: str | None = None) -> EngineError:
+        """The same error in other words."""
+        return EngineError(
+            message,
+            provider=provider or self.provider,
+            status=self.status,
+            code=self.code,
+            request_id=self.request_id,
+            retryable=self.retryable,
+            retry_after=self.retry_after,
+            partial=self.partial,
+        )
+
 
 class LimitReached(DragomanError):
     """A stated limit stopped the run; `limit` names it, `value` is what it was set to."""

@@ -499,7 +499,7 @@ async def test_a_missing_key_names_the_variable(user: User) -> None:
             b"<html>",
             'Is "claude-sonet-4-5" a model of anthropic? Name another one: --model anthropic:NAME.',
         ),
-        (401, "invalid x-api-key", b"", "anthropic did not accept the key: look at ANTHROPIC_API_KEY."),
+        (401, "invalid x-api-key", b"", "anthropic did not accept the key: check ANTHROPIC_API_KEY."),
     ],
 )
 async def test_what_a_provider_refuses_is_told_with_the_way_out(
@@ -523,7 +523,7 @@ async def test_without_a_network_it_says_so_after_trying_again(user: User) -> No
     for answer in (far, near):
         assert answer.err.count("trying again in") == 2
         assert "error: cannot connect to 127.0.0.1:9" in answer.err
-    assert "Look at your network and, behind a proxy, at HTTPS_PROXY" in far.err
+    assert "Check your network and, behind a proxy, HTTPS_PROXY" in far.err
     assert "Start the server of ollama, or name another model" in near.err
 
 

@@ -154,15 +154,26 @@ async def test_it_works_the_second_time(api: str) -> None:
     assert waits == [0.01]
 
 
-async def test_a_provider_cannot_ask_for_more_patience_than_there_is() -> None:
+async def test_a_wait_that_is_asked_for_is_made_in_steps_no_longer_than_the_longest() -> None:
     waits: list[float] = []
-    async with loopback(Raw(429, b"{}", {"retry-after": "86400"}), Turn("there")) as server:
+    busy = [Raw(429, b"{}", {"retry-after": wait}) for wait in ("0.015", "0.005")]
+    async with loopback(*busy, Turn("there")) as server:
         asked = engine(
-            "openai_chat", server.url, retry=Retry(times=1, longest=0.01), notice=lambda _, wait: waits.append(wait)
+            "openai_chat", server.url, retry=Retry(times=2, longest=0.01), notice=lambda _, wait: waits.append(wait)
         )
         await asked.ask(REQUEST)
         await asked.close()
-    assert waits == [0.01]
+    assert waits == [0.01, 0.005]
+
+
+@pytest.mark.parametrize("asked, patience", [("86400", "0.03"), ("0.031", "0.03")])
+async def test_a_longer_wait_than_there_is_patience_for_is_told_and_not_begun(asked: str, patience: str) -> None:
+    error, server = await failed(
+        "openai_chat", Raw(429, b"busy", {"retry-after": asked}), Turn("never"), retry=Retry(times=3, longest=0.01)
+    )
+    assert len(server.requests) == 1
+    assert error.message == f"busy (it asks for a wait of {asked} s; the longest wait here is {patience} s)"
+    assert (error.status, error.retryable, error.retry_after) == (429, True, float(asked))
 
 
 @pytest.mark.parametrize("api", ALL)

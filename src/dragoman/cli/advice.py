@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import DragomanError, EngineError, nearest
+
+if TYPE_CHECKING:
+    from dragoman.engine import Provider
 
 
 async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
@@ -15,21 +18,37 @@ async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
     provider, _, name = model.partition(":")
     row = next((PROVIDERS[known] for known in PROVIDERS if known == provider), None)
     local = row is not None and not row.key_needed
-    if error.status in (401, 403):
+    if error.status == 401 or (error.status == 400 and "api key" in error.message.lower()):  # the second: Gemini, xAI
         wanted = " or ".join(row.key) if row is not None and row.key else f"the key in [providers.{provider}]"
-        return [f"{provider} did not accept the key: look at {wanted}."]
+        return [f"{provider} did not accept the key: check {wanted}."]
+    if error.status == 403:
+        return [
+            f"{provider} refuses this request to this account: it may have no access to {name}, or not from here.",
+            f"Name another model: --model {provider}:NAME.",
+        ]
+    if error.code in ("html", "redirect"):
+        return [f"Check the address: base_url in [providers.{provider}] of your settings{_or_variable(row)}."]
     if error.status == 404 or error.code == "model_not_found":
         return await _other_models(provider, name, engine)
     if error.code in ("dns", "connect", "connect_timeout", "network"):
         if local:
             return [f"Start the server of {provider}, or name another model: --model provider:model."]
         return [
-            "Look at your network and, behind a proxy, at HTTPS_PROXY;",
+            "Check your network and, behind a proxy, HTTPS_PROXY;",
             "or use a model on this machine: --model ollama:NAME, or --model local:qwen2.5-coder-1.5b.",
         ]
     if error.status == 429:
-        return ["Wait a while, look at the limits of your account, or name another model: --model provider:model."]
+        asked = "" if error.retry_after is None else f" {provider} asks for a wait of {error.retry_after:g} s."
+        return [
+            f"Wait a while, check the limits of your account, or name another model: --model provider:model.{asked}"
+        ]
+    if error.status is not None and error.status >= 500:
+        return [f"The fault is on the side of {provider}: try again later, or name another model."]
     return []
+
+
+def _or_variable(row: Provider | None) -> str:
+    return f", or the variable {row.base_url_env}" if row is not None and row.base_url_env else ""
 
 
 async def _other_models(provider: str, name: str, engine: Any) -> list[str]:

@@ -3,6 +3,9 @@
 The model's text is the result and goes to standard output; all else is said beside it, on standard error. So a pipe
 gets the text alone, and a terminal shows both in their order, the text as the Markdown it is. `JsonLines` is the same
 for machines.
+
+Rule: a terminal shows text as it comes, and says when an answer broke off and begins anew. What is written to a pipe or
+a file cannot be taken back, so there an answer is written once it is complete.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from dragoman.model import (
     ModelFinished,
     RefusalChunk,
     Restarted,
+    SessionEnded,
     TextChunk,
     ThinkingChunk,
     ToolCalled,
@@ -68,7 +72,7 @@ class JsonLines:
         self._console.json(event)
 
     def notice(self, error: EngineError, wait: float) -> None:
-        self._console.warn(f"{error}; trying again in {wait:.1f} s")
+        self._console.warn(retry_notice(error, wait))
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -104,6 +108,8 @@ class Lines:
         self._parts: dict[str, str] = {}
         """The line each running command has begun and not ended."""
         self._held: list[Line] | None = None
+        self._incomplete: list[str] | None = None if sys.stdout.isatty() else []
+        """The text of an answer that is still coming, where it is not shown as it comes."""
 
     # ── what is told ───────────────────────────────────────────────────────
 
@@ -112,20 +118,27 @@ class Lines:
 
     def chunk(self, chunk: AnyChunk) -> None:
         if isinstance(chunk, TextChunk | RefusalChunk):
-            self._stream(sys.stdout, chunk.text, None)
+            if self._incomplete is None:
+                self._stream(sys.stdout, chunk.text, None)
+            else:
+                self._incomplete.append(chunk.text)
         elif isinstance(chunk, ThinkingChunk):
             if sys.stderr.isatty():
                 self._stream(sys.stderr, chunk.text, "quiet")
         elif isinstance(chunk, CallStarted):
             self._busy(f"{chunk.name} is being called")
         elif isinstance(chunk, Restarted):
-            self._aside(f"The answer broke off ({chunk.reason}) and begins anew:", "quiet")
+            if self._incomplete is not None:
+                self._incomplete.clear()
+            self._aside(f"The answer broke off ({chunk.reason}) and starts again:", "quiet")
 
     def event(self, event: AnyEvent) -> None:
         match event:
             case ModelAsked(model=model):
                 self._busy(f"waiting for {model}")
-            case ModelFinished():
+            case ModelFinished(stream=stream):
+                if stream == "main":
+                    self._complete()
                 self._end_line()
                 self._sources(event)
                 self._busy(None)
@@ -135,6 +148,8 @@ class Lines:
                 self._returned(event)
             case ToolProgressed():
                 self._progressed(event)
+            case SessionEnded(stream="main"):
+                self._give_up()
 
     def _progressed(self, event: ToolProgressed) -> None:
         """A tool told something on its way: of a command, that is what it writes."""
@@ -159,7 +174,7 @@ class Lines:
     def notice(self, error: EngineError, wait: float) -> None:
         self._end_line()
         self._clear()
-        self._console.warn(f"{error}; trying again in {wait:.1f} s (Ctrl-C stops)")
+        self._console.warn(f"{retry_notice(error, wait)} (Ctrl-C stops)")
 
     def progress(self, what: str, done: int, whole: int) -> None:
         """How far a model in this process is; told from any thread."""
@@ -173,6 +188,20 @@ class Lines:
         """Somebody else is about to write."""
         self._end_line()
         self._busy(None)
+
+    def _complete(self) -> None:
+        """An answer is complete: nothing takes it back any more."""
+        if self._incomplete:
+            text = "".join(self._incomplete)
+            self._incomplete.clear()
+            self._stream(sys.stdout, text, None)
+
+    def _give_up(self) -> None:
+        """An answer that is not complete never will be."""
+        if self._incomplete:
+            length = sum(map(len, self._incomplete))
+            self._incomplete.clear()
+            self._aside(f"The answer broke off after {length:,} characters, which are not printed.", "quiet")
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -359,6 +388,13 @@ class Status:
         self._label = None
         if self._timer is not None:
             self._timer.cancel()
+
+
+def retry_notice(error: EngineError, wait: float) -> str:
+    """What went wrong, how long the provider asks to wait, and what is done."""
+    asked = error.retry_after
+    longer = f"; it asks for a wait of {asked:g} s" if asked is not None and asked > wait else ""
+    return f"{error}{longer}; trying again in {wait:.1f} s"
 
 
 def _how_far(what: str, done: int, whole: int) -> str:

@@ -161,6 +161,9 @@ class HttpEngine:
                 error.provider = error.provider or self.provider or None
                 if not error.retryable or attempt >= self.retry.times or (watch is not None and watch.began):
                     raise
+                patience = self.retry.longest * (self.retry.times - attempt)
+                if error.retry_after is not None and error.retry_after > patience:
+                    raise _too_long_a_wait(error, patience) from None
                 attempt += 1
                 wait = self.retry.wait(attempt, error.retry_after, _chance())
                 _log.info(
@@ -219,16 +222,7 @@ class HttpEngine:
         if message == error.message:
             error.provider = self.provider or error.provider
             return error
-        return EngineError(
-            message,
-            provider=self.provider or error.provider,
-            status=error.status,
-            code=error.code,
-            request_id=error.request_id,
-            retryable=error.retryable,
-            retry_after=error.retry_after,
-            partial=error.partial,
-        )
+        return error.saying(message, provider=self.provider)
 
     async def _exchanged(self, request: Request, encoded: Encoded, body: bytes, taker: _Taker | None) -> Response:
         """One exchange, recorded however it ends."""
@@ -329,6 +323,13 @@ def not_an_api(body: bytes, status: int | None = None) -> EngineError:
     page = page_title(body.decode("utf-8", "replace"))
     message = f"the server sent a web page{page}, not an answer of an API; is the base URL right?"
     return EngineError(message, status=status, code="html")
+
+
+def _too_long_a_wait(error: EngineError, patience: float) -> EngineError:
+    message = (
+        f"{error.message} (it asks for a wait of {error.retry_after:g} s; the longest wait here is {patience:g} s)"
+    )
+    return error.saying(message)
 
 
 def _redirected(response: Response) -> EngineError:

@@ -25,7 +25,8 @@ Where = Literal["auto", "native", "local"]
 class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often something is tried again, and after how many seconds: `base`, then `factor` times as long each time.
 
-    `jitter` is the part of a wait that is left to chance; no wait is longer than `longest`, even if a provider asks.
+    `jitter` is the part of a wait that is left to chance; no wait is longer than `longest`. A provider that asks for a
+    longer wait than all that are left together is not asked again.
     """
 
     times: int = 2
