@@ -10,36 +10,18 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
 
 from tests.logs.samples import CLAUDE
 
+from .processes import PATIENCE, ran, started
+
 SERVER = str(Path(__file__).with_name("hostile_server.py"))
-PATIENCE = 60.0
 LONG = "a" * 100_000 + "!"
 SLOW = ("(a+)+~", "(a|aa)+~", "a*a*a*a*a*~", "(.*)(.*)(.*)(.*)~", r"^(?!.*~)(\w+\s?)*~", "(?:a?){60}a{60}~")
 """None of them matches `LONG`, and `re` tries more ways than anybody can wait for before it says so."""
-
-
-def started(*words: str, home: Path, **more: Any) -> subprocess.Popen[str]:
-    """A process of its own, with a home of its own."""
-    env = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "", "XDG_CACHE_HOME": ""}
-    pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, *words], text=True, stdin=pipe, stdout=pipe, stderr=pipe, env=env, **more)
-
-
-def ran(*words: str, home: Path, **more: Any) -> tuple[int, str, str]:
-    with started(*words, home=home, **more) as process:
-        try:
-            out, err = process.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-    return process.returncode, out, err
 
 
 def test_a_slow_pattern_in_a_servers_schema_ends_in_time_and_other_calls_go_on(tmp_path: Path) -> None:

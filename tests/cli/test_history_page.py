@@ -43,4 +43,4 @@ def test_the_program_of_the_page_prints_what_it_says(reader: User) -> None:
         check=False,
     )
     assert done.stderr == ""
-    assert done.stdout == "Bash 1 1\nRead 1 0\n[(2,)]\n['Bash: exit once: exit code 1']\n"
+    assert done.stdout == "Bash 1 1\nRead 1 0\n[(2,)]\n('name',) ('Bash',)\n['Bash: exit once: exit code 1']\n"

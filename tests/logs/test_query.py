@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import closing
+from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from dragoman.errors import LogError
-from dragoman.logs import TABLES, Filter, Index, Query, columns_of, moment_asked, numbered, read, sessions_of
+from dragoman.errors import LimitReached, LogError, QueryRefused
+from dragoman.logs import (
+    TABLES,
+    Filter,
+    Index,
+    Query,
+    SqlLimits,
+    columns_of,
+    moment_asked,
+    numbered,
+    read,
+    sessions_of,
+)
+from dragoman.logs.sql import CLOSED
 from dragoman.model import ToolCalled, ToolReturned
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
@@ -186,14 +202,87 @@ def test_sql_reaches_neither_files_nor_the_network_nor_our_own_variables(query: 
         f"SET home_directory = '{target}'",
         f"PRAGMA profiling_output = '{target}'",
         f"SET log_query_path = '{target}'",
+        "SET memory_limit = '100GB'",
+        "RESET memory_limit",
+        "SET threads = 64",
         "SELECT * FROM closed",  # a variable of this very function
         "SELECT * FROM rows_of",
     ]
-    for statement in closed:
-        with pytest.raises(LogError):
+    with closing(duckdb.connect(":memory:")) as database:  # what the process that answers does, without a process each
+        for setting in CLOSED:
+            database.execute(setting)
+        for statement in closed:
+            with pytest.raises(duckdb.Error):
+                database.execute(statement).fetchall()
+    for statement in (closed[0], closed[-1]):
+        with pytest.raises(QueryRefused):
             query.sql(statement)
     assert not target.exists()
     assert {path.name for path in Path.cwd().iterdir() if path.name.endswith((".tmp", ".db"))} == set()
+
+
+# ── limits of SQL ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "limits, sql, limit",
+    [
+        (SqlLimits(rows=2), "SELECT * FROM range(3)", ("rows of a query", 2)),
+        (SqlLimits(seconds=0.5), "SELECT count(*) FROM range(1000000000000)", ("seconds of a query", 0.5)),
+        (
+            SqlLimits(memory=64 << 20),
+            "SELECT list(range) FROM range(100000000)",
+            ("megabytes of memory of a query", 64),
+        ),
+        (
+            SqlLimits(memory=128 << 20, rows=1_000_000),
+            "SELECT repeat('x', 900) FROM range(200000)",
+            ("megabytes of a query's result", 128),
+        ),
+    ],
+)
+def test_a_statement_that_reaches_a_limit_is_ended_and_says_which(
+    query: Query, limits: SqlLimits, sql: str, limit: tuple[str, float]
+) -> None:
+    with pytest.raises(LimitReached) as raised:
+        query.sql(sql, limits)
+    assert (raised.value.limit, raised.value.value) == limit
+
+
+def test_as_many_rows_as_are_allowed_are_given(query: Query) -> None:
+    assert query.sql("SELECT * FROM range(3)", SqlLimits(rows=3)).rows == [(0,), (1,), (2,)]
+
+
+def test_rows_come_one_by_one_and_what_is_not_read_is_not_made(query: Query) -> None:
+    with query.ask_sql("SELECT range AS number FROM range(1000000000000)") as asked:
+        assert asked.columns == ("number",)
+        assert list(islice(asked, 3)) == [(0,), (1,), (2,)]
+
+
+def test_values_of_every_type_come_as_python_has_them(query: Query) -> None:
+    asked = (
+        "SELECT DATE '2020-01-01', 1.5::DECIMAL(4,2), INTERVAL 1 DAY, [1, 2], {'a': 1}, TIME '10:00', 'x'::BLOB, NULL"
+    )
+    assert query.sql(f"{asked}, TIMETZ '10:00:00+02', uuid() IS NULL").rows == [
+        (
+            datetime.date(2020, 1, 1),
+            Decimal("1.50"),
+            datetime.timedelta(days=1),
+            [1, 2],
+            {"a": 1},
+            datetime.time(10),
+            b"x",
+            None,
+            datetime.time(10, tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
+            False,
+        )
+    ]
+
+
+@pytest.mark.parametrize("field", ["seconds", "rows", "memory"])
+def test_a_limit_of_nothing_is_no_limit_that_can_be_set(field: str) -> None:
+    with pytest.raises(ValueError, match=f"{field} must be more than 0"):
+        SqlLimits(**{field: 0})
 
 
 # ── times ────────────────────────────────────────────────────────────────────

@@ -10,8 +10,10 @@ import enum
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 import click
@@ -89,6 +91,7 @@ def _written_out(match: re.Match[str]) -> str:
 
 _STYLES: Final = {"error": "1;31", "warning": "1;33", "good": "32", "bad": "31", "strong": "1", "quiet": "2"}
 _NARROW: Final = 60
+_BLOCK: Final = 1000
 
 
 class Console:
@@ -163,21 +166,27 @@ class Console:
         sys.stdout.buffer.write(content + b"\n")
         sys.stdout.buffer.flush()
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Columns that fit the terminal; whole lines when it is a pipe, whatever their length."""
-        cells = [[foreign(cell, one_line=True) for cell in row] for row in rows]
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Columns that fit the terminal; whole lines when it is a pipe, whatever their length.
+
+        Rows from an iterator are printed as they come: the first ones decide how wide the columns are.
+        """
+        cells = ([foreign(cell, one_line=True) for cell in row] for row in rows)
+        first = list(cells if isinstance(rows, Sequence) else islice(cells, _BLOCK))
         if not sys.stdout.isatty():
-            self._plain_table(columns, cells)
+            self._plain_table(columns, first, cells)
             return
         rich = self._rich(sys.stdout)
-        if rich.width < _NARROW:
-            self._stacked(columns, cells)
-            return
-        self._rich_table(rich, columns, cells)
+        show = self._stacked if rich.width < _NARROW else partial(self._rich_table, rich)
+        show(columns, first)
+        while block := list(islice(cells, _BLOCK)):
+            show(columns, block)
 
-    def _plain_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def _plain_table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[str]], more: Iterable[Sequence[str]] = ()
+    ) -> None:
         widths = [max(len(row[index]) for row in [columns, *rows]) for index in range(len(columns))]
-        for style, row in [("strong", columns), *((None, row) for row in rows)]:
+        for style, row in chain([("strong", columns)], ((None, row) for row in chain(rows, more))):
             padded = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             self.line(padded.rstrip(), style)
 

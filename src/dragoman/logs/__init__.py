@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from .redact import SECRET_WORDS as SECRET_WORDS, Redactor as Redactor, texts_changed as texts_changed
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
     from .sessions import key_of as key_of, numbered as numbered, sessions_of as sessions_of
-    from .sql import Result as Result
+    from .sql import Asked as Asked, Result as Result, SqlLimits as SqlLimits, distinct as distinct
     from .stats import (
         BY as BY,
         Calls as Calls,
@@ -104,7 +104,7 @@ _HOME = {
     "redact": ("SECRET_WORDS", "Redactor", "texts_changed"),
     "search": ("Match", "Pattern", "grep", "grep_records"),
     "sessions": ("key_of", "numbered", "sessions_of"),
-    "sql": ("Result",),
+    "sql": ("Asked", "Result", "SqlLimits", "distinct"),
     "stats": ("BY", "Calls", "Group", "Stats", "Tokens", "statistics"),
     "tables": (
         "CallRow",

@@ -27,7 +27,7 @@ from .index import TIMES, Counts, FileRow, Index, cells_of, default_path, moment
 from .projects import Project, projects_of, repositories_of, repository_of
 from .reading import read
 from .sessions import key_of, numbered, parents_of, sessions_of
-from .sql import Result, asked_in_sql
+from .sql import Asked, Result, SqlLimits, asked_in_sql
 from .tables import TABLES, AgentRow, Row, SessionRow, UsageRow, columns_of
 
 
@@ -255,9 +255,16 @@ class Query:
             return (tuple(get(row)) for row in self.rows(kind))
         return self._all.plainly_shifted(kind.__struct_fields__, self._fresh().rows(name))
 
-    def sql(self, text: str) -> Result:
-        """What SQL gives over the tables, in DuckDB, which can reach neither files nor the network."""
-        return asked_in_sql(self.stored_rows, text)
+    def sql(self, text: str, limits: SqlLimits | None = None) -> Result:
+        """What SQL gives over the tables, in DuckDB, which can reach neither files nor the network.
+
+        Raises `LimitReached` when the statement takes longer, gives more rows or needs more memory than it may.
+        """
+        return asked_in_sql(self.stored_rows, text, limits)
+
+    def ask_sql(self, text: str, limits: SqlLimits | None = None) -> Asked:
+        """The same row by row: a context with the `columns`, which gives the rows as they come."""
+        return Asked(self.stored_rows, text, limits)
 
 
 def logs_named(
