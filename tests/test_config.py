@@ -26,6 +26,7 @@ from dragoman.config import (
     Provider,
     Refusal,
     Rule,
+    Sandbox,
     Search,
     Secret,
     Settings,
@@ -414,10 +415,13 @@ KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     Path: {Kind.PATH, Kind.CODE, Kind.STORAGE, Kind.RESTRICTIONS, Kind.PERMISSIONS},
     Secret: {Kind.SECRET, Kind.COMMAND},
     Any: {Kind.OPTIONS},
-    str: {Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND, Kind.RESTRICTIONS, Kind.PERMISSIONS},
+    str: {
+        *(Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND),
+        *(Kind.RESTRICTIONS, Kind.PERMISSIONS, Kind.EXEMPTIONS),
+    },
     int: {Kind.LIMIT},
     float: {Kind.LIMIT},
-    bool: {Kind.CHOICE, Kind.BOOKKEEPING},
+    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING},
 }
 
 
@@ -450,9 +454,16 @@ def test_a_policy_can_only_be_tightened(key: str, field: Any) -> None:
 
 @pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
 def test_a_choice_lists_all_its_values(key: str, field: Any) -> None:
-    if field.kind is Kind.CHOICE:
+    if field.kind in {Kind.CHOICE, Kind.GUARD}:
         inner = bare(field.hint)
-        assert set(field.strictest_first) == ({True, False} if inner is bool else set(typing.get_args(inner)))
+        listed = {one for place in field.strictest_first for one in (place if isinstance(place, tuple) else (place,))}
+        assert listed == ({True, False} if inner is bool else set(typing.get_args(inner)))
+
+
+@pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
+def test_no_project_loosens_the_sandbox(key: str, field: Any) -> None:
+    if key.startswith("sandbox."):
+        assert field.rule is Rule.STRICTER or field.kind is Kind.RESTRICTIONS
 
 
 def test_a_setting_without_a_kind_is_an_error() -> None:
@@ -484,7 +495,8 @@ def test_the_page_on_trust_states_every_kind_and_its_rule() -> None:
 
 
 def _rule_in_words(kind: Kind) -> str:
-    rule = {Rule.TIGHTEN: "stricter only", Rule.TRUSTED: "with trust", Rule.OWN: "never"}[kind.rule]
+    words = {Rule.TIGHTEN: "stricter only", Rule.STRICTER: "stricter only, always", Rule.TRUSTED: "with trust"}
+    rule = words.get(kind.rule, "never")
     return rule if kind.plain is None else f"a plain name; else {rule}"
 
 
@@ -682,6 +694,54 @@ def test_a_list_of_restrictions_grows_and_a_list_of_permissions_shrinks() -> Non
     assert project(Kind.PERMISSIONS, ("b",)) == Judged(("b",))
     assert project(Kind.PERMISSIONS, ("b", "c"), trusted=True) == Judged(("b", "c"))
     assert project(Kind.PERMISSIONS, ("b", "c")) == Judged(refusal="[b, c] is looser than [a, b], so it needs trust")
+
+
+def test_what_protects_the_machine_is_never_made_looser_by_a_project() -> None:
+    from dragoman.config.kinds import Judged, judged
+
+    order = ("bubblewrap", "require", ("landlock", "auto"), "off")
+    for trusted in (True, False):
+        for place, value in enumerate(("bubblewrap", "require", "auto", "off")):
+            for other, before in enumerate(("bubblewrap", "require", "auto", "off")):
+                given = judged(Kind.GUARD, value, before, strictest_first=order, trusted=trusted)
+                if place <= other:
+                    assert given == Judged(value)
+                else:
+                    why = f"{value} is not stricter than {before}, so only your own settings may set it"
+                    assert given == Judged(refusal=why, trust_helps=False)
+        for value, before in (("landlock", "auto"), ("auto", "landlock")):
+            assert judged(Kind.GUARD, value, before, strictest_first=order, trusted=trusted).refusal is not None
+        assert judged(Kind.EXEMPTIONS, ("a",), ("a", "b"), strictest_first=(), trusted=trusted) == Judged(("a",))
+        more = judged(Kind.EXEMPTIONS, ("c",), ("a", "b"), strictest_first=(), trusted=trusted)
+        assert more.refusal == "[c] is not stricter than [a, b], so only your own settings may set it"
+
+
+def test_a_project_tightens_the_sandbox_and_never_loosens_it(machine: Machine) -> None:
+    machine.user("[sandbox]\nwritable = ['~/.cache/pip', '/opt/data']\nhidden = ['~/notes']\n")
+    machine.project_file.write_text(
+        "[sandbox]\nmode = 'require'\nnetwork = false\nwritable = ['/opt/data']\nhidden = ['.env']\n"
+        "read_only = ['docs']\nunsandboxed = 'deny'\n"
+    )
+    tighter = Sandbox(
+        mode="require",
+        network=False,
+        writable=("/opt/data",),
+        hidden=("~/notes", ".env"),
+        read_only=("docs",),
+        unsandboxed="deny",
+    )
+    assert (machine.load().settings.sandbox, machine.load().refusals) == (tighter, ())
+    machine.user("[sandbox]\nmode = 'require'\nnetwork = false\nunsandboxed = 'deny'\n")
+    machine.project_file.write_text(
+        "[sandbox]\nmode = 'off'\nnetwork = true\nwritable = ['/']\nreadable = ['~/.ssh']\nunsandboxed = 'allow'\n"
+    )
+    for _ in range(2):
+        found = machine.load()
+        assert found.settings.sandbox == Sandbox(mode="require", network=False, unsandboxed="deny")
+        assert {refusal.key: refusal.trust_helps for refusal in found.refusals} == {
+            f"sandbox.{name}": False for name in ("mode", "network", "writable", "readable", "unsandboxed")
+        }
+        machine.trust()
 
 
 def test_a_project_may_switch_off_a_server_of_the_user_and_never_one_on(machine: Machine) -> None:

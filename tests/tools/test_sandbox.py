@@ -1,128 +1,535 @@
-"""Which sandbox is chosen, and what is said when there is none; what each keeps in is tested where both are."""
+"""Which sandbox is chosen, what it is told, and what is said of it; what each keeps out is tested in tests/attack."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman.config import Sandbox
 from dragoman.errors import ConfigError, ToolError
-from dragoman.model.operations import RunCommand
+from dragoman.model.operations import ReadOutput, RunCommand
 from dragoman.model.outcomes import CommandOutcome
-from dragoman.tools.sandbox import Sandbox, bubblewrap, choose
+from dragoman.tools.bubblewrap import bubblewrap
+from dragoman.tools.landlock import landlock_version
+from dragoman.tools.sandbox import Mechanism, Mode, choose, described
+from dragoman.tools.sandbox_layout import Layout, layout_of
+from dragoman.tools.seatbelt import profile
 from dragoman.tools.shell import Shell
-from tests.tools.shells import Bench, nothing_left
+from tests.tools.sandboxes import pretended_bubblewrap
+from tests.tools.shells import PATIENCE, Bench, nothing_left
 
 leaves_nothing = pytest.fixture(autouse=True)(nothing_left)
 
 NOTHING = "bubblewrap is not installed, and this system has no Landlock"
 
 
+# ── choosing ─────────────────────────────────────────────────────────────────
+
+
 def test_without_a_sandbox_asked_for_none_is_looked_for() -> None:
-    assert choose("off") == Sandbox(None)
+    assert choose("off") == Mechanism(None)
 
 
 @pytest.mark.parametrize("word", ["required", "Off", "", True, None])
 def test_a_word_that_is_no_mode_is_refused_at_once(word: Any) -> None:
-    for attempt in (lambda: Shell(sandbox=word), lambda: choose(word, path="", landlock=0)):
+    attempts = (
+        lambda: Shell(sandbox=word),
+        lambda: Shell(sandbox=Sandbox(mode=word)),
+        lambda: choose(word, path="", landlock=0),
+    )
+    for attempt in attempts:
         with pytest.raises(ConfigError) as failure:
             attempt()
-        assert str(failure.value).startswith(
-            f'there is no sandbox mode {word!r}; the modes are "off", "auto", "require".'
-        )
+        modes = '"off", "auto", "require", "bubblewrap", "landlock"'
+        assert str(failure.value).startswith(f"there is no sandbox mode {word!r}; the modes are {modes}.")
 
 
-def test_where_there_is_none_it_is_said_plainly() -> None:
-    assert choose("auto", path="", landlock=0) == Sandbox(f"none: {NOTHING}")
-    assert choose("auto", path="", landlock=2) == Sandbox(
+def test_where_there_is_none_the_reasons_are_given() -> None:
+    assert choose("auto", path="", landlock=0, platform="linux") == Mechanism(f"none: {NOTHING}")
+    assert choose("auto", path="", landlock=2, platform="linux") == Mechanism(
         "none: bubblewrap is not installed, and this kernel's Landlock is version 2, 3 is needed"
+    )
+    assert choose("auto", path="", landlock=3, network=False, platform="linux") == Mechanism(
+        "none: bubblewrap is not installed, and this kernel's Landlock is version 3, 4 is needed to close the network"
     )
 
 
-def test_where_one_is_required_and_there_is_none_it_is_said_what_to_install() -> None:
+@pytest.mark.parametrize(
+    "mode, what, why",
+    [
+        ("require", "a sandbox", NOTHING),
+        ("bubblewrap", "the sandbox bubblewrap", "bubblewrap is not installed"),
+        ("landlock", "the sandbox landlock", "this system has no Landlock"),
+    ],
+)
+def test_where_one_is_required_and_there_is_none_the_error_says_what_to_install(
+    mode: Mode, what: str, why: str
+) -> None:
     with pytest.raises(ToolError) as failure:
-        choose("require", path="", landlock=0)
+        choose(mode, path="", landlock=0, platform="linux")
     assert (failure.value.kind, failure.value.message) == (
         "denied",
-        f"Commands must run in a sandbox here, and there is none: {NOTHING}. Nothing was run. "
+        f"Commands must run in {what} here, and there is none: {why}. Nothing was run. "
         "Install bubblewrap (the package is named bubblewrap, the program bwrap) "
         "or use a Linux kernel of version 6.2 or newer with Landlock enabled.",
     )
 
 
 def test_landlock_is_used_where_there_is_no_bubblewrap() -> None:
-    assert choose("auto", path="", landlock=3) == choose("require", path="", landlock=3) == Sandbox("landlock")
+    # A kernel without Landlock is a machine on which this can only be told, not used.
+    works = landlock_version() >= 3
+    assert (choose("auto", path="").kind == "landlock") is works
+    if works:
+        expected = Mechanism("landlock", "landlock")
+        assert choose("require", path="") == choose("landlock") == choose("auto", path="") == expected
 
 
 def test_a_bubblewrap_that_may_not_do_its_work_is_not_used(tmp_path: Path) -> None:
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     program.chmod(0o755)
-    assert choose("auto", path=str(tmp_path), landlock=0) == Sandbox(
+    assert choose("auto", path=str(tmp_path), landlock=0) == Mechanism(
         "none: bubblewrap does not work here (bwrap: No permissions to create new namespace), "
         "and this system has no Landlock"
     )
-    program.write_text("no program at all")
-    assert choose("auto", path=str(tmp_path), landlock=3) == Sandbox("landlock")
 
 
-def test_a_bubblewrap_that_does_its_work_is_used(tmp_path: Path) -> None:
+def test_a_program_that_is_called_bubblewrap_and_confines_nothing_is_not_used(tmp_path: Path) -> None:
     program = tmp_path / "bwrap"
     program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
     program.chmod(0o755)
-    assert choose("auto", path=str(tmp_path), landlock=3) == Sandbox("bubblewrap", str(program))
+    assert choose("auto", path=str(tmp_path), landlock=0) == Mechanism(
+        "none: bubblewrap does not work here (a trial command could write outside its folder), "
+        "and this system has no Landlock"
+    )
 
 
-def test_what_bubblewrap_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bubblewrap_that_does_its_work_is_used_and_tried_once(tmp_path: Path) -> None:
+    program = pretended_bubblewrap(tmp_path)
+    found = Mechanism("bubblewrap", "bubblewrap", str(program))
+    assert choose("auto", path=str(tmp_path), landlock=3) == found
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert choose("bubblewrap", path=str(tmp_path)) == choose("require", path=str(tmp_path)) == found
+
+
+def test_macos_has_its_own(tmp_path: Path) -> None:
+    if not os.path.exists("/usr/bin/sandbox-exec"):
+        assert choose("auto", platform="darwin") == Mechanism("none: this system has no sandbox-exec")
+    with pytest.raises(ToolError, match="landlock is not available on this system"):
+        choose("landlock", platform="darwin")
+
+
+# ── what a sandbox is told ───────────────────────────────────────────────────
+
+SYSTEM = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+NAMESPACES = ["--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+
+
+def words_for(layout: Layout, *, network: bool = False) -> list[str]:
+    with ExitStack() as stack:
+        words, opened = bubblewrap("bwrap", layout, stack, cwd="/w", network=network)
+        return [f"<{opened.index(int(word))}>" if word.isdigit() and int(word) in opened else word for word in words]
+
+
+def test_what_bubblewrap_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    always = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    always += ["--cap-drop", "ALL"]
-    system = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"]
-    resolver = ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
-    assert bubblewrap("bwrap", root="/w", cwd="/w/a", writable=["/cache"], network=False) == (
-        [*always, "--unshare-net", *system, "--bind", "/w", "/w", "--bind", "/cache", "/cache", "--chdir", "/w/a", "--"]
+    root, secret = tmp_path / "root", tmp_path / "secret"
+    (root / ".git" / "hooks").mkdir(parents=True)
+    secret.mkdir()
+    layout = Layout(
+        writable=(str(root),),
+        temporary="/private",
+        hidden=(str(secret), __file__),
+        shown=(str(secret / "shown"),),
+        read_only=(str(root / ".git/hooks"),),
+        pinned=(str(root / ".git"),),
     )
-    assert bubblewrap("bwrap", root="/w", cwd="/w", writable=[], network=True) == (
-        [*always, *system, *resolver, "--bind", "/w", "/w", "--chdir", "/w", "--"]
-    )
+    words = words_for(layout)
+    assert words[: len(NAMESPACES) + 7] == ["bwrap", *NAMESPACES, "--cap-drop", "ALL", "--unshare-net", *SYSTEM[:3]]
+    mounts = words[words.index("/proc") + 1 :]
+    assert "--bind /private /tmp --tmpfs /run" in " ".join(mounts)
+    assert f"--perms 0111 --tmpfs {secret}" in " ".join(mounts)
+    assert f"--ro-bind /dev/null {__file__}" in " ".join(mounts)
+    inner = ["--bind", str(root), str(root), "--ro-bind", str(secret / "shown"), str(secret / "shown")]
+    inner += ["--bind-fd", "<0>", str(root / ".git"), "--ro-bind-fd", "<1>", str(root / ".git/hooks")]
+    places = [mounts.index(path) for path in (str(root), str(secret / "shown"), str(root / ".git/hooks"))]
+    assert all(word in mounts for word in inner)
+    assert places == sorted(places), "outer paths come before inner ones"
+    assert mounts[-5:] == ["--remount-ro", str(secret), "--chdir", "/w", "--"]
+    assert "--unshare-net" not in words_for(layout, network=True)
 
 
 def test_root_keeps_only_what_it_needs_for_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    words = bubblewrap("bwrap", root="/w", cwd="/w", writable=[], network=False)
+    words = words_for(Layout(writable=("/w",), temporary="/private"))
     added = [words[place + 1] for place, word in enumerate(words) if word == "--cap-add"]
     kept = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE")
     assert added == [f"CAP_{name}" for name in kept]
 
 
-async def test_the_outcome_says_what_the_command_ran_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    environment = {"PATH": os.environ["PATH"]}
-    monkeypatch.setenv("PATH", "")
-    async with Bench(tmp_path, sandbox="auto", environment=environment) as bench:
-        given = await bench.run("echo here >file; cat file")
-        # With Landlock, or, on a kernel that has none, without; but never with bubblewrap.
-        assert given == CommandOutcome(exit_code=0, stdout="here\n", stderr="", sandbox=choose("auto", path="").name)
-        job = await bench.do(RunCommand("true", background=True))
-        assert job == CommandOutcome(running=True, job="2", sandbox=given.sandbox)
+def test_what_was_replaced_by_a_link_is_not_bound(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / ".git").symlink_to(tmp_path)
+    layout = Layout(writable=(str(tmp_path / "root"),), temporary="/private", pinned=(str(tmp_path / "root/.git"),))
+    with pytest.raises(ToolError, match=r"\.git changed meanwhile \(it is a link now\)"):
+        words_for(layout)
 
 
-def test_what_may_be_written_to_must_be_there() -> None:
-    with pytest.raises(ConfigError, match="what commands may write to must be a folder, and /no/such is none"):
-        Shell(sandbox="auto", writable=["/no/such"])
+def test_the_profile_for_seatbelt() -> None:
+    layout = Layout(
+        writable=("/Users/me/work", "/Users/me/Library/Caches/pip"),
+        temporary="/private/var/folders/x",
+        hidden=("/Users/me/.ssh",),
+        shown=("/Users/me/.ssh/known_hosts",),
+        read_only=("/Users/me/work/.git/hooks", '/Users/me/work/.git/"odd"'),
+        pinned=("/Users/me/work/.git",),
+        redirects=("/Users/me/work/.git/commondir",),
+    )
+    assert profile(layout, network=False) == (
+        "(version 1)\n"
+        "(allow default)\n"
+        "(deny file-write*)\n"
+        '(allow file-write* (regex #"^/dev/(null|zero|fd/|ptmx|tty|pty|dtracehelper)"))\n'
+        '(allow file-write* (subpath "/Users/me/work"))\n'
+        '(deny file-read* file-write* (subpath "/Users/me/.ssh"))\n'
+        '(allow file-write* (subpath "/private/var/folders/x"))\n'
+        '(allow file-read* (subpath "/Users/me/.ssh/known_hosts"))\n'
+        '(deny file-write* (literal "/Users/me/work/.git"))\n'
+        '(allow file-write* (subpath "/Users/me/Library/Caches/pip"))\n'
+        '(deny file-write* (subpath "/Users/me/work/.git/hooks"))\n'
+        '(deny file-write* (subpath "/Users/me/work/.git/\\"odd\\""))\n'
+        '(deny file-write* (literal "/Users/me/work/.git/commondir"))\n'
+        "(deny network*)\n"
+    )
+    assert "(deny network*)" not in profile(layout, network=True)
 
 
-async def test_nobody_leaves_the_sandbox_without_leave(tmp_path: Path) -> None:
-    async with Bench(tmp_path, sandbox="auto") as bench:
-        failure = await bench.failure(RunCommand("touch file", unsandboxed=True))
-        assert (failure.kind, failure.message) == (
-            "denied",
-            "Running outside the sandbox is not allowed here: run it inside.",
+# ── what commands may touch ──────────────────────────────────────────────────
+
+
+class Machine:
+    """A user with a home folder, and a workspace in it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home, self.work = folder / "home", folder / "home" / "work"
+        self.work.mkdir(parents=True)
+        monkeypatch.setenv("HOME", str(self.home))
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        for name in ("CONFIG", "DATA", "CACHE"):
+            monkeypatch.setenv(f"DRAGOMAN_{name}_DIR", str(self.home / ".dragoman-own" / name.lower()))
+
+    def make(self, path: str, text: str | None = None) -> str:
+        made = self.home / path
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_text(text) if text is not None else made.mkdir(exist_ok=True)
+        return str(made)
+
+    def repository(self, path: str) -> Path:
+        folder = self.home / path
+        for name in ("objects", "refs"):
+            (folder / name).mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/main\n")
+        return folder
+
+    def layout(self, options: Sandbox | None = None, root: Path | None = None) -> Layout:
+        from dragoman.tools.git_control import repositories
+
+        where = str(root or self.work)
+        found = layout_of(options or Sandbox(), where, "/private", repositories(where))
+        ours = str(self.home)
+        return Layout(
+            writable=found.writable,
+            temporary=found.temporary,
+            # The machine's real user has a home with secrets too.
+            hidden=tuple(path for path in found.hidden if path.startswith(ours)),
+            shown=found.shown,
+            read_only=found.read_only,
+            pinned=found.pinned,
+            redirects=found.redirects,
         )
-        assert not (tmp_path / "file").exists()
-    async with Bench(tmp_path, sandbox="require", allow_unsandboxed=True) as bench:
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(tmp_path, monkeypatch)
+
+
+def test_secrets_in_the_home_folder_are_hidden_where_they_are(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = machine.make("elsewhere/keys")
+    (machine.home / ".ssh").symlink_to(real)
+    expected = {real, machine.make(".netrc", ""), machine.make(".cargo/credentials.toml", "")}
+    expected |= {machine.make(".config/google-chrome-beta"), machine.make(".config/gcloud"), machine.make(".codex")}
+    expected |= {machine.make("moved/kubeconfig", ""), machine.make(".dragoman-own/config")}
+    monkeypatch.setenv("KUBECONFIG", f"{machine.home}/moved/kubeconfig:relative:/nowhere")
+    machine.make(".gitconfig", "")
+    machine.make(".cargo/config.toml", "")
+    assert set(machine.layout().hidden) == expected
+
+
+def test_what_the_user_opens_is_open_and_what_anybody_closes_is_closed(machine: Machine) -> None:
+    ssh, known, aws = machine.make(".ssh"), machine.make(".ssh/known_hosts", ""), machine.make(".aws")
+    cache, notes, env = machine.make(".cache/pip"), machine.make("notes"), machine.make("work/.env", "")
+    own, docs = machine.make("work/dragoman.toml", ""), machine.make("work/docs")
+    options = Sandbox(
+        writable=("~/.cache/pip", "dragoman.toml", "/nowhere"),
+        readable=("~/.aws", "~/.ssh/known_hosts", "~/notes"),
+        hidden=("~/notes", ".env", "missing"),
+        read_only=("docs", "missing"),
+    )
+    assert machine.layout(options) == Layout(
+        writable=(str(machine.work), cache),
+        temporary="/private",
+        hidden=(ssh, notes, env),
+        shown=(known, notes),
+        read_only=(docs,),
+    )
+    assert machine.layout().hidden == (ssh, aws)
+    assert machine.layout().read_only == (own,)
+
+
+def test_a_link_in_the_workspace_opens_nothing_outside(machine: Machine) -> None:
+    secret = machine.make(".ssh")
+    (machine.work / "link").symlink_to(machine.home)
+    (machine.work / "keys").symlink_to(secret)
+    (machine.work / ".dragoman").symlink_to(machine.home)
+    options = Sandbox(writable=("link", "link/.ssh"), readable=("keys",), read_only=("link",))
+    found = machine.layout(options)
+    assert (found.writable, found.hidden, found.read_only) == ((str(machine.work),), (secret,), ())
+
+
+def test_hooks_and_settings_of_a_repository_are_closed(machine: Machine) -> None:
+    git = machine.repository("work/.git")
+    found = machine.layout()
+    assert found.read_only == (f"{git}/hooks", f"{git}/config")
+    assert found.pinned == (str(git),)
+    assert found.redirects == (f"{git}/commondir",)
+    assert ((git / "hooks").is_dir(), (git / "config").read_text()) == (True, ""), "what is missing could be made"
+
+
+def test_hooks_and_settings_that_are_elsewhere_are_closed_too(machine: Machine) -> None:
+    git = machine.repository("work/.git")
+    (git / "config").write_text(
+        '# a comment\n[core]\n\thooksPath = ".husky/_" ; the hooks\n[include] path = ../shared.gitconfig\n'
+        '[includeIf "gitdir:~/"]\n  path = missing\n[remote "origin"]\n  path = ../not-this\n'
+    )
+    hooks, shared = machine.make("work/.husky/_"), machine.make("work/shared.gitconfig", "")
+    machine.make("work/not-this", "")
+    (git / "config.worktree").write_text("")
+    assert machine.layout() == Layout(
+        writable=(str(machine.work),),
+        temporary="/private",
+        read_only=(f"{git}/hooks", f"{git}/config", f"{git}/config.worktree", hooks, shared),
+        pinned=(str(git), str(machine.work / ".husky")),
+        redirects=(f"{git}/commondir",),
+    )
+
+
+def test_a_repository_whose_hooks_are_a_link_is_closed_whole(machine: Machine) -> None:
+    git = machine.repository("work/.git")
+    (git / "hooks").symlink_to(machine.home)
+    assert machine.layout().read_only == (str(git),)
+    assert machine.layout().pinned == ()
+
+
+def test_repositories_in_the_workspace_and_submodules_are_closed(machine: Machine) -> None:
+    outer = machine.repository("work/.git")
+    module = machine.repository("work/.git/modules/libs/one")
+    pointer = machine.make("work/libs/one/.git", "gitdir: ../../.git/modules/libs/one\n")
+    nested = machine.repository("work/vendor/two/.git")
+    machine.repository("work/node_modules/three/.git")
+    found = machine.layout()
+    assert set(found.read_only) == {
+        *(f"{folder}/{name}" for folder in (outer, module, nested) for name in ("hooks", "config")),
+        pointer,
+    }
+    # Folders over a nested repository can be renamed: see `_above`.
+    assert set(found.pinned) == {
+        *(str(outer), str(outer / "modules"), str(outer / "modules/libs"), str(module), str(nested)),
+        *(str(machine.work / "libs"), str(machine.work / "libs/one")),
+    }
+
+
+def test_a_further_working_tree_keeps_its_pointer_and_where_it_points_to(machine: Machine) -> None:
+    main = machine.repository("main/.git")
+    linked = main / "worktrees" / "work"
+    linked.mkdir(parents=True)
+    (linked / "commondir").write_text("../..\n")
+    (linked / "gitdir").write_text(f"{machine.work}/.git\n")
+    pointer = machine.make("work/.git", f"gitdir: {linked}\n")
+    assert machine.layout().read_only == (pointer,)
+    found = machine.layout(Sandbox(writable=("~/main",)))
+    assert set(found.read_only) == {
+        *(pointer, f"{linked}/commondir", f"{linked}/gitdir", f"{main}/hooks", f"{main}/config")
+    }
+    assert set(found.pinned) == {str(main), str(main / "worktrees"), str(linked)}
+
+
+def test_what_is_no_repository_yet_is_left_alone(machine: Machine) -> None:
+    machine.make("work/.git")
+    assert machine.layout() == Layout(writable=(str(machine.work),), temporary="/private")
+    assert os.listdir(machine.work / ".git") == []
+
+
+def test_where_the_home_folder_is_the_workspace_our_own_folders_are_made_and_closed(machine: Machine) -> None:
+    secret = machine.make(".config/gcloud")
+    found = machine.layout(root=machine.home)
+    own = machine.home / ".dragoman-own"
+    assert found == Layout(
+        writable=(str(machine.home),),
+        temporary="/private",
+        hidden=(secret, str(own / "config")),
+        read_only=(str(own / "data"), str(own / "cache")),
+        pinned=(str(machine.home / ".config"), str(own)),
+    )
+
+
+# ── what is said ─────────────────────────────────────────────────────────────
+
+
+def test_a_sandbox_is_described_in_one_line() -> None:
+    options = Sandbox()
+    assert described(Mechanism(None), options) == "no sandbox: sandbox.mode is off"
+    assert described(Mechanism(f"none: {NOTHING}"), options) == f"no sandbox: {NOTHING}"
+    assert described(Mechanism("bubblewrap", "bubblewrap", "/usr/bin/bwrap"), options) == (
+        "in a sandbox (bubblewrap): writes only in the workspace and a temporary folder, network on, "
+        "secrets in the home folder hidden"
+    )
+    assert described(Mechanism("landlock", "landlock"), Sandbox(network=False)) == (
+        "in a sandbox (landlock): writes only in the workspace and a temporary folder, network off (TCP, not "
+        "UDP), secrets in the home folder unreadable; does not protect .git/hooks and .git/config, hide other "
+        "processes or block sockets that are files"
+    )
+
+
+@pytest.fixture
+def pretended(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which bubblewrap is found."""
+    folder = tmp_path_factory.mktemp("bin")
+    pretended_bubblewrap(folder)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+async def test_the_outcome_says_what_the_command_ran_in(tmp_path: Path, pretended: None) -> None:
+    async with Bench(tmp_path, sandbox="auto") as bench:
+        given = await bench.run("echo here >file; cat file")
+        assert given == CommandOutcome(exit_code=0, stdout="here\n", stderr="", sandbox="bubblewrap")
+        job = await bench.do(RunCommand("true", background=True))
+        assert job == CommandOutcome(running=True, job="2", sandbox="bubblewrap")
+
+
+async def test_nobody_leaves_the_sandbox_without_leave(tmp_path: Path, pretended: None) -> None:
+    for options in ("auto", Sandbox(unsandboxed="deny")):
+        async with Bench(tmp_path, sandbox=options) as bench:
+            failure = await bench.failure(RunCommand("touch file", unsandboxed=True))
+            assert (failure.kind, failure.message) == (
+                "denied",
+                "Running outside the sandbox is not allowed here: run it inside.",
+            )
+            assert not (tmp_path / "file").exists()
+            assert not bench.shell.enclosure.can_be_left
+    async with Bench(tmp_path, sandbox=Sandbox(mode="require", unsandboxed="ask")) as bench:
+        assert bench.shell.enclosure.can_be_left
         given = await bench.run("true", unsandboxed=True)
         assert given == CommandOutcome(exit_code=0, stdout="", stderr="", sandbox="none: it was asked to run outside")
     async with Bench(tmp_path) as bench:
         assert await bench.run("true", unsandboxed=True) == CommandOutcome(exit_code=0, stdout="", stderr="")
+        assert not bench.shell.enclosure.can_be_left
+
+
+REFUSALS = (
+    "touch: cannot touch '/etc/x': Read-only file system",
+    "bash: /root/x: Permission denied",
+    "error: could not write config file .git/config: Device or resource busy",
+    "Error: EROFS: read-only file system, open '/root/.npm/x'",
+    "OSError: [Errno 30] Read-only file system: '/x'",
+    "error: Permission denied (os error 13)",
+)
+
+
+def note(way: str) -> str:
+    return (
+        "dragoman: this ran in a sandbox (bubblewrap): writes only in the workspace (but not .git/hooks, .git/config "
+        "and dragoman's own files) and $TMPDIR, no access to keys and passwords in the home folder. "
+        f"If it failed because of that, {way}\n"
+    )
+
+
+async def test_a_command_that_fails_because_of_the_sandbox_says_so(tmp_path: Path, pretended: None) -> None:
+    async with Bench(tmp_path, sandbox=Sandbox()) as bench:
+        told = note("ask to run it outside the sandbox")
+        for refusal in REFUSALS:
+            (tmp_path / "said").write_text(refusal + "\n")
+            given = await bench.run("cat said >&2; exit 3")
+            assert (given.stderr, given.exit_code) == (f"{refusal}\n{told}", 3)
+        assert (await bench.run("cat said; exit 1")).stderr == told
+        assert (await bench.run("cat said", job="standing")).stderr == ""
+        assert (await bench.run("cat said; false", job="standing")).stderr == told
+        assert (await bench.run("cat said")).stderr == ""
+        assert (await bench.run("echo other >&2; exit 1")).stderr == "other\n"
+    async with Bench(tmp_path, sandbox="auto") as bench:
+        told = note("it cannot be run outside the sandbox here")
+        assert (await bench.run("cat said; exit 1")).stderr == told
+    async with Bench(tmp_path) as bench:
+        assert (await bench.run("cat said; exit 1")).stderr == ""
+
+
+async def test_a_command_that_needs_the_network_is_told_where_there_is_none(tmp_path: Path, pretended: None) -> None:
+    command = "echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6"
+    async with Bench(tmp_path, sandbox=Sandbox(network=False)) as bench:
+        assert (await bench.run(command)).stderr == (
+            "curl: (6) Could not resolve host: example.org\n"
+            "dragoman: this ran in a sandbox (bubblewrap): no network. If it failed because of that, "
+            "ask to run it outside the sandbox\n"
+        )
+    async with Bench(tmp_path, sandbox="auto") as bench:
+        assert (await bench.run(command)).stderr == "curl: (6) Could not resolve host: example.org\n"
+
+
+async def test_a_job_is_told_when_its_end_is_read(tmp_path: Path, pretended: None) -> None:
+    async with Bench(tmp_path, sandbox="auto") as bench:
+        await bench.run("echo Permission denied >&2; exit 1", background=True)
+        read = await bench.do(ReadOutput("1", block=True))
+        assert "dragoman: this ran in a sandbox (bubblewrap)" in read.stderr
+
+
+async def test_a_file_that_sends_git_elsewhere_is_removed(tmp_path: Path, pretended: None) -> None:
+    for name in ("objects", "refs"):
+        (tmp_path / ".git" / name).mkdir(parents=True)
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    redirect, made = tmp_path / ".git" / "commondir", asyncio.Event()
+    async with Bench(tmp_path, sandbox="auto", observer=lambda _: made.set()) as bench:
+        given = await bench.run("echo ../evil >.git/commondir")
+        assert given.stderr == (
+            f"dragoman: removed {redirect}, which this command made: "
+            "Git would take its settings and hooks from where it points\n"
+        )
+        assert not redirect.exists()
+        made.clear()
+        await bench.run("echo ../evil >.git/commondir; echo made; sleep 100", background=True)
+        async with asyncio.timeout(PATIENCE):
+            await made.wait()
+        assert redirect.exists()
+    assert not redirect.exists(), "the end of the shell looks once more"
+
+
+async def test_commands_of_one_shell_share_a_temporary_folder_that_goes_with_it(tmp_path: Path) -> None:
+    if landlock_version() < 3:
+        return  # the one sandbox whose folder can be seen from outside
+    async with Bench(tmp_path, sandbox="landlock") as bench:
+        folder = str((await bench.run('echo kept >"$TMPDIR/file"; echo "$TMPDIR"')).stdout).strip()
+        assert (
+            await bench.run('cat "$TMPDIR/file"; mkdir "$TMPDIR/locked"; chmod 0 "$TMPDIR/locked"')
+        ).stdout == "kept\n"
+        assert folder in here(folder)
+    assert here(folder) == []
+
+
+def here(path: str) -> list[str]:
+    return [path] if os.path.exists(path) else []

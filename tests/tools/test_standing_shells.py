@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from dragoman.config import Sandbox
 from dragoman.model.operations import ListCommands, ReadOutput, RunCommand, StopCommand, TypeInto
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 from dragoman.tools import Cancellation, Context
 from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.sandbox import choose
 from dragoman.tools.shell import Limits, Shell, Wrote, run_command
 from dragoman.tools.supervisor import descendants
+from tests.tools.sandboxes import pretended_bubblewrap
 from tests.tools.shells import Bench, Held, nothing_left, timeless, write_to
 
 leaves_nothing = pytest.fixture(autouse=True)(nothing_left)
@@ -470,8 +471,12 @@ async def test_another_workspace_has_its_own_shells(bench: Bench, tmp_path: Path
         await run_command.run(RunCommand("true", job="bash"), elsewhere)
 
 
-async def test_who_did_not_ask_to_leave_the_sandbox_does_not_get_outside(tmp_path: Path) -> None:
-    async with Bench(tmp_path, sandbox="auto", allow_unsandboxed=True) as bench:
+async def test_who_did_not_ask_to_leave_the_sandbox_does_not_get_outside(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = pretended_bubblewrap(tmp_path_factory.mktemp("bin"))
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    async with Bench(tmp_path, sandbox=Sandbox(unsandboxed="ask")) as bench:
         outside = await said(bench, "true", unsandboxed=True)
         assert outside.sandbox == "none: it was asked to run outside"
         failure = await bench.failure(RunCommand("true", job="bash"))
@@ -480,6 +485,6 @@ async def test_who_did_not_ask_to_leave_the_sandbox_does_not_get_outside(tmp_pat
             'The standing shell "bash" runs outside the sandbox: choose another name.',
         )
         inside = await bench.run("true", job="inside")
-        assert inside.sandbox == choose("auto").name
+        assert inside.sandbox == "bubblewrap"
         failure = await bench.failure(RunCommand("true", job="inside", unsandboxed=True))
         assert failure.message == 'The standing shell "inside" runs inside the sandbox: choose another name.'

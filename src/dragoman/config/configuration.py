@@ -146,6 +146,19 @@ def data_dir(*, flags: Mapping[str, object] | None = None) -> Path:
     return _own_layers(_current_folder(), os.environ, flags or {}).data_dir
 
 
+def own_folders() -> tuple[Path, Path, Path]:
+    """The folders of settings, of data and of caches, where the environment or the system puts them.
+
+    No settings file is read: what one says of them is in `Configuration`.
+    """
+    cwd, data, cache = _current_folder(), os.environ.get(f"{PREFIX}DATA_DIR"), os.environ.get(f"{PREFIX}CACHE_DIR")
+    return (
+        _config_dir(os.environ, cwd),
+        cwd / os.path.expanduser(data) if data else _system_folder("user_data_path"),
+        cwd / os.path.expanduser(cache) if cache else _system_folder("user_cache_path"),
+    )
+
+
 class _OwnLayers(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own layers: those a project's file stands above (`below`) and those that stand above it."""
 

@@ -17,6 +17,7 @@ class Rule(enum.Enum):
     """What a project's own file may do with a setting."""
 
     TIGHTEN = "any project may make it stricter; only a trusted one may make it looser"
+    STRICTER = "any project may make it stricter; none may make it looser, trusted or not"
     TRUSTED = "only a trusted project may set it"
     OWN = "no project may set it, trusted or not"
 
@@ -36,6 +37,8 @@ class Kind(enum.Enum):
     LIMIT = "a number that limits: the lower, the stricter; none means no limit", Rule.TIGHTEN
     RESTRICTIONS = "a list in which every entry forbids or hides something", Rule.TIGHTEN
     PERMISSIONS = "a list in which every entry allows something", Rule.TIGHTEN
+    GUARD = "one of a few values that protect what is outside the project, some stricter than others", Rule.STRICTER
+    EXEMPTIONS = "a list in which every entry is an exception from such protection", Rule.STRICTER
     ADDRESS = "whom dragoman talks to, and how: a URL, a service, a wire API", Rule.TRUSTED
     SECRET = "a key, or where one is found", Rule.TRUSTED
     COMMAND = "a program to start, its arguments and its environment", Rule.TRUSTED
@@ -71,22 +74,32 @@ def judged(kind: Kind, value: Any, before: Any, *, strictest_first: Sequence[Any
     if kind.rule is Rule.OWN:
         what = "" if kind.plain is None else ", because it is more than a name"
         return Judged(refusal=f"only your own settings may set it{what}", trust_helps=False)
-    if trusted:
+    if trusted and kind.rule is not Rule.STRICTER:
         return Judged(value)
     if kind.rule is Rule.TRUSTED:
         what = "" if kind.plain is None else ", because it is more than a name"
         return Judged(refusal=f"needs trust{what}")
     if _no_looser(kind, before, value, strictest_first):
         return Judged(value)
+    if kind.rule is Rule.STRICTER:
+        why = f"{_shown(value)} is not stricter than {_shown(before)}"
+        return Judged(refusal=f"{why}, so only your own settings may set it", trust_helps=False)
     return Judged(refusal=f"{_shown(value)} is looser than {_shown(before)}, so it needs trust")
 
 
 def _no_looser(kind: Kind, before: Any, after: Any, strictest_first: Sequence[Any]) -> bool:
-    if kind is Kind.CHOICE:
-        return strictest_first.index(after) <= strictest_first.index(before)
-    if kind is Kind.PERMISSIONS:
+    if kind in (Kind.CHOICE, Kind.GUARD):
+        return after == before or _place(after, strictest_first) < _place(before, strictest_first)
+    if kind in (Kind.PERMISSIONS, Kind.EXEMPTIONS):
         return all(entry in before for entry in after)
     return before is None or (after is not None and after <= before)
+
+
+def _place(value: Any, strictest_first: Sequence[Any]) -> int:
+    """Where a value is in the order; those in one tuple are neither stricter nor looser than each other."""
+    return next(
+        place for place, one in enumerate(strictest_first) if value == one or (isinstance(one, tuple) and value in one)
+    )
 
 
 def _shown(value: Any) -> str:

@@ -20,6 +20,7 @@ from .kinds import Kind, Rule
 Approval = Literal["deny", "ask", "allow"]
 VERDICTS: Final = ("deny", "ask", "allow")
 """The strictest first."""
+SandboxMode = Literal["off", "auto", "require", "bubblewrap", "landlock"]
 
 
 class Secret:
@@ -51,7 +52,7 @@ def setting(
     `strictest_first` lists the values of a `Kind.CHOICE`; `unset_means` names the setting that holds where this one is
     not set.
     """
-    if (kind is Kind.CHOICE) != bool(strictest_first):
+    if (kind in (Kind.CHOICE, Kind.GUARD)) != bool(strictest_first):
         raise TypeError(f"{description!r}: a choice lists its values, strictest first, and no other kind does")
     return msgspec.Meta(
         description=description,
@@ -134,6 +135,43 @@ class Model(Table, frozen=True):
     ] = {}
 
 
+class Sandbox(Table, frozen=True):
+    """What commands are kept from. A path may begin with `~`; a relative one is in the workspace."""
+
+    mode: Annotated[
+        SandboxMode,
+        setting(
+            "Which sandbox commands run in: auto (the best one that works here, or none), require (the same, but no "
+            "command runs without one), bubblewrap, landlock, or off.",
+            Kind.GUARD,
+            # Landlock is weaker than what auto may find, and auto may find nothing: neither is stricter.
+            strictest_first=("bubblewrap", "require", ("landlock", "auto"), "off"),
+        ),
+    ] = "auto"
+    network: Annotated[
+        bool, setting("Whether commands can use the network.", Kind.GUARD, strictest_first=(False, True))
+    ] = True
+    writable: Annotated[
+        tuple[str, ...], setting("Paths that commands can change, besides the workspace.", Kind.EXEMPTIONS)
+    ] = ()
+    readable: Annotated[
+        tuple[str, ...], setting("Paths that commands can read, although they are hidden by default.", Kind.EXEMPTIONS)
+    ] = ()
+    hidden: Annotated[tuple[str, ...], setting("Further paths that commands cannot read.", Kind.RESTRICTIONS)] = ()
+    read_only: Annotated[
+        tuple[str, ...], setting("Further paths in the workspace that commands cannot change.", Kind.RESTRICTIONS)
+    ] = ()
+    unsandboxed: Annotated[
+        Approval,
+        setting(
+            "Whether a model can ask to run a command outside the sandbox: ask (you are asked each time, whatever "
+            "other rules say), allow (the rules for commands decide) or deny.",
+            Kind.GUARD,
+            strictest_first=VERDICTS,
+        ),
+    ] = "ask"
+
+
 class Plugins(Table, frozen=True):
     """Where plugins are found, besides installed packages and <config dir>/plugins."""
 
@@ -207,6 +245,7 @@ class Settings(Table, frozen=True):
     data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Kind.STORAGE)] = None
     cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Kind.STORAGE)] = None
     policy: Policy = Policy()
+    sandbox: Sandbox = Sandbox()
     providers: dict[str, Provider] = {}
     models: dict[str, Model] = {}
     plugins: Plugins = Plugins()

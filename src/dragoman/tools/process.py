@@ -1,7 +1,7 @@
 """One command as it runs: its output as it comes, its input, how it ended, and ending it with all it started.
 
-Rules: memory is bounded whatever a command writes. `end` leaves nothing behind: no process, no open file,
-no temporary folder. It belongs to no event loop: each call attaches it to the loop it runs in.
+Rules: memory is bounded whatever a command writes. `end` leaves nothing behind: no process, no open file. It
+belongs to no event loop: each call attaches it to the loop it runs in.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ class Process:
         streams: tuple[Stream, ...],
         keyboard: int | None,
         told: Callable[[StreamName, str], None],
-        temporary: str | None,
         control: socket.socket | None = None,
     ) -> None:
         from time import monotonic
@@ -75,7 +74,6 @@ class Process:
         self._control = control
         self._half_said = b""
         self._told = told
-        self._temporary = temporary
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiters: set[asyncio.Future[None]] = set()
 
@@ -226,9 +224,6 @@ class Process:
             self._ended = monotonic()
         if not self._clear:
             end_all(None, self.order["brand"])
-        if self._temporary is not None:
-            _remove(self._temporary)
-            self._temporary = None
 
     def catch_up(self) -> None:
         """Take in what has come and the event loop had no time for."""
@@ -400,7 +395,6 @@ def start(
     keyboard: bool,
     most: int,
     told: Callable[[StreamName, str], None],
-    temporary: str | None = None,
     controlled: bool = False,
 ) -> Process:
     """Start a command; `keyboard` leaves its input open, `told` hears each piece of output with its stream's name.
@@ -444,7 +438,7 @@ def start(
             streams = (Stream("stdout", stdout, most), Stream("stderr", stderr, most))
         supervisor, channel = _supervise(order, given)
         ours.pop_all()
-        return Process(order, supervisor, channel, streams, typed, told, temporary, control)
+        return Process(order, supervisor, channel, streams, typed, told, control)
 
 
 def _terminal() -> tuple[int, int]:
@@ -488,7 +482,7 @@ def _supervise(order: Order, streams: tuple[int, int, int]) -> tuple[subprocess.
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(theirs.fileno(), *order["opened"]),
                 cwd="/",
                 env=environment,
                 start_new_session=True,
@@ -502,15 +496,3 @@ def _supervise(order: Order, streams: tuple[int, int, int]) -> tuple[subprocess.
         ours.sendall(len(data).to_bytes(4, "big") + data)
     ours.settimeout(0)
     return process, ours
-
-
-def _remove(folder: str) -> None:
-    """Remove a folder of the command's, also when it has locked itself out of a part of it."""
-    import shutil
-
-    for parent, names, _ in os.walk(folder):
-        for name in names:
-            path = os.path.join(parent, name)
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(folder)

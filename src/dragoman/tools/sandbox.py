@@ -1,118 +1,214 @@
-"""What keeps a command inside its workspace: bubblewrap or Landlock, whichever this system has.
+"""Which sandbox commands run in: bubblewrap, Landlock or macOS's seatbelt, whichever works on this system.
 
-Rule: what is said about the sandbox is what is true. Bubblewrap gives a read-only system, a private
-temporary folder, processes and (unless allowed) network of its own. Landlock, the weaker one, refuses
-writes outside the workspace and its temporary folder, signals to other programs and (unless allowed)
-TCP; it does not keep a program from changing the modes of files, from UDP or from sockets that are files.
+Rule: what is said about a sandbox is true. One counts as available only after a trial command was kept from writing
+outside its folder, and what a mechanism cannot do is part of its description.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from dragoman.errors import ConfigError, ToolError, nearest
 
-from .supervisor import landlock_version
+from .landlock import landlock_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from dragoman.config import Sandbox
 
-Mode = Literal["off", "auto", "require"]
+    from .landlock import Confinement
 
-LANDLOCK_NEEDED = 3
+Mode = Literal["off", "auto", "require", "bubblewrap", "landlock"]
+Kind = Literal["bubblewrap", "landlock", "seatbelt"]
+
+LANDLOCK_NEEDED: Final = 3
 """Before this version Landlock let a program empty any file."""
+LANDLOCK_NETWORK: Final = 4
+"""Before this version Landlock could not refuse TCP connections."""
 
-_NEEDED_TO_RESOLVE_NAMES = "/run/systemd/resolve"
-# What root may still do inside: own its files and processes. With the rest it could mount the system writable again.
-_ROOT_KEEPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE")
+OUTSIDE: Final = "none: it was asked to run outside"
+"""What an outcome says of a command that left the sandbox."""
+
+_TRIAL_SECONDS = 10
 
 
-class Sandbox(NamedTuple):
-    """What a command will run in. `name` says it, with the reason when it is none; `program` is bubblewrap's path."""
+class Mechanism(NamedTuple):
+    """What commands run in. `name` is recorded in outcomes; where there is none, it gives the reason.
+
+    `name` is `None` where no sandbox was asked for. `program` is the path of bubblewrap or of sandbox-exec.
+    """
 
     name: str | None
+    kind: Kind | None = None
     program: str | None = None
 
     @property
-    def landlock(self) -> bool:
-        return self.name == "landlock"
+    def why_none(self) -> str | None:
+        """Why there is no sandbox, although one was asked for."""
+        return self.name.removeprefix("none: ") if self.name is not None and self.kind is None else None
 
 
 def check_mode(mode: str) -> None:
-    """Refuse a word that names no mode: taken for another it could leave a command free."""
+    """Refuse an unknown mode: taken for another one it could leave a command unconfined."""
     modes = get_args(Mode)
     if mode not in modes:
         known = ", ".join(f'"{name}"' for name in modes)
         raise ConfigError(f"there is no sandbox mode {mode!r}; the modes are {known}.{nearest(str(mode), modes)}")
 
 
-def choose(mode: Mode, *, path: str | None = None, landlock: int | None = None) -> Sandbox:
-    """The best sandbox there is; with "require" a failure that says what to install when there is none.
+def choose(
+    mode: Mode,
+    *,
+    network: bool = True,
+    path: str | None = None,
+    landlock: int | None = None,
+    platform: str = sys.platform,
+) -> Mechanism:
+    """The best sandbox that works here. Where one is required and none works, a `ToolError` says what to install.
 
-    `path` is where bubblewrap is looked for (the PATH when not said), `landlock` the version the kernel has.
+    `path` is where bubblewrap is searched for (default: PATH), `landlock` a version (default: the kernel's).
     """
     check_mode(mode)
     if mode == "off":
-        return Sandbox(None)
-    program, why_no_bubblewrap = _bubblewrap(path)
-    if program is not None:
-        return Sandbox("bubblewrap", program)
-    version = landlock_version() if landlock is None else landlock
-    if version >= LANDLOCK_NEEDED:
-        return Sandbox("landlock")
-    why_no_landlock = (
-        f"this kernel's Landlock is version {version}, {LANDLOCK_NEEDED} is needed"
-        if version
-        else "this system has no Landlock"
-    )
-    if mode == "require":
-        raise ToolError(
-            f"Commands must run in a sandbox here, and there is none: {why_no_bubblewrap}, and {why_no_landlock}. "
-            "Nothing was run. Install bubblewrap (the package is named bubblewrap, the program bwrap) "
-            "or use a Linux kernel of version 6.2 or newer with Landlock enabled.",
-            kind="denied",
+        return Mechanism(None)
+    if platform == "darwin":
+        found, reasons = _first(mode, {"seatbelt": _seatbelt})
+    else:
+        found, reasons = _first(
+            mode, {"bubblewrap": lambda: _bubblewrap(path), "landlock": lambda: _landlock(landlock, network=network)}
         )
-    return Sandbox(f"none: {why_no_bubblewrap}, and {why_no_landlock}")
+    if found is not None:
+        return found
+    why = ", and ".join(reasons)
+    if mode == "auto":
+        return Mechanism(f"none: {why}")
+    wanted = "a sandbox" if mode == "require" else f"the sandbox {mode}"
+    raise ToolError(
+        f"Commands must run in {wanted} here, and there is none: {why}. Nothing was run. "
+        "Install bubblewrap (the package is named bubblewrap, the program bwrap) "
+        "or use a Linux kernel of version 6.2 or newer with Landlock enabled.",
+        kind="denied",
+    )
 
 
-def _bubblewrap(path: str | None) -> tuple[str | None, str]:
-    """Where bubblewrap is, or why it cannot be used: it may be there and not be allowed to do its work."""
+def _first(mode: Mode, kinds: dict[Kind, Callable[[], Mechanism | str]]) -> tuple[Mechanism | None, list[str]]:
+    """The first mechanism that works, of those the mode allows, and why the ones before it do not."""
+    reasons: list[str] = []
+    for kind, attempt in kinds.items():
+        if mode in ("auto", "require", kind):
+            found = attempt()
+            if isinstance(found, Mechanism):
+                return found, reasons
+            reasons.append(found)
+    return None, reasons or [f"{mode} is not available on this system"]
+
+
+def _bubblewrap(path: str | None) -> Mechanism | str:
     import shutil
 
     program = shutil.which("bwrap", path=path)
     if program is None:
-        return None, "bubblewrap is not installed"
-    root = os.path.realpath("/")
-    trial = [
-        *bubblewrap(program, root=root, cwd=root, writable=(), network=False, read_only=True),
-        "/bin/sh",
-        "-c",
-        ":",
-    ]
+        return "bubblewrap is not installed"
+    why_not = _trial("bubblewrap", program)
+    return f"bubblewrap does not work here ({why_not})" if why_not else Mechanism("bubblewrap", "bubblewrap", program)
+
+
+def _landlock(version: int | None, *, network: bool) -> Mechanism | str:
+    version = landlock_version() if version is None else version
+    if not version:
+        return "this system has no Landlock"
+    needed = LANDLOCK_NEEDED if network else LANDLOCK_NETWORK
+    if version < needed:
+        what = "" if network else " to close the network"
+        return f"this kernel's Landlock is version {version}, {needed} is needed{what}"
+    why_not = _trial("landlock", "")
+    return f"Landlock does not work here ({why_not})" if why_not else Mechanism("landlock", "landlock")
+
+
+def _seatbelt() -> Mechanism | str:
+    program = "/usr/bin/sandbox-exec"
+    if not os.access(program, os.X_OK):
+        return "this system has no sandbox-exec"
+    why_not = _trial("seatbelt", program)
+    return f"sandbox-exec does not work here ({why_not})" if why_not else Mechanism("seatbelt", "seatbelt", program)
+
+
+# ── the trial ────────────────────────────────────────────────────────────────
+
+
+@cache
+def _trial(kind: Kind, program: str) -> str | None:
+    """Why this mechanism does not work here; `None` when a trial command was confined by it. Tried once per process."""
+    import shutil
+    import tempfile
+
     try:
-        done = subprocess.run(trial, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return None, f"bubblewrap does not work here ({error})"
-    if done.returncode:
-        return None, f"bubblewrap does not work here ({done.stderr.decode(errors='replace').strip()})"
-    return program, ""
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="dragoman-trial-"))
+    except OSError as error:
+        return f"no temporary folder for a trial: {error}"
+    try:
+        return _tried(kind, program, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def bubblewrap(
-    program: str, *, root: str, cwd: str, writable: Sequence[str], network: bool, read_only: bool = False
-) -> list[str]:
-    """The words before a command line that put it into a sandbox around the folder `root`."""
-    words = [program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    words += ["--cap-drop", "ALL"]
-    for capability in _ROOT_KEEPS if os.geteuid() == 0 else ():
-        words += ["--cap-add", f"CAP_{capability}"]
-    words += [] if network else ["--unshare-net"]
-    # A socket in /run (a container engine's, the session bus) can be used even where the file is read-only.
-    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"]
-    if network:
-        words += ["--ro-bind-try", _NEEDED_TO_RESOLVE_NAMES, _NEEDED_TO_RESOLVE_NAMES]
-    for folder in () if read_only else (root, *writable):
-        words += ["--bind", folder, folder]
-    return [*words, "--chdir", cwd, "--"]
+def _tried(kind: Kind, program: str, folder: str) -> str | None:
+    from .enclosure import wrapped
+    from .sandbox_layout import Layout
+
+    for name in ("inside", "outside", "temporary"):
+        os.mkdir(os.path.join(folder, name))
+    inside, outside = os.path.join(folder, "inside"), os.path.join(folder, "outside")
+    layout = Layout(writable=(inside,), temporary=os.path.join(folder, "temporary"))
+    command = ["/bin/sh", "-c", 'echo >"$1/made"; echo >"$2/made"; :', "sh", inside, outside]
+    with wrapped(Mechanism(kind, kind, program or None), layout, command, cwd=inside, network=False) as call:
+        arguments = call.arguments
+        if call.confinement is not None:
+            arguments = _confining(call.confinement, arguments)
+        try:
+            done = subprocess.run(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                pass_fds=call.opened,
+                timeout=_TRIAL_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if os.path.exists(os.path.join(outside, "made")):
+        return "a trial command could write outside its folder"
+    if not os.path.exists(os.path.join(inside, "made")):
+        said = done.stderr.decode(errors="replace").strip()
+        return said.splitlines()[-1] if said else f"a trial command failed with exit code {done.returncode}"
+    return None
+
+
+def _confining(confinement: Confinement, arguments: list[str]) -> list[str]:
+    import marshal
+
+    program = "import sys; sys.path.append(sys.argv[1]); import landlock; landlock.confined(*sys.argv[2:])"
+    python = [sys.executable, "-I", "-S", "-X", "utf8", "-c", program]
+    return [*python, os.path.dirname(__file__), marshal.dumps(dict(confinement)).hex(), *arguments]
+
+
+# ── what it is ───────────────────────────────────────────────────────────────
+
+
+def described(mechanism: Mechanism, options: Sandbox) -> str:
+    """What holds for a command that runs in it, in one line: for the user who is asked, and for the settings."""
+    if mechanism.kind is None:
+        return f"no sandbox: {mechanism.why_none or 'sandbox.mode is off'}"
+    weak = mechanism.kind == "landlock"
+    network = "network on" if options.network else "network off (TCP, not UDP)" if weak else "network off"
+    what = f"in a sandbox ({mechanism.kind}): writes only in the workspace and a temporary folder, {network}, "
+    if not weak:
+        return f"{what}secrets in the home folder hidden"
+    return (
+        f"{what}secrets in the home folder unreadable; "
+        "does not protect .git/hooks and .git/config, hide other processes or block sockets that are files"
+    )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from dragoman.errors import ConfigError, ToolError, nearest
+from dragoman.errors import ToolError, nearest
 from dragoman.model.operations import (
     ListCommands,
     ReadOutput,
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
-    from .sandbox import Mode, Sandbox
+    from dragoman.config import Sandbox
+
+    from .sandbox import Mode
     from .supervisor import Order
 
 ALLOWED_ENVIRONMENT = (
@@ -100,9 +102,9 @@ class Shell:
     `default_timeout_ms` is for commands that are waited for, not for jobs. `environment` is set for every command;
     `allow` names more variables to pass on (a name with a `*` never passes on what looks like a secret).
     `output_limit` is how many characters of output a call returns when it does not say, `most_output` how many are
-    kept of each stream. With a sandbox, `writable` are folders that may be written to besides the workspace,
-    `network` opens the network, `allow_unsandboxed` lets a call ask to run outside of it. `observer` hears all
-    output as it comes.
+    kept of each stream. `sandbox` is a mode ("auto": a sandbox where one works here) or `dragoman.config.Sandbox`
+    with everything that can be set about it; without it commands are not confined. `observer` hears all output as it
+    comes.
     """
 
     def __init__(
@@ -113,30 +115,26 @@ class Shell:
         most_output: int = 1_000_000,
         environment: Mapping[str, str] | None = None,
         allow: Sequence[str] = (),
-        sandbox: Mode = "off",
-        network: bool = False,
-        writable: Sequence[str] = (),
-        allow_unsandboxed: bool = False,
+        sandbox: Mode | Sandbox = "off",
         limits: Limits | None = None,
         most_jobs: int = 16,
         grace_ms: int = 500,
         observer: Callable[[Wrote], None] | None = None,
     ) -> None:
+        from dragoman.config import Sandbox
+
+        from .enclosure import Enclosure
         from .sandbox import check_mode
 
-        check_mode(sandbox)
-        for folder in writable:
-            if not os.path.isdir(folder):
-                raise ConfigError(f"what commands may write to must be a folder, and {folder} is none")
+        options = sandbox if isinstance(sandbox, Sandbox) else Sandbox(mode=sandbox, unsandboxed="deny")
+        check_mode(options.mode)
         self._default_timeout_ms = default_timeout_ms
         self._output_limit, self._most_output = output_limit, most_output
         self._environment, self._allow = dict(environment or {}), tuple(allow)
-        self._mode, self._network, self._writable = sandbox, network, tuple(writable)
-        self._allow_unsandboxed = allow_unsandboxed
+        self.enclosure = Enclosure(options)
         self._limits = limits or Limits()
         self._most_jobs, self._grace_ms = most_jobs, grace_ms
         self._observer = observer
-        self._sandbox: Sandbox | None = None
         self._commands: dict[str, Command] = {}
         self._jobs: dict[str, Command] = {}
         self._turns: dict[str, deque[asyncio.Event]] = {}
@@ -157,6 +155,7 @@ class Shell:
         await asyncio.gather(*(command.process.end() for command in self._commands.values()))
         self._commands.clear()
         self._jobs.clear()
+        self.enclosure.close()
 
     # -- the operations
 
@@ -345,7 +344,7 @@ class Shell:
         other = f'The standing shell "{shell.name}"'
         if root != shell.root:
             raise ToolError(f"{other} stands in another workspace: choose another name.")
-        if self._choose_sandbox(unsandboxed=operation.unsandboxed).name != shell.sandbox:
+        if self.enclosure.mechanism(unsandboxed=operation.unsandboxed).name != shell.sandbox:
             # A command that did not ask to leave the sandbox must not find itself outside, nor the other way round.
             where = "inside" if operation.unsandboxed else "outside"
             raise ToolError(f"{other} runs {where} the sandbox: choose another name.", kind="denied")
@@ -382,8 +381,6 @@ class Shell:
         return _seconds("timeout_ms", default_ms if operation.timeout_ms is None else operation.timeout_ms)
 
     def _start(self, operation: RunCommand, context: Context, *, may_stay: bool, standing: bool = False) -> Command:
-        from .sandbox import bubblewrap
-
         self._check(operation)
         root, cwd = _folders(operation.cwd, context)
         environment = self._child_environment(terminal=operation.terminal)
@@ -391,57 +388,38 @@ class Shell:
         # A bash whose input is a socket takes itself for a remote one, which reads what others do not.
         arguments = [program, *(["--norc"] if standing else []), *(["-l"] if operation.login else [])]
         arguments += ["-c", DRIVER if standing else operation.command]
-        sandbox = self._choose_sandbox(unsandboxed=operation.unsandboxed)
-        if sandbox.program is not None:
-            around = bubblewrap(sandbox.program, root=root, cwd=cwd, writable=self._writable, network=self._network)
-            arguments = [*around, *arguments]
-            environment["TMPDIR"] = "/tmp"
-        order: Order = {
-            "arguments": arguments,
-            "environment": environment,
-            "cwd": cwd,
-            "terminal": operation.terminal,
-            "brand": new_brand(),
-            "timeout": None if standing else self._timeout(operation, may_stay=may_stay),
-            "grace": self._grace_ms / 1000,
-            "processes": self._limits.processes,
-            "limits": self._limits.kept_by_system(),
-            "writable": None,
-            "network": self._network,
-        }
         name = self._name(operation.job, may_stay=may_stay)
-        command = (
-            StandingShell(name, sandbox=sandbox.name, root=root, program=program, login=bool(operation.login))
-            if standing
-            else Command(name, operation.command, may_stay=may_stay, sandbox=sandbox.name)
-        )
-        command.observer = self._observer
-        command.process = self._launch(command, order, root, landlock=sandbox.landlock, keyboard=operation.background)
-        self._commands[name] = command
-        return command
-
-    def _launch(self, command: Command, order: Order, root: str, *, landlock: bool, keyboard: bool) -> Process:
-        import tempfile
-
-        temporary = None
-        if landlock:
-            # Landlock cannot give a command a /tmp of its own, so it gets a folder of its own and is told.
-            temporary = tempfile.mkdtemp(prefix="dragoman-")
-            order["environment"]["TMPDIR"] = temporary
-            order["writable"] = [root, temporary, *self._writable]
-        try:
-            return start(
+        around = self.enclosure.around(arguments, root=root, cwd=cwd, unsandboxed=operation.unsandboxed)
+        with around as (mechanism, wrapped):
+            environment |= wrapped.environment
+            order: Order = {
+                "arguments": wrapped.arguments,
+                "environment": environment,
+                "cwd": cwd,
+                "terminal": operation.terminal,
+                "brand": new_brand(),
+                "timeout": None if standing else self._timeout(operation, may_stay=may_stay),
+                "grace": self._grace_ms / 1000,
+                "processes": self._limits.processes,
+                "limits": self._limits.kept_by_system(),
+                "confinement": wrapped.confinement,
+                "opened": list(wrapped.opened),
+            }
+            command = (
+                StandingShell(name, sandbox=mechanism.name, root=root, program=program, login=bool(operation.login))
+                if standing
+                else Command(name, operation.command, may_stay=may_stay, sandbox=mechanism.name)
+            )
+            command.observer = self._observer
+            command.process = start(
                 order,
-                keyboard=keyboard,
+                keyboard=operation.background,
                 most=self._most_output,
                 told=command.told,
-                temporary=temporary,
-                controlled=isinstance(command, StandingShell),
+                controlled=standing,
             )
-        except BaseException:
-            if temporary is not None:
-                os.rmdir(temporary)
-            raise
+        self._commands[name] = command
+        return command
 
     def _attach(self) -> None:
         """Take all jobs along into this event loop: what nobody reads would block them."""
@@ -517,17 +495,6 @@ class Shell:
             passed.setdefault("TERM", "xterm")
         return {**passed, **self._environment}
 
-    def _choose_sandbox(self, *, unsandboxed: bool) -> Sandbox:
-        from .sandbox import Sandbox, choose
-
-        if unsandboxed and self._mode != "off":
-            if not self._allow_unsandboxed:
-                raise ToolError("Running outside the sandbox is not allowed here: run it inside.", kind="denied")
-            return Sandbox("none: it was asked to run outside")
-        if self._sandbox is None:
-            self._sandbox = choose(self._mode)
-        return self._sandbox
-
     # -- what it gave
 
     def _limit(self, wanted: int | None) -> int:
@@ -547,7 +514,7 @@ class Shell:
         process = command.process
         process.catch_up()
         texts, cut = taken(process.streams, limit, lines=lines, matching=matching)
-        notes = [*self._notes(process)]
+        notes = [*self._notes(process), *self.enclosure.notes(command, "".join(filter(None, texts.values())))]
         if isinstance(command, StandingShell):
             more, left_out = _shell_notes(command, limit)
             notes, cut = [*notes, *more], cut + left_out

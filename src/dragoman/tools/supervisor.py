@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypedDict
 
+    from .landlock import Confinement
+
     Brand = tuple[int, int]
 
     class Order(TypedDict):
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
         grace: float
         processes: int | None
         limits: list[tuple[int, int, int]]
-        writable: list[str] | None
-        network: bool
+        confinement: Confinement | None
+        opened: list[int]
 
 else:
     # The same without the enumerations, which take a third of the time this program needs to start.
@@ -252,79 +254,6 @@ def _bears(process: int, brand: Brand) -> bool:
     return True
 
 
-# ── Landlock ─────────────────────────────────────────────────────────────────
-
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_WRITE_FILE, _TRUNCATE, _IOCTL_DEVICE = 1 << 1, 1 << 14, 1 << 15
-# Removing and making of every kind (bits 4 to 12) and moving between folders (bit 13).
-_CHANGE_FOLDER = sum(1 << bit for bit in range(4, 14))
-_MAKE_DEVICES = 1 << 6 | 1 << 11
-# What root may do with files and its own processes; the rest (mounting, tracing, modules …) leads out of any sandbox.
-_KEPT_CAPABILITIES = (0, 1, 3, 4, 5, 6, 7, 10)
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts")
-
-
-def landlock_version() -> int:
-    """The version of Landlock this kernel has, 0 where it has none."""
-    import ctypes
-
-    if sys.platform != "linux":
-        return 0
-    try:
-        return _system_call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
-    except OSError:
-        return 0
-
-
-def restrict_writes(writable: list[str], *, network: bool) -> None:
-    """Let this process and its children write below `writable` only, for good; without `network` no TCP either."""
-    import ctypes
-
-    version = landlock_version()
-    to_file = _WRITE_FILE | _TRUNCATE | (_IOCTL_DEVICE if version >= 5 else 0)
-    tcp = 0 if network else 0b11
-    # No abstract sockets of processes outside and no signals to them: the watcher stays out of reach.
-    outside = 0b11
-    words = (to_file | _CHANGE_FOLDER, tcp, outside)[: 1 if version < 4 else 2 if version < 6 else 3]
-    attributes = b"".join(word.to_bytes(8, sys.byteorder) for word in words)
-    ruleset = _system_call(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
-    for path in writable:
-        _allow_below(ruleset, path, to_file, to_file | _CHANGE_FOLDER & ~_MAKE_DEVICES)
-    for path in _DEVICES:
-        _allow_below(ruleset, path, to_file, to_file)
-    for capability in range(64):
-        if capability not in _KEPT_CAPABILITIES:
-            _prctl(24, capability)  # out of the bounding set; refused where there is none to lose
-    _prctl(38, 1)  # no new privileges: the kernel asks for this first
-    _system_call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
-    os.close(ruleset)
-
-
-def _allow_below(ruleset: int, path: str, to_file: int, to_folder: int) -> None:
-    import ctypes
-    import stat
-
-    try:
-        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    allowed = to_folder if stat.S_ISDIR(os.fstat(target).st_mode) else to_file
-    rule = allowed.to_bytes(8, sys.byteorder) + target.to_bytes(4, sys.byteorder)
-    _system_call(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(1), rule, ctypes.c_uint32(0))
-    os.close(target)
-
-
-def _system_call(number: int, *arguments: object) -> int:
-    import ctypes
-
-    call = ctypes.CDLL(None, use_errno=True).syscall
-    call.restype = ctypes.c_long
-    result = int(call(ctypes.c_long(number), *arguments))
-    if result < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return result
-
-
 def _prctl(option: int, value: int) -> None:
     import ctypes
 
@@ -356,7 +285,7 @@ def hold(channel: int, order: Order) -> None:
         finally:
             os._exit(0)
     os.close(held)
-    _let_go_of_streams()
+    _let_go(order)
     if _ended_well(supervisor, channel, order["grace"]) or end_all(os.getpid(), order["brand"]):
         _tell(channel, "clear 0")
 
@@ -423,12 +352,13 @@ def _woken_by_children() -> int:
     return wake
 
 
-def _let_go_of_streams() -> None:
-    """Else the reader of the command's output would never see its end."""
+def _let_go(order: Order) -> None:
+    """Close what is the command's own: else the reader of its output would never see its end."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    os.close(nothing)
+    for descriptor in (nothing, *order["opened"]):
+        os.close(descriptor)
 
 
 def _tell(channel: int, line: str) -> None:
@@ -455,7 +385,7 @@ class Supervisor:
         """Start the command and stay until nothing of it is left."""
         wake = _woken_by_children()
         self.command, problem = self._start()
-        _let_go_of_streams()
+        _let_go(self.order)
         self._tell(f"failed {problem}" if problem else "started 0")
         self._watch(wake)
         if sys.platform != "linux":
@@ -488,8 +418,9 @@ class Supervisor:
 
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         os.chdir(order["cwd"])
-        if order["writable"] is not None:
-            restrict_writes(order["writable"], network=order["network"])
+        if order["confinement"] is not None:
+            # This program is no part of a package here: the module beside it is found under its bare name.
+            __import__("landlock").confine(order["confinement"])
         _limit(order["limits"], order["brand"])
         # What Python or we ignore, the command would inherit as ignored.
         for name in ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD"):

@@ -1,0 +1,98 @@
+"""Where secrets are kept on a machine, so that commands in a sandbox are kept from reading them.
+
+Folders that hold nothing but one program's own data are hidden whole: a single file that another program replaces
+while a command runs would show up again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Final
+
+IN_HOME: Final = (
+    # Keys and password stores.
+    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".config/op"),
+    *(".config/keepassxc", ".config/Bitwarden*", ".vault-token", ".Xauthority", ".ICEauthority"),
+    # Clouds and clusters.
+    *(".aws", ".config/gcloud", ".azure", ".kube", ".oci", ".config/doctl", ".config/hcloud", ".fly", ".terraform.d"),
+    *(".terraformrc", ".s3cfg", ".boto", ".config/rclone", ".databrickscfg", ".config/openstack", ".netlify"),
+    *(".wrangler", ".config/.wrangler", ".local/share/com.vercel.cli", ".config/heroku"),
+    # Package registries and container engines, whose sockets lead out of any sandbox.
+    *(".docker", ".config/containers", ".colima", ".lima", ".rd", ".netrc", "_netrc", ".npmrc", ".pypirc"),
+    *(".cargo/credentials*", ".gem/credentials", ".m2/settings-security.xml", ".config/composer/auth.json"),
+    *(".composer/auth.json", ".config/helm/registry"),
+    # Code hosts and databases.
+    *(".git-credentials", ".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub"),
+    *(".pgpass", ".my.cnf", ".mylogin.cnf"),
+    # Model providers and coding agents: keys, and conversations in which keys were pasted.
+    *(".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".config/github-copilot", ".cline"),
+    *(".continue", ".cursor", ".pi", ".local/share/opencode/auth.json", ".cache/huggingface/token"),
+    *(".cache/huggingface/stored_tokens", ".huggingface", ".kaggle", ".config/anthropic"),
+    # Browsers and mail.
+    *(".mozilla", ".librewolf", ".waterfox", ".thunderbird", ".config/google-chrome*", ".config/chromium"),
+    *(".config/BraveSoftware", ".config/microsoft-edge*", ".config/vivaldi*", ".config/opera*", "snap/firefox"),
+    *("snap/chromium", "snap/brave", "snap/thunderbird", ".var/app/org.mozilla.*", ".var/app/com.google.Chrome*"),
+    *(".var/app/org.chromium.*", ".var/app/com.brave.Browser", ".var/app/com.microsoft.Edge*"),
+    # macOS.
+    *("Library/Keychains", "Library/Cookies", "Library/Safari", "Library/Application Support/Google/Chrome*"),
+    *("Library/Application Support/Firefox", "Library/Application Support/Chromium"),
+    *("Library/Application Support/BraveSoftware", "Library/Application Support/Microsoft Edge*"),
+    *("Library/Application Support/Arc", "Library/Application Support/com.apple.TCC"),
+)
+"""Paths below a home folder; the last part may be a glob."""
+
+BY_VARIABLE: Final = (
+    *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG"),
+    *("AZURE_CONFIG_DIR", "KUBECONFIG", "DOCKER_CONFIG", "NETRC", "NPM_CONFIG_USERCONFIG", "GH_CONFIG_DIR"),
+    *("GNUPGHOME", "PASSWORD_STORE_DIR", "PGPASSFILE", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XAUTHORITY"),
+)
+"""Variables that say where one of them is instead. `KUBECONFIG` may name several files."""
+
+FOR_ROOT: Final = ("etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/ssl/private", "etc/ssh/*_key")
+"""Only root can read these, so they are hidden from its commands alone."""
+
+
+def homes() -> list[str]:
+    """The home folders whose secrets this process could read: the user's own and, as root, everybody's."""
+    import glob
+    import pwd
+
+    found = [os.path.expanduser("~")]
+    with suppress(KeyError):  # a user without an entry, as in containers
+        found.append(pwd.getpwuid(os.getuid()).pw_dir)
+    if os.geteuid() == 0:
+        found += ["/root", *glob.glob("/home/*")]
+    return _distinct(os.path.realpath(home) for home in found if home not in ("", "/", "~"))
+
+
+def secret_paths(environ: Mapping[str, str]) -> list[str]:
+    """Every path with secrets that exists now, links resolved."""
+    import glob
+
+    places = [(home, name) for home in homes() for name in IN_HOME]
+    places += [("/", name) for name in FOR_ROOT] if os.geteuid() == 0 else []
+    found: list[str] = []
+    for folder, name in places:
+        # Most names are no globs, and looking for them as such would list every folder on the way.
+        found += glob.glob(os.path.join(glob.escape(folder), name)) if "*" in name else [os.path.join(folder, name)]
+    for name in BY_VARIABLE:
+        found += [path for path in environ.get(name, "").split(os.pathsep) if os.path.isabs(path)]
+    return [path for path in _distinct(map(os.path.realpath, found)) if os.path.exists(path)]
+
+
+def _distinct(paths: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(paths))
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether a path is the folder itself or something in it; both are absolute and normal."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def between(folder: str, path: str) -> Iterator[str]:
+    """The folders on the way from `folder` to `path`, both left out, the outermost first."""
+    parts = os.path.relpath(path, folder).split("/")
+    for count in range(1, len(parts)):
+        yield os.path.join(folder, *parts[:count])
