@@ -84,9 +84,9 @@ async def test_a_change_is_shown_asked_about_and_made(user: User) -> None:
 
 async def test_a_refusal_is_heard_by_the_model_with_its_reason(user: User) -> None:
     def scene(terminal: Terminal) -> None:
-        terminal.sees("? run echo written; exit 3\n  purpose: a look\nAllow it?")
+        terminal.sees("? run echo written; exit 3\n  purpose, in the model's words: a look\nAllow it?")
         terminal.types("\n")
-        terminal.sees("y: do it; n: do not")
+        terminal.sees("y: allow this call; n: refuse it")
         terminal.sees("[l]ater >")
         terminal.types("perhaps\n")
         terminal.sees("[l]ater >")
@@ -101,7 +101,7 @@ async def test_a_refusal_is_heard_by_the_model_with_its_reason(user: User) -> No
 
 async def test_always_is_asked_once(user: User) -> None:
     def scene(terminal: Terminal) -> None:
-        terminal.sees("[a]lways for run_command")
+        terminal.sees("[a]lways (run_command, any command), [l]ater > ")
         terminal.types("a\n")
         terminal.sees("exit code 3")
         terminal.sees("exit code 3")
@@ -115,9 +115,9 @@ async def test_always_is_asked_once(user: User) -> None:
 
 async def test_two_questions_come_one_after_the_other_and_nothing_writes_between(user: User) -> None:
     def scene(terminal: Terminal) -> None:
-        terminal.sees("Allow it? [y]es, [n]o, [a]lways for edit_file, [l]ater >")
+        terminal.sees("Allow it? [y]es, [n]o, [a]lways (edit_file, any path and edits), [l]ater >")
         terminal.types("y\n")
-        terminal.sees("Allow it? [y]es, [n]o, [a]lways for run_command, [l]ater > ")
+        terminal.sees("Allow it? [y]es, [n]o, [a]lways (run_command, any command), [l]ater > ")
         end = time.monotonic() + PATIENCE
         while "milk" not in (user.here / "notes.txt").read_text():
             assert time.monotonic() < end, terminal.screen
@@ -127,7 +127,7 @@ async def test_two_questions_come_one_after_the_other_and_nothing_writes_between
     async with loopback(both, DONE) as server:
         terminal, code = await at_terminal(user, server, scene, "run", "go")
     assert code == 0
-    assert "[a]lways for run_command, [l]ater > n\n" in terminal.screen
+    assert "[a]lways (run_command, any command), [l]ater > n\n" in terminal.screen
     assert "● edit notes.txt\n  modified notes.txt (+1 -1)\n" in terminal.screen
 
 
@@ -234,14 +234,18 @@ async def test_heads_of_calls_take_one_line_whatever_the_width(user: User, colum
 
 
 async def test_a_question_shows_the_whole_command_however_narrow_the_terminal(user: User) -> None:
+    command = "true && " * 30 + "rm the-last-word"
+
     def scene(terminal: Terminal) -> None:
-        terminal.sees("&& rm the-last-word\n[y]es [n]o [a]lways [l]ater > ")
+        terminal.sees("always: run_command, any command\n[y]es [n]o [a]lways [l]ater > ")
         terminal.types("n\n")
 
-    call = Turn(calls=(("c1", "Bash", {"command": "true && " * 30 + "rm the-last-word"}),))
+    call = Turn(calls=(("c1", "Bash", {"command": command}),))
     async with loopback(call, DONE) as server:
-        _, code = await at_terminal(user, server, scene, "run", "go", columns=40)
+        terminal, code = await at_terminal(user, server, scene, "run", "go", columns=40)
     assert code == 0
+    rows = re.findall(r"^  [|>] (.*)$", terminal.screen, re.MULTILINE)
+    assert ("".join(rows), max(map(len, rows)) <= 36) == (command, True)
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
@@ -377,3 +381,102 @@ async def test_a_chat_goes_on_turn_by_turn_past_an_interruption(user: User) -> N
     assert f"Go on from here:  dragoman chat --resume {record(user).stem[:8]}\n" in terminal.screen
     assert all(words in said(server.requests[-1]) for words in ("hello", "Hello you.", "talk", "one \\ntwo"))
     assert "hello" in (Path(user.environ["DRAGOMAN_DATA_DIR"]) / "chat_history").read_text()
+
+
+# ── questions that are longer than the terminal ──────────────────────────────
+
+LONG = "".join(f"line {number}\n" for number in range(100))
+WRITE = Turn("I write it.", calls=(("c4", "Write", {"file_path": "long.txt", "content": LONG}),))
+
+
+async def test_the_middle_of_a_long_change_is_folded_and_a_key_shows_it(user: User) -> None:
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("? write long.txt (new file)\n")
+        terminal.sees("  … 62 more rows: v shows them …\n")
+        terminal.sees("Allow it? [y]es [n]o [v]iew [a]lways [l]ater > ")
+        assert "+line 50\n" not in terminal.screen
+        terminal.types("v\n")
+        terminal.sees("-- 39 of 102 rows; Enter: more, q: back to the question -- ")
+        terminal.types("\n")
+        terminal.sees("  +line 50\n")
+        terminal.sees("-- 78 of 102 rows; ")
+        terminal.types("\n")
+        terminal.sees("  +line 99\nalways: write_file, any path and content\nAllow it?")
+        assert not (user.here / "long.txt").exists()
+        terminal.types("y\n")
+
+    async with loopback(WRITE, DONE) as server:
+        _, code = await at_terminal(user, server, scene, "run", "go")
+    assert (code, (user.here / "long.txt").read_text()) == (0, LONG)
+
+
+async def test_a_long_change_is_shown_by_the_users_own_pager_also_where_the_output_is_in_a_pipe(user: User) -> None:
+    pager = user.write(user.home / "pager.sh", '#!/bin/sh\ncat > "$HOME/paged.txt"\necho "shown by $1"\n')
+    pager.chmod(0o755)
+
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("Allow it? [y]es [n]o [v]iew [a]lways [l]ater > ")
+        terminal.types("v\n")
+        terminal.sees("shown by mine\n")
+        terminal.sees("Allow it?")
+        terminal.types("y\n")
+
+    reading, writing = os.pipe()
+    async with loopback(WRITE, DONE) as server:
+        environ = {"PAGER": f"{pager} mine"}
+        _, code = await at_terminal(user, server, scene, "run", "go", environ=environ, stdout=writing)
+    os.close(writing)
+    assert (code, os.read(reading, 65536)) == (0, b"I write it.\nIt is done.\n")
+    os.close(reading)
+    paged = (user.home / "paged.txt").read_text().splitlines()
+    assert paged == [
+        "? write long.txt (new file)",
+        "  @@ -0,0 +1,100 @@",
+        *(f"  +{line}" for line in LONG.splitlines()),
+    ]
+
+
+async def test_a_pager_that_cannot_be_started_is_said_and_the_text_shown_here(user: User) -> None:
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("Allow it? [y]es [n]o [v]iew [a]lways [l]ater > ")
+        terminal.types("v\n")
+        terminal.sees(
+            "$PAGER cannot be started (no-such-pager: No such file or directory), so the text is shown here:\n"
+        )
+        terminal.sees("-- 39 of 102 rows; ")
+        terminal.types("q\n")
+        terminal.sees("Allow it?")
+        terminal.types("n\n")
+
+    async with loopback(WRITE, DONE) as server:
+        _, code = await at_terminal(user, server, scene, "run", "go", environ={"PAGER": "no-such-pager"})
+    assert (code, (user.here / "long.txt").exists()) == (0, False)
+
+
+async def test_a_change_that_became_another_while_it_was_read_is_asked_about_again(user: User) -> None:
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("  -tea\n  +milk\n   bread\nAllow it?")
+        (user.here / "notes.txt").write_text("secret\ntea\n")
+        terminal.types("y\n")
+        terminal.sees("What this would do has changed while you were reading. Now it is:\n")
+        terminal.sees("   secret\n  -tea\n  +milk\nAllow it?")
+        terminal.types("n\n")
+
+    async with loopback(EDIT, DONE) as server:
+        _, code = await at_terminal(user, server, scene, "run", "go")
+    assert (code, (user.here / "notes.txt").read_text()) == (0, "secret\ntea\n")
+
+
+async def test_always_for_a_plain_command_still_asks_about_one_that_stays_in_the_background(user: User) -> None:
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("[a]lways (run_command, any command), ")
+        terminal.types("a\n")
+        terminal.sees("? run sleep 1000\n  background: true\n")
+        terminal.sees("always: run_command, any command, same background\n")
+        terminal.sees("[l]ater > ")
+        terminal.types("n\n")
+
+    stays = Turn("It stays.", calls=(("c5", "Bash", {"command": "sleep 1000", "run_in_background": True}),))
+    async with loopback(FAIL, FAIL, stays, DONE) as server:
+        terminal, code = await at_terminal(user, server, scene, "run", "go")
+    assert (code, terminal.screen.count("Allow it?")) == (0, 2)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.engine import LATER, Answer, Question
-from dragoman.errors import DragomanError
+from dragoman.engine import LATER, Answer, Question, Scope, scopes_of
 from dragoman.model import AnyEvent, Call, ClientNoted, NativeCall, operations as op
 
-from .console import as_json, foreign
 from .live import View, width_of
-from .wording import Line, diff_lines, said_of, said_of_operation
+from .pager import viewed
+from .question import Shown, folded_rows, rows_of, shown_question
+from .visible import one_line
+from .wording import said_of
 
 if TYPE_CHECKING:
     from dragoman.tools import Workspace
@@ -94,7 +95,7 @@ def waiting_calls(calls: Sequence[NativeCall], events: Sequence[AnyEvent]) -> li
 
 
 class Asker:
-    """Asks on the terminal. One question at a time; "always" holds for a tool, until this process ends."""
+    """Asks on the terminal, one question at a time. An "always" holds for its scope, until this process ends."""
 
     def __init__(
         self,
@@ -107,48 +108,32 @@ class Asker:
     ) -> None:
         self._console, self._view, self._workspace, self._keyboard = console, view, workspace, keyboard
         self._note, self._id_of = note, id_of
-        self._always: set[str] = set()
+        self._always: set[Scope] = set()
         self._turn = asyncio.Lock()
 
     async def __call__(self, question: Question) -> Answer | None:
         async with self._turn:
-            if self._always.issuperset(question.tools):
-                return Answer(allowed=True, by="user", reason="always, as said before")
+            if question.again is None and self._always.issuperset(scopes_of(question)):
+                return Answer(allowed=True, by="user", reason="always, as said before", digest=question.digest)
             with self._view.held():
-                await self._show(question)
-                return await self._answer(question)
+                shown = await asyncio.to_thread(shown_question, question, self._workspace)
+                while True:
+                    answer = await self._asked(question, shown)
+                    now = await asyncio.to_thread(shown_question, question, self._workspace)
+                    if answer is None or not answer.allowed or now == shown:
+                        break
+                    shown = now  # a file may have changed while the user was reading
+                    self._say("What this would do has changed while you were reading. Now it is:", "warning")
+                self._view.asked(question.call)
+                return answer
 
-    async def _show(self, question: Question) -> None:
-        call = question.call
-        for operation in call.operations:
-            self._say(f"? {foreign(said_of_operation(operation), one_line=True)}", "strong")
-        for line, style in await asyncio.to_thread(self._would_do, call.operations):
-            self._say(f"  {line}", style)
-        if call.unmapped:
-            self._say(f"  said beside that: {as_json(call.unmapped).decode()}", "quiet")
-        self._view.asked(call)
-
-    def _would_do(self, operations: tuple[op.Operation, ...]) -> list[Line]:
-        """What a call would do, as far as it can be known before: a diff, or the whole of a command."""
-        if operations and all(isinstance(one, _DRAFTED) for one in operations):
-            try:
-                changes = self._workspace.apply(operations, preview=True).changes
-            except DragomanError as error:
-                return [(f"This would fail: {error}", "bad")]
-            return [line for change in changes for line in diff_lines(change.diff or "")]
-        lines: list[Line] = []
-        for one in operations:
-            if isinstance(one, op.RunCommand):
-                lines += [(line, None) for line in one.command.splitlines()] if "\n" in one.command else []
-                lines += [(f"in {one.cwd}", "quiet")] if one.cwd else []
-                lines += [(f"purpose: {one.purpose}", "quiet")] if one.purpose else []
-        return lines
-
-    async def _answer(self, question: Question) -> Answer | None:
-        tools = " and ".join(dict.fromkeys(question.tools))
+    async def _asked(self, question: Question, shown: Shown) -> Answer | None:
+        rows, hidden = folded_rows(shown, width_of(sys.stderr))
+        for text, style in rows:
+            self._say(text, style)
+        scope = "; ".join(sorted(scope.says for scope in scopes_of(question)))
         while True:
-            long = f"Allow it? [y]es, [n]o, [a]lways for {tools}, [l]ater > "
-            self._prompt(long if len(long) < width_of(sys.stderr) else "[y]es [n]o [a]lways [l]ater > ")
+            self._prompt(self._keys(scope, hidden=hidden))
             try:
                 said = await self._keyboard.line()
             except asyncio.CancelledError:
@@ -157,12 +142,15 @@ class Asker:
             word, _, rest = (said or "").strip().partition(" ")
             match word.lower():
                 case "y" | "yes":
-                    return Answer(allowed=True, by="user")
+                    return Answer(allowed=True, by="user", digest=question.digest)
                 case "n" | "no":
                     return Answer(allowed=False, by="user", reason=rest.strip() or "the user said no")
                 case "a" | "always":
-                    self._always.update(question.tools)
-                    return Answer(allowed=True, by="user", reason=f"always for {tools}")
+                    self._always.update(scopes_of(question))
+                    return Answer(allowed=True, by="user", reason=f"always: {scope}", digest=question.digest)
+                case "v" | "view":
+                    await self._viewed(shown)
+                    continue
                 case "l" | "later":
                     self._note(waiting(question, self._id_of()))
                     return LATER
@@ -170,21 +158,46 @@ class Asker:
                 self._say("")
                 self._note(waiting(question, self._id_of()))
                 return LATER
-            self._say("y: do it; n: do not, and after it you may say why, for the model to hear;", "quiet")
-            self._say(f"a: do it, and whatever {tools} is called for in this run; l: stop here, answer later.", "quiet")
+            self._help(scope)
+
+    def _keys(self, scope: str, *, hidden: int) -> str:
+        """The prompt. What an "always" would allow is said in it, or above it where the terminal is narrow."""
+        view = "[v]iew all, " if hidden else ""
+        long = f"Allow it? [y]es, [n]o, {view}[a]lways ({one_line(scope)}), [l]ater > "
+        width = width_of(sys.stderr)
+        if len(long) < width:
+            return long
+        self._say(f"always: {one_line(scope)}", "quiet")
+        short = f"[y]es [n]o {'[v]iew ' if hidden else ''}[a]lways [l]ater > "
+        middle = f"Allow it? {short}"
+        return middle if len(middle) < width else short
+
+    def _help(self, scope: str) -> None:
+        for line in (
+            "y: allow this call; n: refuse it (what you write after n is sent to the model);",
+            f"a: allow it, and every later call of this run that is: {one_line(scope)};",
+            "v: show all of it; l: stop here and answer later.",
+        ):
+            self._say(line, "quiet")
+
+    async def _viewed(self, shown: Shown) -> None:
+        rows = await asyncio.to_thread(rows_of, shown, width_of(sys.stderr))
+        styled = [self._console.styled(sys.stderr, text, style) for text, style in rows]
+        await viewed([text for text, _ in rows], styled, self._keyboard, self._write)
 
     def _say(self, text: str, style: str | None = None) -> None:
+        self._write(self._console.styled(sys.stderr, text, style))
+
+    def _write(self, text: str) -> None:
+        """Writes a row that is safe to show already."""
         sys.stdout.flush()
-        sys.stderr.write(self._console.styled(sys.stderr, foreign(text), style) + "\n")
+        sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
     def _prompt(self, text: str) -> None:
         self._keyboard.forget()
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-_DRAFTED = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile, op.EditNotebook)
 
 
 class Keyboard:

@@ -118,8 +118,9 @@ class Console:
 
     def diff(self, text: str) -> None:
         """A unified diff, added and removed lines in colour."""
-        for line in text.splitlines():
-            mark = line[:1] if not line.startswith(("+++", "---")) else ""
+        from .wording import marked_lines
+
+        for mark, line in marked_lines(text):
             self.line(line, {"+": "good", "-": "bad", "@": "quiet"}.get(mark))
 
     def note(self, text: str) -> None:

@@ -156,7 +156,7 @@ class _Transcript:
         for change in changes:
             moved = f" → {change.moved_to}" if change.moved_to else ""
             self._console.line(f"{indent}{change.kind} {change.path}{moved}", style)
-            for line in self._cut((change.diff or "").splitlines()):
+            for line in self._cut((change.diff or "").removesuffix("\n").split("\n") if change.diff else []):
                 mark = {"+": "good", "-": "bad"}.get(line[:1], "quiet")
                 self._console.line(f"{indent}  {line}", mark)
 

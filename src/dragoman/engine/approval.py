@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.errors import ConfigError, ToolError
 from dragoman.model import Call, Decision, operations as op
+from dragoman.registry import TOOLS
 
 from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
 
@@ -23,8 +24,9 @@ class Question(msgspec.Struct, frozen=True):
     """A call that needs a yes: what an approver is shown.
 
     `digest` names these operations and the definitions of their tools; `definitions` are those definitions, as plain
-    JSON. `agent` is who asks, where several agents share an approver. `again` says why an answer that was given before
-    does not count, and `changes` what changed in the tools' definitions since then.
+    JSON. `standard` says of each operation whether our own tool does it, so that its changes of files can be worked out
+    before. `agent` is who asks, where several agents share an approver. `again` says why an answer that was given
+    before does not count, and `changes` what changed in the tools' definitions since then.
     """
 
     call: Call
@@ -33,6 +35,7 @@ class Question(msgspec.Struct, frozen=True):
     rule: str | None = None
     agent: str | None = None
     definitions: tuple[dict[str, Any], ...] = ()
+    standard: tuple[bool, ...] = ()
     again: str | None = None
     changes: tuple[DefinitionChange, ...] = ()
 
@@ -116,7 +119,11 @@ def _verdict(
     for number, rule in enumerate(policy.approval):
         if _fits(rule, operation, tool, workspace):
             return rule.verdict, _told(number, rule)
-    return policy.default, None if policy.default == "allow" else "the policy's default"
+    return policy.default, None if policy.default == "allow" else DEFAULT_RULE
+
+
+DEFAULT_RULE: Final = "the policy's default"
+"""What is named as the rule where no rule fits."""
 
 
 def _told(number: int, rule: Approval) -> str:
@@ -224,8 +231,16 @@ async def decide(
     if answer is None and approver is None:
         answer = Answer(allowed=False, by="policy", reason=again or "nobody is there to be asked")
     if answer is None:
-        names = tuple(tool.name for tool in tools)
-        question = Question(call, names, this, rule, definitions=definitions, again=again, changes=changes)
+        question = Question(
+            call,
+            tuple(tool.name for tool in tools),
+            this,
+            rule,
+            definitions=definitions,
+            standard=tuple(map(is_standard, tools)),
+            again=again,
+            changes=changes,
+        )
         said: Any = approver(question) if approver is not None else None
         said = await said if hasattr(said, "__await__") else said
         if said is None:
@@ -236,6 +251,14 @@ async def decide(
     if answer.allowed:
         approvals.approve(tools)
     return Decision("allowed" if answer.allowed else "denied", answer.by or "approver", rule, answer.reason, this)
+
+
+def is_standard(tool: Tool) -> bool:
+    """Whether it is our own tool for an operation, and not another one that was made for it."""
+    if tool.operation is None:
+        return False
+    tag = str(tool.operation.__struct_config__.tag)
+    return tag in TOOLS and TOOLS[tag] is tool
 
 
 _CHANGED: Final = "the definition of the tool changed after it was approved"

@@ -19,10 +19,9 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
-from dragoman.registry import TOOLS
 from dragoman.tools import Cancellation, Context, Tool, Toolset, in_thread, outcome_of, run_operation, standard_context
 
-from .approval import Answer, Approvals, Approver, decide, verdict_on
+from .approval import Answer, Approvals, Approver, decide, is_standard, verdict_on
 from .policy import ToolPolicy
 from .withheld import against, refused_changes, without_withheld
 
@@ -471,7 +470,7 @@ async def _performed(operation: op.Operation, tool: Tool, context: Context) -> O
 
 def _changes_files(tool: Tool) -> bool:
     """Whether it is our own tool for one change of a file: then several are one transaction."""
-    return tool.operation in _CHANGES and TOOLS[str(tool.operation.__struct_config__.tag)] is tool
+    return tool.operation in _CHANGES and is_standard(tool)
 
 
 _CHANGES = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .context import Cancellation as Cancellation, Context as Context, Inject as Inject, Injected as Injected
+    from .diff import Hunk as Hunk
     from .disk import DiskWorkspace as DiskWorkspace
+    from .draft import FileChange as FileChange
     from .memory import MemoryWorkspace as MemoryWorkspace
     from .performing import (
         NOT_HONOURED as NOT_HONOURED,
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
         standard_context as standard_context,
     )
     from .plan import Plan as Plan
+    from .planned import (
+        ShownChange as ShownChange,
+        planned_changes as planned_changes,
+        shown_change as shown_change,
+    )
+    from .reach import host_of as host_of
     from .ripgrep import ripgrep_path as ripgrep_path
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
@@ -35,11 +43,14 @@ _HOME = {
     "Cancellation": "context",
     "Context": "context",
     "DiskWorkspace": "disk",
+    "FileChange": "draft",
+    "Hunk": "diff",
     "Inject": "context",
     "Injected": "context",
     "MemoryWorkspace": "memory",
     "Plan": "plan",
     "ProviderTool": "tool",
+    "ShownChange": "planned",
     "SearchBackend": "search_backends",
     "Shell": "shell",
     "Tool": "tool",
@@ -49,7 +60,10 @@ _HOME = {
     "as_outcome": "performing",
     "outcome_of": "performing",
     "perform": "performing",
+    "planned_changes": "planned",
     "run_operation": "performing",
+    "shown_change": "planned",
+    "host_of": "reach",
     "in_thread": "threads",
     "standard_context": "performing",
     "NOT_HONOURED": "performing",

@@ -354,6 +354,14 @@ def _rewrite_code(operation: RewriteCode, context: Context) -> ChangesOutcome:
     beside it away. Encodings and line ends are kept (between changes in a file that mixes them, the more frequent);
     a file with bytes that are no text is passed over.
     """
+    edits, counts, skipped = rewrites(operation, context)
+    changes = zip(context.workspace.apply(edits, preview=operation.preview).changes, counts, strict=True)
+    counted = tuple(msgspec.structs.replace(change, replacements=count) for change, count in changes)
+    return ChangesOutcome(counted, operation.preview, skipped)
+
+
+def rewrites(operation: RewriteCode, context: Context) -> tuple[list[EditFile], list[int], int]:
+    """The edits that rewrite the code, how many places each changes, and how many files were passed over."""
     scan = _Scan(operation, context)
     template = Template(operation.rewrite, scan.pattern)
     edits: list[EditFile] = []
@@ -366,9 +374,7 @@ def _rewrite_code(operation: RewriteCode, context: Context) -> ChangesOutcome:
         if text != source.text:
             edits.append(EditFile(source.path, (Edit(source.text, text),)))
             counts.append(len(source.places))
-    changes = zip(context.workspace.apply(edits, preview=operation.preview).changes, counts, strict=True)
-    counted = tuple(msgspec.structs.replace(change, replacements=count) for change, count in changes)
-    return ChangesOutcome(counted, operation.preview, scan.skipped)
+    return edits, counts, scan.skipped
 
 
 class Template:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from .text import decode, printable
 
@@ -30,7 +30,7 @@ def difference(path: str, before: bytes | None, after: bytes | None) -> dict[str
     texts = [_text(before), _text(after)]
     if texts[0] is None or texts[1] is None:
         return {}
-    old, new = (_lines(text) for text in texts if text is not None)
+    old, new = (lines_of(text) for text in texts if text is not None)
     changes = list(opcodes(old, new))
     added = sum(last - first for _, _, first, last in changes)
     removed = sum(last - first for first, last, _, _ in changes)
@@ -48,7 +48,7 @@ def _text(data: bytes | None) -> str | None:
     return printable(decoded[0].replace("\r\n", "\n")) if decoded else None
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     """Lines with their ends: a last line without one differs from the same line with it."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
@@ -56,29 +56,48 @@ def _lines(text: str) -> list[str]:
 
 
 def _unified(names: tuple[str, str], old: Sequence[str], new: Sequence[str], changes: Sequence[Span]) -> str | None:
-    parts = [f"--- {names[0]}\n+++ {names[1]}\n"]
     size = 0
-    for hunk in _hunks(changes):
-        first, last = max(0, hunk[0][0] - _CONTEXT), min(len(old), hunk[-1][1] + _CONTEXT)
-        shift = hunk[0][2] - hunk[0][0]
-        new_first, new_last = first + shift, last + hunk[-1][3] - hunk[-1][1]
-        parts.append(f"@@ -{_range(first, last)} +{_range(new_first, new_last)} @@\n")
-        position = first
-        for old_first, old_last, from_new, to_new in hunk:
-            parts += (_marked(" ", line) for line in old[position:old_first])
-            parts += (_marked("-", line) for line in old[old_first:old_last])
-            parts += (_marked("+", line) for line in new[from_new:to_new])
-            position = old_last
-            size += sum(map(len, old[old_first:old_last])) + sum(map(len, new[from_new:to_new]))
-            if size > DIFF_LIMIT:
-                return None
-        parts += (_marked(" ", line) for line in old[position:last])
+    for first, last, new_first, new_last in changes:
+        size += sum(map(len, old[first:last])) + sum(map(len, new[new_first:new_last]))
+        if size > DIFF_LIMIT:
+            return None
+    parts = [f"--- {names[0]}\n+++ {names[1]}\n"]
+    for hunk in hunks(old, new, changes):
+        parts.append(f"{hunk.head}\n")
+        for mark, line in hunk.lines:
+            parts.append(f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{NO_NEWLINE}\n")
     text = "".join(parts)
     return text if len(text) <= DIFF_LIMIT else None
 
 
-def _marked(mark: str, line: str) -> str:
-    return f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+NO_NEWLINE: Final = "\\ No newline at end of file"
+
+
+class Hunk(NamedTuple):
+    """Lines that changed, and the lines around them. A line is (mark, text): `+` added, `-` removed, ` ` as it was.
+
+    The text has its line end; only the last line of a file may have none.
+    """
+
+    head: str
+    lines: tuple[tuple[str, str], ...]
+
+
+def hunks(old: Sequence[str], new: Sequence[str], changes: Sequence[Span]) -> Iterator[Hunk]:
+    """Changes with three lines of context; those whose context would meet are in one hunk."""
+    for hunk in _hunks(changes):
+        first, last = max(0, hunk[0][0] - _CONTEXT), min(len(old), hunk[-1][1] + _CONTEXT)
+        shift = hunk[0][2] - hunk[0][0]
+        new_first, new_last = first + shift, last + hunk[-1][3] - hunk[-1][1]
+        lines: list[tuple[str, str]] = []
+        position = first
+        for old_first, old_last, from_new, to_new in hunk:
+            lines += ((" ", line) for line in old[position:old_first])
+            lines += (("-", line) for line in old[old_first:old_last])
+            lines += (("+", line) for line in new[from_new:to_new])
+            position = old_last
+        lines += ((" ", line) for line in old[position:last])
+        yield Hunk(f"@@ -{_range(first, last)} +{_range(new_first, new_last)} @@", tuple(lines))
 
 
 def _range(first: int, last: int) -> str:
@@ -91,7 +110,7 @@ Span = tuple[int, int, int, int]
 
 
 def _hunks(changes: Sequence[Span]) -> Iterator[list[Span]]:
-    """Changes whose context would meet are told together."""
+    """Changes whose context would meet, together."""
     hunk: list[Span] = []
     for change in changes:
         if hunk and change[0] - hunk[-1][1] > 2 * _CONTEXT:

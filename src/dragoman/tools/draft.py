@@ -68,6 +68,18 @@ class Remove(NamedTuple):
 Step = Put | Rename | Remove
 
 
+class FileChange(NamedTuple):
+    """What one operation does to one file, with the exact bytes before and after.
+
+    `before` is `None` where nothing stood, or where it cannot be held (too large, or a link); `after` where nothing
+    stands afterwards. For a move both are `None`: the content stays as it is.
+    """
+
+    change: Change
+    before: bytes | None
+    after: bytes | None
+
+
 class _State(msgspec.Struct):
     """How a path will stand: `data`, or (`None`) what `origin` held before, moved here unread."""
 
@@ -84,6 +96,8 @@ class Draft:
         self._bases: dict[str, Loaded | None] = {}
         self._folders: set[str] = set()
         self._links_gone: set[str] = set()
+        self.changes: list[FileChange] = []
+        """What was worked out so far, one for each operation."""
 
     def perform(self, operations: Sequence[Operation]) -> tuple[Change, ...]:
         """Work out every operation on top of the ones before; one change for each."""
@@ -227,7 +241,7 @@ class Draft:
             if target not in self._states:
                 self.workspace.check_not_taken_away(target)
             self.put(target, data)
-            return changed(target, None, data)
+            return self._changed(target, None, data)
         if not overwrite:
             raise ToolError(
                 f"{shown(path)} exists already; choose another path, or edit it",
@@ -235,7 +249,7 @@ class Draft:
             )
         before = self.data(target)
         self.put(target, data)
-        return changed(target, before, data, was_there=True)
+        return self._changed(target, before, data, was_there=True)
 
     def restore(self, path: str, data: bytes | None) -> Change:
         """Give a resolved path a content it had before; `None` takes the file away."""
@@ -243,7 +257,7 @@ class Draft:
             return self.write(path, data, overwrite=True)
         before = self.data(path)
         self._take_away(path)
-        return changed(path, before, None, was_there=True)
+        return self._changed(path, before, None, was_there=True)
 
     def write_text(self, operation: WriteFile) -> Change:
         target = self.resolve(operation.path)
@@ -257,7 +271,7 @@ class Draft:
         before = self.content(target, "edited")
         after, replacements = edited(before, operation.edits, operation.path)
         self.put(target, after)
-        return msgspec.structs.replace(changed(target, before, after), replacements=replacements)
+        return self._changed(target, before, after, replacements=replacements)
 
     def insert(self, operation: InsertText) -> Change:
         from .edits import inserted
@@ -266,7 +280,7 @@ class Draft:
         before = self.content(target, "edited")
         after = inserted(before, operation.line, operation.text, operation.path)
         self.put(target, after)
-        return changed(target, before, after)
+        return self._changed(target, before, after)
 
     def edit_notebook(self, operation: EditNotebook) -> Change:
         from .notebook import edited_notebook
@@ -275,7 +289,7 @@ class Draft:
         before = self.content(target, "edited")
         after = edited_notebook(before, operation)
         self.put(target, after)
-        return changed(target, before, after)
+        return self._changed(target, before, after)
 
     def remove(self, operation: DeleteFile) -> Change:
         return self.restore(self.resolve(operation.path, follow=False), None)
@@ -292,12 +306,17 @@ class Draft:
         self._make_room(target)
         self._states[target] = self._states.get(origin) or _State(None, origin)
         self._take_away(origin)
-        return Change(origin, "moved", moved_to=target)
+        self.changes.append(FileChange(Change(origin, "moved", moved_to=target), None, None))
+        return self.changes[-1].change
 
     def _take_away(self, path: str) -> None:
         self._states[path] = None
         if (base := self._base(path)) is not None and base.data is None:
             self._links_gone.add(path)
+
+    def _changed(self, path: str, before: bytes | None, after: bytes | None, **facts: Any) -> Change:
+        self.changes.append(FileChange(changed(path, before, after, **facts), before, after))
+        return self.changes[-1].change
 
     # -- ending
 
@@ -348,7 +367,14 @@ class Draft:
             yield path, state.data if state else None, state.origin if state else None
 
 
-def changed(path: str, before: bytes | None, after: bytes | None, *, was_there: bool = False) -> Change:
+def changed(
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    was_there: bool = False,
+    replacements: int | None = None,
+) -> Change:
     """What became of a file; `was_there` tells a file that was not held in memory from one that was not there."""
     from .diff import difference
 
@@ -359,4 +385,4 @@ def changed(path: str, before: bytes | None, after: bytes | None, *, was_there: 
     else:
         kind = "unchanged" if before == after else "modified"
     told: Mapping[str, Any] = {} if before is None and was_there else difference(path, before, after)
-    return Change(path, kind, **told)  # type: ignore[arg-type]
+    return Change(path, kind, replacements=replacements, **told)  # type: ignore[arg-type]

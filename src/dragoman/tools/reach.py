@@ -124,6 +124,20 @@ def parse_url(text: str) -> URL:
     return url.with_host(_canonical_host(text, host))
 
 
+def host_of(url: str) -> str:
+    """The host an address leads to, in the one spelling that `parse_url` gives it; "" when it names none."""
+    from urllib.parse import urlsplit
+
+    try:
+        return parse_url(url).raw_host or ""
+    except ToolError:
+        pass
+    try:  # another scheme than ours, or a user name in it: other tools may take it
+        return (urlsplit(url.strip()).hostname or "").removesuffix(".").lower()
+    except ValueError:
+        return ""
+
+
 def _canonical_host(text: str, host: str) -> str:
     from ipaddress import AddressValueError, IPv4Address, IPv6Address
 

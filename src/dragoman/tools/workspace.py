@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from dragoman.model.operations import Operation
 
-    from .draft import Draft, Loaded, Step
+    from .draft import Draft, FileChange, Loaded, Step
 
 HELD_LIMIT = 64 * 1024 * 1024
 """The largest file whose content is held in memory: what is larger is read in parts and never edited."""
@@ -131,29 +131,48 @@ class Workspace(abc.ABC):
                 self._finish(draft, author)
         return ChangesOutcome(changes, preview)
 
+    def plan(self, operations: Iterable[Operation]) -> tuple[FileChange, ...]:
+        """What `apply` would do, with the exact bytes of every file before and after; one change for each operation."""
+        from .draft import Draft
+
+        with self._writing:
+            draft = Draft(self)
+            draft.perform(tuple(operations))
+        return tuple(draft.changes)
+
+    def plan_undo(self, path: str) -> FileChange:
+        """What `undo` would do."""
+        with self._writing:
+            return self._undone(path)[1].changes[-1]
+
     def undo(self, path: str, *, author: str | None = None) -> ChangesOutcome:
         """Make the last change of a file undone: it is as it was before, or gone if it was not there.
 
         Only what was changed through this workspace can be undone, and not once somebody else has changed the file.
         """
-        from .draft import Draft
-
         with self._writing:
-            target = self.resolve(path)
-            last = self._changes.last(target)
-            if last is None:
-                raise ToolError(
-                    f"no change of {shown(path)} is remembered that could be undone",
-                    details={"reason": "nothing_to_undo", "path": path},
-                )
-            loaded = self._load(target)
-            if (None if loaded is None else _digest(loaded.data or b"")) != last.after:
-                raise stale(path)
-            draft = Draft(self)
-            change = draft.restore(target, last.before)
+            target, draft = self._undone(path)
             self._finish(draft, author, remembered=False)
             self._changes.forget_last(target)
-        return ChangesOutcome((change,))
+        return ChangesOutcome((draft.changes[-1].change,))
+
+    def _undone(self, path: str) -> tuple[str, Draft]:
+        """The resolved path, and the transaction that undoes its last change."""
+        from .draft import Draft
+
+        target = self.resolve(path)
+        last = self._changes.last(target)
+        if last is None:
+            raise ToolError(
+                f"no change of {shown(path)} is remembered that could be undone",
+                details={"reason": "nothing_to_undo", "path": path},
+            )
+        loaded = self._load(target)
+        if (None if loaded is None else _digest(loaded.data or b"")) != last.after:
+            raise stale(path)
+        draft = Draft(self)
+        draft.restore(target, last.before)
+        return target, draft
 
     def _finish(self, draft: Draft, author: str | None, *, remembered: bool = True) -> None:
         steps = draft.steps()

@@ -1,0 +1,65 @@
+"""Text made visible: every character of it can be seen on a terminal.
+
+Rule: what is shown can be read back. A character that steers a terminal, turns the direction of text or cannot be seen
+is written out (`\\x1b`, `\\u202e`), and which ones were is counted, so that it can be told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+# Python calls these printable, and yet nothing is to be seen: marks without a form, fillers that look like a space,
+# and what chooses between forms of the character before it (any bytes can be hidden in a row of those).
+_UNSEEN: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
+
+
+def visible(text: str, written_out: Counter[str] | None = None) -> str:
+    """The text with everything that cannot be seen written out; line breaks and tabs stay. Counts what it wrote out."""
+    hidden: dict[str, str | int | None] = {
+        one: _written_out(one) for one in set(text) if one not in "\t\n" and _is_hidden(one)
+    }
+    if not hidden:
+        return text
+    if written_out is not None:
+        for one, said in hidden.items():
+            written_out[str(said)] += text.count(one)
+    return text.translate(str.maketrans(hidden))
+
+
+def _is_hidden(character: str) -> bool:
+    return not character.isprintable() or _UNSEEN.match(character) is not None
+
+
+def _written_out(character: str) -> str:
+    # A byte that is not of its file's encoding travels through text as a lone surrogate.
+    byte = ord(character) - 0xDC00
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else character.encode("unicode_escape").decode("ascii")
+
+
+def one_line(text: str, written_out: Counter[str] | None = None) -> str:
+    """The same for text that must stay on one line: breaks and tabs are written out as well."""
+    return visible(text, written_out).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """A line in pieces of at most so many columns; a tab counts as eight, which is the most it takes."""
+    if text.isascii() and "\t" not in text:
+        yield text[:width]
+        for start in range(width, len(text), width):
+            yield text[start : start + width]
+        return
+    from rich.cells import get_character_cell_size
+
+    start = columns = 0
+    for place, character in enumerate(text):
+        size = 8 if character == "\t" else get_character_cell_size(character)
+        if columns + size > width and place > start:
+            yield text[start:place]
+            start, columns = place, 0
+        columns += size
+    yield text[start:]
