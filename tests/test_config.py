@@ -34,7 +34,7 @@ from dragoman.config import (
     known_settings,
     shown,
 )
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, StorageError
 
 STRICTEST_FIRST = ("deny", "ask", "allow")
 
@@ -942,9 +942,37 @@ def test_what_is_written_privately_is_for_its_owner_alone(tmp_path: Path) -> Non
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     (path / "inside").mkdir(parents=True)
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(StorageError, match="directory"):
         config.write_private(path, b"x")
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]
+
+
+def test_what_a_killed_command_left_is_removed_by_the_next_that_writes(tmp_path: Path) -> None:
+    program = (
+        "import os, pathlib, sys; from dragoman import config\n"
+        "os.fsync = lambda descriptor: os.kill(os.getpid(), 9)\n"
+        "config.write_private(pathlib.Path(sys.argv[1]), b'new')"
+    )
+    path = tmp_path / "secret"
+    path.write_bytes(b"old")
+    killed = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    assert (killed.returncode, path.read_bytes(), len(list(tmp_path.iterdir()))) == (-9, b"old", 2)
+    config.write_private(path, b"newer")
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("secret", b"newer")]
+
+
+def test_a_file_is_held_while_it_is_changed_so_that_no_change_is_lost(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, sys; from dragoman import config; path = pathlib.Path(sys.argv[1])\n"
+        "for _ in range(20):\n"
+        "    with config.replacing(path) as write:\n"
+        "        write(str(int(path.read_bytes()) + 1).encode())"
+    )
+    path = tmp_path / "count"
+    path.write_bytes(b"0")
+    processes = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0, 0, 0, 0]
+    assert path.read_bytes() == b"80"
 
 
 def test_the_folders_follow_the_system_and_the_environment(tmp_path: Path) -> None:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from dragoman.errors import DefinitionError, EngineError, LimitReached, MissingExtra, nearest
+import pytest
+
+from dragoman.errors import (
+    DefinitionError,
+    EngineError,
+    LimitReached,
+    MissingExtra,
+    StorageError,
+    nearest,
+    writing,
+)
 
 
 def test_a_definition_error_lists_every_problem_and_says_where() -> None:
@@ -26,6 +36,17 @@ def test_a_limit_says_which_and_how_much() -> None:
     assert str(LimitReached("iterations", 20, "raise max_iterations")) == (
         "the limit on iterations (20) was reached; raise max_iterations"
     )
+
+
+def test_a_file_that_cannot_be_written_is_named_with_the_reason_and_advice() -> None:
+    with (
+        pytest.raises(StorageError) as raised,
+        writing("/some/record", "free some space"),
+        open("/dev/full", "wb", 0) as f,
+    ):
+        f.write(b"x")
+    assert str(raised.value) == "cannot write /some/record: No space left on device; free some space"
+    assert (raised.value.path, raised.value.reason) == ("/some/record", "No space left on device")
 
 
 def test_the_nearest_known_name_is_suggested_whatever_its_case() -> None:

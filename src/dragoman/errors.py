@@ -8,6 +8,7 @@ DragomanError
 ├─ LogError            the operator: a log cannot be opened or recognised
 │  └─ QueryRefused     the caller: SQL over the logs is wrong, or reaches for what it may not
 ├─ ConfigError         the user: a settings file or value is wrong
+├─ StorageError        the user: a file cannot be written: full disk, read-only, no permission
 ├─ MissingExtra        the user: an optional part is not installed
 └─ ToolError           a tool's own code: raise it to fail with a stated kind
    └─ PatternError     the caller: a regular expression is wrong, or matching it would take too long
@@ -18,10 +19,12 @@ What the *model* must act on is never raised past a tool: it is the value
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import os
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class DragomanError(Exception):
@@ -108,6 +111,28 @@ class QueryRefused(LogError):
 
 class ConfigError(DragomanError):
     """A settings file or value is wrong; the message says which, where and what to do."""
+
+
+class StorageError(DragomanError):
+    """A file of dragoman's own (a record, settings, the index) cannot be written.
+
+    `path` is the file or folder and `reason` what the system says, for example "No space left on device".
+    """
+
+    def __init__(self, path: str | os.PathLike[str], reason: str, advice: str = "") -> None:
+        self.path, self.reason, self.advice = str(path), reason, advice
+        super().__init__(f"cannot write {self.path}: {reason}" + (f"; {advice}" if advice else ""))
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], advice: str = "") -> Iterator[None]:
+    """Turns what the system says while `path` is written into a `StorageError` with advice."""
+    try:
+        yield
+    except FileExistsError as error:  # of making the folder it is in
+        raise StorageError(path, f"{error.filename} is not a folder", advice) from error
+    except OSError as error:
+        raise StorageError(path, error.strerror or str(error), advice) from error
 
 
 class MissingExtra(DragomanError):

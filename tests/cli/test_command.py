@@ -132,7 +132,24 @@ def test_a_reader_that_went_away_is_no_error(user: User) -> None:
 def test_a_full_disk_is_told(user: User) -> None:
     with open("/dev/full", "wb") as full:
         done = user.starts("config", "show", stdout=full)
-    assert (done.returncode, done.stderr) == (70, b"error: No space left on device\n")
+    assert (done.returncode, done.stderr) == (9, b"error: standard output: No space left on device\n")
+
+
+def test_notes_that_cannot_be_written_cost_neither_the_result_nor_the_exit_code(user: User) -> None:
+    command = [sys.executable, "-m", "dragoman", "untrust"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, env=user.environ, cwd=user.here, stderr=full, check=False)
+    assert done.returncode == ExitCode.NO
+
+
+def test_a_closed_standard_input_is_an_empty_one(user: User) -> None:
+    command = f"exec {sys.executable} -m dragoman translate --from claude_code --to codex <&-"
+    done = subprocess.run(["sh", "-c", command], env=user.environ, cwd=user.here, capture_output=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        7,
+        b"error: standard input is not a call: Input data was truncated. "
+        b'Write {"name": "read_file", "arguments": {"file_path": "a.py"}}, or a list of such.',
+    )
 
 
 def test_closed_streams_are_no_error(user: User) -> None:

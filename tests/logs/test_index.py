@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.errors import LogError
+from dragoman.errors import StorageError
 from dragoman.logs import FORMATS, TABLES, Counts, Found, Index, Query, read, statistics
 from dragoman.logs.index import path_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
@@ -218,8 +218,11 @@ def test_one_of_another_version_is_made_again(log: Found, place: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(LogError, match="cannot use the index"):
+    with pytest.raises(StorageError) as raised:
         Index(tmp_path / "folder")
+    assert str(raised.value) == (
+        f"cannot write {tmp_path}/folder: unable to open database file; DRAGOMAN_CACHE_DIR can name another folder"
+    )
 
 
 def test_it_is_for_its_owner_alone(log: Found, place: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from dragoman.config import digest
+from dragoman.config import digest, home_folder
 from dragoman.errors import ConfigError, DefinitionError, nearest
 
 from .agent import Agent
@@ -78,7 +78,7 @@ def agent_folders(configuration: Configuration, workspace: Path) -> tuple[Folder
     """Every folder agents are looked for in, those of the workspace first."""
     roots = dict.fromkeys((workspace, *([configuration.project.root] if configuration.project else [])))
     found = [Folder(root / name, format, "project", deep, root) for root in roots for name, format, deep in _IN_PROJECT]
-    home = Path.home()
+    home = home_folder()
     settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
     found += [

@@ -136,7 +136,7 @@ def _incomplete(row: Row) -> list[str]:
 def _read(kind: type, value: object) -> object:
     if not isinstance(value, str):
         raise ValueError(f"expected text, got {type(value).__name__}")
-    return Secret(value) if kind is Secret else Path(value).expanduser()
+    return Secret(value) if kind is Secret else Path(os.path.expanduser(value))
 
 
 # ── from the files of other clients ──────────────────────────────────────────

@@ -15,7 +15,7 @@ from dragoman.errors import EngineError
 
 from .advice import advice
 from .agents import plugins_aside
-from .console import Console, ExitCode, exit_code_of, foreign
+from .console import Console, ExitCode, exit_code_of, foreign, here
 from .session import Session
 from .session_options import Options
 
@@ -35,7 +35,7 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
             raise click.UsageError(f"{name} and --agent do not go together: the agent's file says who it is.")
     configuration = console.configuration()
     with plugins_aside():
-        found = agent_named(wanted, configuration, options.workspace or _here())
+        found = agent_named(wanted, configuration, options.workspace or here())
     assert found.agent is not None  # one that is not well defined was raised
     with asyncio.Runner() as runner:
         session = AgentSession(console, options, found)
@@ -52,12 +52,6 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
         console.note("It goes on as a run of its own, with the usual tools: no custom ones, and no agents below it.")
         console.note(hint)
     return code
-
-
-def _here() -> Any:
-    from pathlib import Path
-
-    return Path.cwd()
 
 
 class AgentSession(Session):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .console import Console, ExitCode, json_option
+from .console import Console, ExitCode, here, json_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -121,7 +121,7 @@ def list_(console: Console, *, as_json: bool) -> ExitCode:
 
     configuration = console.configuration()
     with plugins_aside():
-        found = find_agents(configuration, Path.cwd())
+        found = find_agents(configuration, here())
     if as_json:
         console.json([_facts(one) for one in found])
     elif not found:
@@ -145,7 +145,9 @@ def _state(found: FoundAgent) -> str:
 
 
 def _shortened(path: Path) -> str:
-    for folder, mark in ((Path.cwd(), ""), (Path.home(), "~/")):
+    from dragoman.config import home_folder
+
+    for folder, mark in ((here(), ""), (home_folder(), "~/")):
         if path.is_relative_to(folder):
             return f"{mark}{path.relative_to(folder).as_posix()}"
     return str(path)
@@ -160,7 +162,7 @@ def complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: 
     from dragoman import config
     from dragoman.agents import find_agents
 
-    found = [one for one in find_agents(config.load(), Path.cwd()) if one.name.startswith(incomplete)]
+    found = [one for one in find_agents(config.load(), here()) if one.name.startswith(incomplete)]
     names = [CompletionItem(one.name) for one in found if one.agent is not None and one.hidden_by is None]
     return [*names, CompletionItem(incomplete, type="file")]
 
@@ -176,7 +178,7 @@ def show(console: Console, *, agent: str, as_json: bool) -> ExitCode:
 
     configuration = console.configuration()
     with plugins_aside():
-        found = agent_named(agent, configuration, Path.cwd())
+        found = agent_named(agent, configuration, here())
     assert found.agent is not None  # else it was raised
     base = ToolPolicy.from_settings(configuration.settings)
     _, beyond = limits_for(found.agent, trusted=found.trusted)

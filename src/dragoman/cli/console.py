@@ -7,20 +7,23 @@ characters visible, and no text is ever read as markup.
 from __future__ import annotations
 
 import enum
+import io
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 import click
 
-from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, ToolError
+from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, StorageError, ToolError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console as RichConsole
 
     from dragoman.config import Configuration
@@ -48,7 +51,8 @@ class ExitCode(enum.IntEnum):
     LIMIT = 6, "a limit stopped the run: rounds, tokens, cost, length"
     TOOL = 7, "a tool failed"
     WAITING = 8, "a call waits for your approval"
-    FAULT = 70, "the system or dragoman itself failed"
+    STORAGE = 9, "a file cannot be read or written: disk full, read-only, no permission"
+    FAULT = 70, "dragoman itself failed"
     INTERRUPTED = 130, "interrupted"
     PIPE = 141, "whoever read the output stopped reading"
 
@@ -57,6 +61,7 @@ def exit_code_of(error: DragomanError) -> ExitCode:
     codes = {
         EngineError: ExitCode.ENGINE,
         LogError: ExitCode.LOG,
+        StorageError: ExitCode.STORAGE,
         LimitReached: ExitCode.LIMIT,
         ToolError: ExitCode.TOOL,
     }
@@ -286,6 +291,13 @@ def _utf16(character: str) -> Iterator[int]:
         yield int.from_bytes(encoded[index : index + 2], "big")
 
 
+def here() -> Path:
+    """The folder the command was started in."""
+    from dragoman.config import current_folder
+
+    return current_folder()
+
+
 def json_option(function: Function) -> Function:
     """`--json`, the same for every command that has it."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(function)
@@ -322,25 +334,25 @@ def set_option(function: Function) -> Function:
 
 def reported(console: Console, run: Callable[[], Any]) -> int:
     """Runs a command. Whatever happens becomes an exit code, and one clear message when it went wrong."""
-    _prepare_streams()
-    try:
-        code = run()
-        sys.stdout.flush()
-        return int(code or ExitCode.OK)
-    except BrokenPipeError:
-        _discard_output()
-        return ExitCode.PIPE
-    except (click.Abort, KeyboardInterrupt):
-        if sys.stderr.isatty():
-            sys.stderr.write("\n")  # after the terminal's own ^C
-        console.error("interrupted")
-        return ExitCode.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the outermost place: there is nobody else to tell
-        if console.debug:
-            import traceback
+    with _prepared_streams():
+        try:
+            code = run()
+            sys.stdout.flush()
+            return int(code or ExitCode.OK)
+        except BrokenPipeError:
+            _discard_output()
+            return ExitCode.PIPE
+        except (click.Abort, KeyboardInterrupt):
+            if sys.stderr.isatty():
+                sys.stderr.write("\n")  # after the terminal's own ^C
+            console.error("interrupted")
+            return ExitCode.INTERRUPTED
+        except Exception as error:  # noqa: BLE001 - the outermost place: there is nobody else to tell
+            if console.debug:
+                import traceback
 
-            sys.stderr.write(foreign(traceback.format_exc()))
-        return _explained(console, error)
+                sys.stderr.write(foreign(traceback.format_exc()))
+            return _explained(console, error)
 
 
 def _explained(console: Console, error: Exception) -> int:
@@ -354,28 +366,83 @@ def _explained(console: Console, error: Exception) -> int:
             console.error(str(error))
             return exit_code_of(error)
         case OSError():
-            _discard_output()
-            place = f"{error.filename}: " if error.filename is not None else ""
-            console.error(f"{place}{error.strerror or error}")
-            return ExitCode.FAULT
+            file = "standard output" if _discard_output() else error.filename
+            console.error(f"{f'{file}: ' if file is not None else ''}{error.strerror or error}")
+            return ExitCode.STORAGE
         case _:
             console.error(f"{type(error).__name__}: {error}")
             console.note("This is a fault in dragoman or in a plugin. `dragoman --debug …` shows where it happened.")
             return ExitCode.FAULT
 
 
-def _prepare_streams() -> None:
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:  # closed by whoever started us
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for as long as we run
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+class _Aside(io.TextIOWrapper):
+    """Standard error that never fails: notes which cannot be written (full disk, closed terminal) are dropped.
+
+    What is said beside a result must not cost the result, nor change the exit code.
+    """
+
+    def write(self, text: str, /) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            _discard(self)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            _discard(self)
 
 
-def _discard_output() -> None:
-    """What is still buffered cannot be written; without this, Python tries again at the end and complains."""
+@contextmanager
+def _prepared_streams() -> Iterator[None]:
+    """The three streams in a state every command can rely on, even when whoever started us closed them."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    with ExitStack() as stack:
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:
+                setattr(sys, name, stack.enter_context(open(os.devnull, mode, encoding="utf-8")))
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        if isinstance(sys.stderr, io.TextIOWrapper):
+            sys.stderr = stack.enter_context(_aside_of(sys.stderr))
+        try:
+            yield
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = before
+
+
+@contextmanager
+def _aside_of(stream: io.TextIOWrapper) -> Iterator[_Aside]:
+    with suppress(OSError):
+        stream.flush()
+    aside = _Aside(stream.buffer, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
+    try:
+        yield aside
+    finally:
+        aside.flush()
+        aside.detach()  # else the buffer, which is not ours, would be closed with it
+
+
+def _discard_output() -> bool:
+    """Whether standard output is what cannot be written; then what is still buffered is dropped.
+
+    Without this, Python tries again at the end and complains.
+    """
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
+        return True
+    return False
+
+
+def _discard(stream: TextIO) -> None:
+    """Sends what a stream still holds, and all that follows, nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    finally:
+        os.close(nowhere)

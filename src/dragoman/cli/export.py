@@ -163,6 +163,7 @@ def _root(query: Query, id: str) -> str:
 def _redactor(console: Console) -> Redactor:
     import getpass
 
+    from dragoman.config import home_folder
     from dragoman.logs import Redactor
 
     from .secrets import secrets_of
@@ -171,7 +172,7 @@ def _redactor(console: Console) -> Redactor:
         user = getpass.getuser()
     except (KeyError, OSError):
         user = None
-    home = Path.home()
+    home = home_folder()
     known = secrets_of(console.configuration())
     return Redactor(known, home=None if home == Path(home.anchor) else home, user=user)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 
-from .console import Console, ExitCode, json_option
+from .console import Console, ExitCode, here, json_option
 from .vocabulary import complete_dialects, dialect_named
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _approver(chosen: str | None) -> Approver | None:
 def _workspace(configuration: Configuration, chosen: Path | None) -> Any:
     from dragoman.tools import DiskWorkspace
 
-    return DiskWorkspace(chosen or configuration.settings.workspace or Path.cwd())
+    return DiskWorkspace(chosen or configuration.settings.workspace or here())
 
 
 def _address(text: str) -> tuple[str, int]:

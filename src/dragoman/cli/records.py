@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -21,7 +22,7 @@ def runs_folder(configuration: Configuration) -> Path:
 
 def find_record(folder: Path, wanted: str) -> Path:
     """The record whose name begins so, or the newest for "last"."""
-    known = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
+    known = _newest_first(folder)
     if not known:
         raise click.BadParameter(f"there is no run to go on with: {folder} has none.", param_hint="--resume")
     if wanted == "last":
@@ -35,6 +36,16 @@ def find_record(folder: Path, wanted: str) -> Path:
             f'several runs begin with "{wanted}": {listed}; say more of it.', param_hint="--resume"
         )
     raise click.BadParameter(f'no run begins with "{wanted}"; the last ones are {listed}.', param_hint="--resume")
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    found: list[tuple[float, Path]] = []
+    for path in folder.glob("*.jsonl"):
+        with suppress(FileNotFoundError):  # it has just been removed
+            facts = path.stat()
+            if facts.st_size:  # a process that was killed before its first event leaves nothing to go on with
+                found.append((facts.st_mtime, path))
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 def private(path: str, flags: int) -> int:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 import msgspec
 
-from dragoman.errors import ConfigError, EngineError, nearest
+from dragoman.errors import ConfigError, EngineError, nearest, writing
 
 from .advice import advice, with_provider
-from .console import Console, ExitCode
+from .console import Console, ExitCode, here
 from .embedded import OFFERED, SYSTEM, Consent
-from .records import find_record, locked, private, runs_folder
+from .records import find_record, locked, runs_folder
 from .session_options import Options
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Session:
 
         recorded = self._started.cwd if self._started is not None else None
         folder = self._options.workspace or (Path(recorded) if recorded else None)
-        folder = folder or self.configuration.settings.workspace or Path.cwd()
+        folder = folder or self.configuration.settings.workspace or here()
         if not folder.is_dir():
             raise ConfigError(f"the workspace {folder} is not there; name a folder with --workspace")
         return DiskWorkspace(folder)
@@ -368,13 +368,15 @@ class Session:
         return f"{self.id}-note-{len(self.events)}-{self._noted}"
 
     def _wire(self) -> Callable[[Exchange], None]:
+        from dragoman.logs import LineFile
+
         path = self._options.record_wire
         assert path is not None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = self._stack.enter_context(open(path, "ab", buffering=0, opener=private))  # noqa: SIM115 - the stack closes it
+        file = LineFile(path, mode=0o600, advice="--record-wire can name another file")
+        self._stack.callback(file.close)
 
         def record(exchange: Exchange) -> None:
-            file.write(msgspec.json.encode(self._without_secrets(exchange)) + b"\n")
+            file.add(msgspec.json.encode(self._without_secrets(exchange)) + b"\n")
 
         return record
 
@@ -382,13 +384,22 @@ class Session:
         """Made with the first turn: what never began leaves no record."""
         if self._recorder is not None or self._options.no_record or not self.configuration.settings.record:
             return
+        from dragoman.config import OTHER_DATA_DIR
         from dragoman.logs import Recorder
 
         folder = runs_folder(self.configuration)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / f"{self.id}.jsonl"
-        self._stack.callback(locked(path).close)
-        self._recorder = self._stack.enter_context(Recorder(path))
+        advice = f"{OTHER_DATA_DIR}, and --no-record keeps no record"
+        with writing(path, advice):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._stack.callback(locked(path).close)
+        try:
+            later = f"free some space, then continue with --resume {self.id[:8]}"
+            self._recorder = self._stack.enter_context(Recorder(path, advice=advice, advice_later=later))
+        except BaseException:
+            if not path.stat().st_size:
+                path.unlink()  # it was made for this run, and nothing is in it
+            raise
         for event in self._told:
             self._recorder(self._without_secrets(event))
 

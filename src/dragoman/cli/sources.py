@@ -129,12 +129,15 @@ def _changed(console: Console, change: Any, done: str, not_done: str, *, no: boo
     """Changes the table `logs` of the user's settings; comments and the rest of the file stay as they are."""
     import tomlkit
 
-    from dragoman.config import write_private
+    from dragoman.config import OTHER_CONFIG_DIR, replacing
 
     path = console.configuration().user_file
-    document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
-    if change(document.setdefault("logs", {})):
-        write_private(path, tomlkit.dumps(document).encode())
+    with replacing(path, advice=OTHER_CONFIG_DIR) as write:
+        document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
+        is_changed = change(document.setdefault("logs", {}))
+        if is_changed:
+            write(tomlkit.dumps(document).encode())
+    if is_changed:
         console.line(f"{done} ({path})")
         return ExitCode.OK
     console.note(not_done)

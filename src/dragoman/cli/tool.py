@@ -9,7 +9,7 @@ import click
 
 from dragoman.errors import nearest
 
-from .console import Console, ExitCode, json_option
+from .console import Console, ExitCode, here, json_option
 from .vocabulary import arguments_of, operation_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def command(
     wanted = operation_of(operation, arguments) if operation in TOOLS.built_in else _call(operation, arguments)
     if getattr(wanted, "background", False) or operation in ("read_output", "type_into", "stop_command"):
         raise click.UsageError("Background jobs end with this command, so there is nothing to leave or to find here.")
-    outcome = asyncio.run(_done(console, settings, wanted, workspace or settings.workspace or Path.cwd()))
+    outcome = asyncio.run(_done(console, settings, wanted, workspace or settings.workspace or here()))
     if as_json:
         console.json(outcome)
     else:

@@ -9,7 +9,7 @@ import click
 
 from dragoman.errors import ConfigError
 
-from .console import Console, ExitCode, json_option
+from .console import Console, ExitCode, here, json_option
 
 
 @click.command
@@ -26,7 +26,7 @@ def command(console: Console, *, path: Path | None, list_all: bool, as_json: boo
     """
     if list_all:
         return _list(console, as_json=as_json)
-    return _trust(console, path or Path.cwd(), as_json=as_json)
+    return _trust(console, path or here(), as_json=as_json)
 
 
 def _list(console: Console, *, as_json: bool) -> ExitCode:

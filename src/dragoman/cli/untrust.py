@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .console import Console, ExitCode
+from .console import Console, ExitCode, here
 
 
 @click.command
@@ -16,7 +16,7 @@ def command(console: Console, *, path: Path | None) -> ExitCode:
     """Take back the trust in the project at PATH (here, when none is given)."""
     from dragoman import config
 
-    place = path or Path.cwd()
+    place = path or here()
     root = config.find_project(place) or place.absolute()
     # Not the whole configuration: a project whose files are broken, or gone, can still be untrusted.
     if config.untrust(root, config.data_dir(flags=console.flags)):

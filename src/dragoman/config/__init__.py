@@ -23,8 +23,10 @@ from .configuration import (
     shown,
     use,
 )
+from .folders import OTHER_CACHE_DIR, OTHER_CONFIG_DIR, OTHER_DATA_DIR, current_folder, home_folder, system_folder
 from .kinds import Kind, Rule
 from .layers import Found, Origin, read_ordinary_file, read_settings_file
+from .private_file import replacing, write_private
 from .settings import (
     Approval,
     Logs,
@@ -42,10 +44,13 @@ from .settings import (
     known_settings,
     place_of,
 )
-from .trust import SERVER_FILES, Project, Trust, digest, find_project, trust, trusted_folders, untrust, write_private
+from .trust import SERVER_FILES, Project, Trust, digest, find_project, trust, trusted_folders, untrust
 
 __all__ = [
     "DATA_SUFFIXES",
+    "OTHER_CACHE_DIR",
+    "OTHER_CONFIG_DIR",
+    "OTHER_DATA_DIR",
     "SERVER_FILES",
     "Approval",
     "Configuration",
@@ -70,9 +75,11 @@ __all__ = [
     "Settings",
     "Trust",
     "current",
+    "current_folder",
     "data_dir",
     "digest",
     "find_project",
+    "home_folder",
     "known_settings",
     "load",
     "own_folders",
@@ -80,7 +87,9 @@ __all__ = [
     "plugin_files",
     "read_ordinary_file",
     "read_settings_file",
+    "replacing",
     "shown",
+    "system_folder",
     "trust",
     "trusted_folders",
     "untrust",

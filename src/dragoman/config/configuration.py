@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import msgspec
 
 from dragoman.errors import ConfigError
 
+from .folders import current_folder, system_folder
 from .kinds import judged
 from .layers import (
     PREFIX,
@@ -119,7 +120,7 @@ def load(
 
     What is wrong is a ConfigError: all of one's own layers at once, then all of the project's file.
     """
-    cwd = _current_folder() if cwd is None else cwd
+    cwd = current_folder() if cwd is None else cwd
     own = _own_layers(cwd, os.environ if environ is None else environ, flags or {})
     root = find_project(project_at or cwd)
     written = project_file(root) if root else None
@@ -143,7 +144,7 @@ def load(
 
 def data_dir(*, flags: Mapping[str, object] | None = None) -> Path:
     """The folder recordings and trust are kept in, without a look at any project's file."""
-    return _own_layers(_current_folder(), os.environ, flags or {}).data_dir
+    return _own_layers(current_folder(), os.environ, flags or {}).data_dir
 
 
 def own_folders() -> tuple[Path, Path, Path]:
@@ -151,11 +152,11 @@ def own_folders() -> tuple[Path, Path, Path]:
 
     No settings file is read: what one says of them is in `Configuration`.
     """
-    cwd, data, cache = _current_folder(), os.environ.get(f"{PREFIX}DATA_DIR"), os.environ.get(f"{PREFIX}CACHE_DIR")
+    cwd, data, cache = current_folder(), os.environ.get(f"{PREFIX}DATA_DIR"), os.environ.get(f"{PREFIX}CACHE_DIR")
     return (
         _config_dir(os.environ, cwd),
-        cwd / os.path.expanduser(data) if data else _system_folder("user_data_path"),
-        cwd / os.path.expanduser(cache) if cache else _system_folder("user_cache_path"),
+        cwd / os.path.expanduser(data) if data else system_folder("user_data_path"),
+        cwd / os.path.expanduser(cache) if cache else system_folder("user_cache_path"),
     )
 
 
@@ -185,7 +186,7 @@ def _own_layers(cwd: Path, environ: Mapping[str, str], flags: Mapping[str, objec
     environment, warnings = environment_layer(environ, cwd)
     flagged = flag_layer(flags, cwd)
     _raise_problems([*user, *environment, *flagged])
-    defaults = Settings(data_dir=_system_folder("user_data_path"), cache_dir=_system_folder("user_cache_path"))
+    defaults = Settings(data_dir=system_folder("user_data_path"), cache_dir=system_folder("user_cache_path"))
     return _OwnLayers(
         below=merged(default_layer(defaults), *(reader.found for reader in user)),
         above=merged(*(reader.found for reader in (*environment, *flagged))),
@@ -194,23 +195,9 @@ def _own_layers(cwd: Path, environ: Mapping[str, str], flags: Mapping[str, objec
     )
 
 
-def _current_folder() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError as error:
-        raise ConfigError("the current folder no longer exists; change to one that does") from error
-
-
 def _config_dir(environ: Mapping[str, str], cwd: Path) -> Path:
     chosen = environ.get(f"{PREFIX}CONFIG_DIR")
-    return Path(os.path.normpath(cwd / os.path.expanduser(chosen))) if chosen else _system_folder("user_config_path")
-
-
-def _system_folder(function: str) -> Path:
-    import platformdirs
-
-    find: Callable[..., Path] = getattr(platformdirs, function)
-    return find("dragoman", appauthor=False)
+    return Path(os.path.normpath(cwd / os.path.expanduser(chosen))) if chosen else system_folder("user_config_path")
 
 
 def _raise_problems(readers: Sequence[Reader]) -> None:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, writing
 
+from .folders import OTHER_DATA_DIR, home_folder
 from .layers import read_settings_file
+from .private_file import write_private
 
 PROJECT_FOLDER: Final = ".dragoman"
 PROJECT_FILE: Final = "dragoman.toml"
@@ -56,7 +59,7 @@ def find_project(start: Path) -> Path | None:
     would speak for everything below.
     """
     start = Path(os.path.realpath(start))
-    stops = {Path(os.path.realpath(Path.home())), Path(start.anchor)}
+    stops = {Path(os.path.realpath(home_folder())), Path(start.anchor)}
     named: Path | None = None  # only where nothing of ours is above: it must not hide a stricter policy
     for folder in (start, *start.parents):
         if folder in stops and folder != start:
@@ -130,8 +133,8 @@ def _read_record(file: Path) -> tuple[Path, dict[str, str]]:
     try:
         record = json.loads(file.read_bytes())
         return Path(record["path"]), dict(record["files"])
-    except FileNotFoundError:
-        raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(file) from error
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ConfigError(
             f"{file}: cannot be read as a record of trust ({error}); remove it and trust again"
@@ -167,36 +170,26 @@ def trust(root: Path, data_dir: Path) -> Trust:
         raise ConfigError(
             f"{root}: nothing to trust here: no {PROJECT_FILE}, nothing in {PROJECT_FOLDER}/, no .mcp.json"
         )
-    write_private(_trust_record(root, data_dir), json.dumps({"path": str(root), "files": digests}).encode())
+    content = json.dumps({"path": str(root), "files": digests}).encode()
+    write_private(_trust_record(root, data_dir), content, advice=OTHER_DATA_DIR)
     return Trust("trusted", digests)
 
 
 def untrust(root: Path, data_dir: Path) -> bool:
     """Takes trust back; whether there was any."""
-    try:
-        _trust_record(Path(os.path.realpath(root)), data_dir).unlink()
-    except FileNotFoundError:
-        return False
+    record = _trust_record(Path(os.path.realpath(root)), data_dir)
+    with writing(record, OTHER_DATA_DIR):
+        try:
+            record.unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
     return True
 
 
 def trusted_folders(data_dir: Path) -> list[Path]:
     """Every folder the user trusts, or has trusted with other contents."""
-    return sorted(_read_record(file)[0] for file in (data_dir / "trusted").glob("*.json"))
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Writes a file only its owner can read: whole or not at all, whatever happens meanwhile."""
-    import tempfile
-
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")  # always 0600
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    folders = []
+    for file in (data_dir / "trusted").glob("*.json"):
+        with suppress(FileNotFoundError):  # another process has just taken it back
+            folders.append(_read_record(file)[0])
+    return sorted(folders)

@@ -178,7 +178,7 @@ def local_engine(
     more: Any = {"prompts": cache / "prompts", "record": record}
     # The same line is drawn by `Kind.MODEL`: what is a plain name there must never be a path here.
     if model.endswith(".gguf") or model.startswith(("/", ".", "~")) or os.path.isabs(model):
-        path = Path(model).expanduser()
+        path = Path(os.path.expanduser(model))
         return LocalEngine(path, **more), path.stem
     return LocalEngine(lambda progress: fetched(model, cache=cache, progress=progress), **more), model
 

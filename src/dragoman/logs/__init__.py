@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     )
     from .index import Counts as Counts, FileRow as FileRow, Index as Index
     from .laws import check_format as check_format
+    from .line_file import LineFile as LineFile
     from .normalise import Normaliser as Normaliser, Place as Place, moment as moment
     from .original import Cell as Cell, Original as Original, Originals as Originals
     from .pack import TEMPLATES as TEMPLATES, packed as packed
@@ -89,6 +90,7 @@ _HOME = {
     "analyse": ("Analysis", "Chain", "ContextUse", "Finding", "Spot", "analyse_session", "said_of_spot"),
     "discover": ("Found", "all_logs", "find_logs", "homes", "read_log"),
     "dragoman": ("Recorder", "read_events"),
+    "line_file": ("LineFile",),
     "drift": ("Drift", "Report", "Shapes", "check_drift", "extract_shapes"),
     "export": ("Chosen", "STRATEGIES", "Strategy", "TARGETS", "event_line", "write_as", "written"),
     "filter": ("Filter", "chosen_events", "moment_asked"),

@@ -46,6 +46,7 @@ from dragoman.registry import APIS
 
 from .claude_stream import NOTES as _PRINTED_NOTES, Printed, as_logged, is_printed
 from .format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
+from .listing import files_below
 from .loose import mapping as _mapping, number as _number, text as _text
 from .normalise import Normaliser, moment
 
@@ -182,7 +183,7 @@ class ClaudeCode(LogFormat):
         yield places.home / ".config" / "claude" / "projects"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted(home.rglob("*.jsonl"))
+        yield from files_below(home, "*.jsonl")
 
     def beside(self, path: Path) -> Iterator[Path]:
         """What the client keeps of an agent beside what the agent said: which call spawned it, of which kind it is."""

@@ -35,6 +35,7 @@ from dragoman.model import (
 from .cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
+from .listing import files_below, files_in
 from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -86,12 +87,12 @@ class Cline(LogFormat):
                 yield user / "globalStorage" / extension / "tasks"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted({self.whole(path) for name in (SAID, SHOWN) for path in home.glob(f"*/{name}")})
-        for folder in sorted({path.parent for path in home.rglob(_MESSAGES_NAME)}):
+        yield from sorted({self.whole(path) for path in files_in(home, f"*/{SAID}", f"*/{SHOWN}")})
+        for folder in sorted({path.parent for path in files_below(home, _MESSAGES_NAME)}):
             about = folder / f"{folder.name}.json"
             if about.is_file():
                 yield about
-            yield from sorted(folder.glob(_MESSAGES_NAME))
+            yield from files_in(folder, _MESSAGES_NAME)
 
     def whole(self, path: Path) -> Path:
         """What the user saw of a task is read with what was said, where that is there."""

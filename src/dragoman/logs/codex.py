@@ -47,6 +47,7 @@ from dragoman.registry import APIS
 from .codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed
 from .document import DocumentReader, pieces_of
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .listing import files_below
 from .loose import mapping as _mapping, mappings as _blocks, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -124,7 +125,7 @@ class Codex(LogFormat):
             yield root / "archived_sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted(path for path in home.rglob("rollout-*.json*") if path.suffix in (".json", ".jsonl"))
+        yield from (path for path in files_below(home, "rollout-*.json*") if path.suffix in (".json", ".jsonl"))
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path) if path.suffix == ".jsonl" else _AnyReader(path)

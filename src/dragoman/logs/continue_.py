@@ -39,6 +39,7 @@ from dragoman.model import (
 
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
+from .listing import files_in
 from .loose import mapping as _mapping, mappings as _mappings, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -78,7 +79,7 @@ class Continue(LogFormat):
             yield root / "sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from (path for path in sorted(home.glob("*.json")) if path.name != _INDEX)
+        yield from (path for path in files_in(home, "*.json") if path.name != _INDEX)
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)

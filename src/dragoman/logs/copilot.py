@@ -42,6 +42,7 @@ from dragoman.model import (
 
 from .copilot_document import SessionReader, arguments_of, recognise as recognise_document
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .listing import files_in
 from .loose import mapping as _mapping, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -199,7 +200,7 @@ class Copilot(LogFormat):
             yield root / "history-session-state"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted([*home.glob("*/events.jsonl"), *home.glob("*.jsonl"), *home.glob("session_*.json")])
+        yield from files_in(home, "*/events.jsonl", "*.jsonl", "session_*.json")
 
     def reader(self, path: Path) -> LogReader:
         return _Chosen(path)

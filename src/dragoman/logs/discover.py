@@ -74,7 +74,7 @@ def all_logs(
     """Every log file of every client on this machine: in the usual places, then in further folders, of any client."""
     seen: set[Path] = set()
     for name, home in homes(places, named):
-        for path in FORMATS[name].files(home):
+        for path in _files_of(FORMATS[name], home):
             if path not in seen and _may_be_read(path):
                 seen.add(path)
                 yield Found(path, name, home)
@@ -83,6 +83,13 @@ def all_logs(
             if found.path not in seen:
                 seen.add(found.path)
                 yield msgspec.structs.replace(found, home=folder)
+
+
+def _files_of(format: LogFormat, home: Path) -> list[Path]:
+    try:
+        return list(format.files(home))
+    except OSError as error:  # a plugin's: ours pass over what goes away
+        raise LogError(f"cannot list the logs of {format.name} in {home}: {error.strerror or error}") from error
 
 
 def find_logs(

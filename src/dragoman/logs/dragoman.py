@@ -1,24 +1,26 @@
 """Our own log: one event per line, as JSON, in the very types of the model. What is read equals what was written.
 
-The first line names the format. A line is written whole or not at all as far as the system allows: each is one write,
-flushed, so that a process that is killed leaves a log that can be read up to its last event.
+The first line names the format. A line is written whole or not at all: a process that is killed leaves a log that can
+be read up to its last event, and where the disk is full the half line is taken back.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import msgspec
 
+from dragoman import config
 from dragoman.errors import LogError
 from dragoman.model import AnyEvent, Event, Source
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .line_file import LineFile
+from .listing import files_in
 from .normalise import Normaliser
 
 HEADER: Final = b'{"format":"dragoman","version":1}\n'
@@ -27,30 +29,24 @@ HEADER: Final = b'{"format":"dragoman","version":1}\n'
 class Recorder:
     """Writes events to a file as they happen; given to a run as its `emit`. Safe from several threads."""
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = threading.Lock()
-        try:
-            self._file: BinaryIO = self.path.open("ab+", buffering=0)
-        except OSError as error:
-            raise LogError(f"cannot record to {self.path}: {error.strerror}; choose another place") from error
-        if self._file.tell() == 0:
-            self._file.write(HEADER)
-        elif not self._whole():
-            self._file.write(b"\n")  # a process that was killed may have left half a line: it must not cost the next
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        advice: str = "free some space, or record to another place",
+        advice_later: str | None = None,
+    ) -> None:
+        """`advice` ends the `StorageError` of a file that cannot be written; `advice_later` once it was begun."""
+        self._lines = LineFile(path, first=HEADER, advice=advice)
+        self._lines.advice = advice if advice_later is None else advice_later
+        self.path = self._lines.path
 
     def __call__(self, event: AnyEvent) -> None:
-        line = _written(event) + b"\n"
-        with self._lock:
-            self._file.write(line)
-
-    def _whole(self) -> bool:
-        self._file.seek(-1, 2)
-        return self._file.read(1) == b"\n"
+        """Adds an event; `StorageError` when it cannot be written, from then on for every event."""
+        self._lines.add(_written(event) + b"\n")
 
     def close(self) -> None:
-        self._file.close()
+        self._lines.close()
 
     def __enter__(self) -> Recorder:
         return self
@@ -89,7 +85,7 @@ class Dragoman(LogFormat):
         yield Path(places.environment.get("DRAGOMAN_DATA_DIR") or _data_folder(places)) / "runs"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted(home.glob("*.jsonl"))
+        yield from files_in(home, "*.jsonl")
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
@@ -97,10 +93,8 @@ class Dragoman(LogFormat):
 
 def _data_folder(places: Places) -> Path:
     """Where we keep what is this user's; of another home, the place that is usual there."""
-    if places.home == Path.home():
-        from platformdirs import user_data_path
-
-        return user_data_path("dragoman", appauthor=False)
+    if places.home == config.home_folder():
+        return config.system_folder("user_data_path")
     usual = {"darwin": "Library/Application Support", "win32": "AppData/Local"}.get(places.system, ".local/share")
     return places.home / usual / "dragoman"
 

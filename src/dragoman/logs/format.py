@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 import msgspec
 
+from dragoman import config
 from dragoman.errors import LogError
 from dragoman.model import AnyEvent, Source, Unreadable
 
@@ -32,7 +33,7 @@ class Places(msgspec.Struct, frozen=True):
 
     @classmethod
     def here(cls) -> Places:
-        return cls(Path.home(), dict(os.environ))
+        return cls(config.home_folder(), dict(os.environ))
 
 
 class Sample(msgspec.Struct, frozen=True):

@@ -42,6 +42,7 @@ from dragoman.model import (
 )
 
 from .document import DocumentReader, Pieces, pieces_of
+from .listing import files_in
 from .normalise import Normaliser, Place, moment
 
 _MODEL_TYPES: Final = ("gemini", "model", "qwen")
@@ -227,7 +228,7 @@ class ChatReader(DocumentReader):
         session = text_or_none(value.get("sessionId")) or ""
         place = self._place_at(source, value.get("timestamp"))
         place.session = session or None
-        kept = session and any((self._beside / "chats").glob(f"*{re.sub(r'[^0-9a-zA-Z-]', '?', session[:8])}*"))
+        kept = session and files_in(self._beside / "chats", f"*{re.sub(r'[^0-9a-zA-Z-]', '?', session[:8])}*")
         if kept or value.get("type") != "user":
             return self.normaliser.event(ClientNoted, place, name=f"log/{value.get('type')}")
         return self.normaliser.event(UserSaid, place, text=value["message"])

@@ -14,6 +14,7 @@ from typing import Any
 
 from .format import LogFormat, LogReader, Places, Sample
 from .gemini_chat import ChatReader
+from .listing import files_below
 
 CLIENT = "gemini_cli"
 
@@ -48,7 +49,7 @@ class GeminiCli(LogFormat):
             yield root / ".gemini" / "tmp"
 
     def files(self, home: Path) -> Iterator[Path]:
-        for path in sorted(home.rglob("*.json*")):
+        for path in files_below(home, "*.json*"):
             if path.suffix in (".json", ".jsonl") and "chats" in path.parts:
                 yield path
 

@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 
 from dragoman import config
-from dragoman.errors import LogError
+from dragoman.errors import StorageError, writing
 from dragoman.registry import FORMATS
 
 from .discover import Found
@@ -84,6 +84,25 @@ class FileRow(msgspec.Struct, kw_only=True):
     generation: int = 0
 
 
+Parameters = ParamSpec("Parameters")
+Given = TypeVar("Given")
+
+
+def _storing(
+    method: Callable[Concatenate[Index, Parameters], Given],
+) -> Callable[Concatenate[Index, Parameters], Given]:
+    """A method that writes: what SQLite says about the file (full, locked, read-only) is a `StorageError`."""
+
+    @functools.wraps(method)
+    def written(self: Index, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> Given:
+        try:
+            return method(self, *arguments, **options)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    return written
+
+
 class Index:
     """The tables of all logs, kept in a file: by default one in the user's cache folder; in memory if so told."""
 
@@ -120,11 +139,16 @@ class Index:
             return self._connected()
         except sqlite3.DatabaseError as error:
             if self.is_in_memory or not _is_damage(error):
-                raise LogError(
-                    f"cannot use the index {self.path}: {error}; DRAGOMAN_CACHE_DIR may name another place for it"
-                ) from error
-            self._put_aside(str(error))
-            return self._connected()
+                raise self._unusable(error) from error
+            with writing(self.path, config.OTHER_CACHE_DIR):
+                self._put_aside(str(error))
+            try:
+                return self._connected()
+            except sqlite3.DatabaseError as again:
+                raise self._unusable(again) from again
+
+    def _unusable(self, error: sqlite3.Error) -> StorageError:
+        return StorageError(self.path, str(error), config.OTHER_CACHE_DIR)
 
     def _connected(self) -> sqlite3.Connection:
         if not self.is_in_memory:
@@ -143,13 +167,8 @@ class Index:
 
     def _made_private(self) -> None:
         """It holds what was said in sessions, which is nobody else's business; SQLite's own files get the same mode."""
-        try:
+        with writing(self.path.parent, config.OTHER_CACHE_DIR):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise LogError(
-                f"no index can be kept in {self.path.parent}: {error.strerror};"
-                " DRAGOMAN_CACHE_DIR may name another place for it"
-            ) from error
         with suppress(OSError):
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -182,6 +201,7 @@ class Index:
 
     # ── updating ───────────────────────────────────────────────────────────
 
+    @_storing
     def update(
         self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
     ) -> Counts:
@@ -196,7 +216,7 @@ class Index:
                 self._update_file(one, known.pop(path, None), counts)
             except sqlite3.DatabaseError as error:
                 if self.is_in_memory or not _is_damage(error):
-                    raise LogError(f"cannot write to the index {self.path}: {error}") from error
+                    raise
                 self._begin_anew(str(error))
                 known.clear()
                 self._update_file(one, None, counts)
@@ -371,6 +391,7 @@ class Index:
         """Folder → the repository it was last seen in."""
         return dict(self._database.execute("SELECT folder, repository FROM folders"))
 
+    @_storing
     def remember(self, repositories: Mapping[str, str]) -> None:
         """Keeps which repository folders are in, for when they are gone."""
         if repositories:
@@ -379,6 +400,7 @@ class Index:
 
     # ── keeping ────────────────────────────────────────────────────────────
 
+    @_storing
     def info(self) -> dict[str, Any]:
         """Where it is, how big, and what is in it."""
         count = self._database.execute
@@ -396,6 +418,7 @@ class Index:
             "rows": {name: count(_counting(name)).fetchone()[0] for name in TABLES},
         }
 
+    @_storing
     def rebuild(
         self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
     ) -> Counts:
@@ -410,6 +433,7 @@ class Index:
                 self._forget(name_of(one.path))
         return self.update(found, progress, is_everything=is_everything)
 
+    @_storing
     def vacuum(self) -> int:
         """Gives back the space of what was deleted; the number of bytes that became free."""
         before = sum(os.path.getsize(path) for path in self._paths() if os.path.exists(path))
@@ -675,7 +699,8 @@ def _transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Itera
     try:
         yield
     except BaseException:
-        database.execute("ROLLBACK")
+        if database.in_transaction:  # on a full disk SQLite has rolled back already
+            database.execute("ROLLBACK")
         raise
     database.execute("COMMIT")
 

@@ -45,6 +45,7 @@ from dragoman.model import (
 from .database import SQLITE, Copy, beginning, glanced, log_beside
 from .document import pieces_of
 from .format import LogFormat, LogReader, Places, Sample
+from .listing import files_in
 from .loose import mapping as _mapping, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -118,12 +119,12 @@ class Opencode(LogFormat):
             yield places.home / "Library" / "Application Support" / "opencode"
 
     def files(self, home: Path) -> Iterator[Path]:
-        databases = [path for path in sorted(home.glob("*.db")) if _holds_sessions(path)]
+        databases = [path for path in files_in(home, "*.db") if _holds_sessions(path)]
         yield from databases
         # The tree stays where it was when its sessions are taken over into a database.
         known = {id for path in databases for (id,) in glanced(path, "SELECT id FROM session")}
-        trees = [*home.glob("storage/session/*/*.json"), *home.glob("project/*/storage/session/info/*.json")]
-        yield from (path for path in sorted(trees) if path.stem not in known)
+        trees = files_in(home, "storage/session/*/*.json", "project/*/storage/session/info/*.json")
+        yield from (path for path in trees if path.stem not in known)
 
     def whole(self, path: Path) -> Path:
         """A message and a part are read with their session, where its file is in the tree."""
@@ -133,9 +134,7 @@ class Opencode(LogFormat):
         if not isinstance(id, str) or not re.fullmatch(r"\w+", id):
             return path
         found = (
-            session
-            for root in list(path.absolute().parents)[:5]
-            for session in sorted(root.glob(f"session/*/{id}.json"))
+            session for root in list(path.absolute().parents)[:5] for session in files_in(root, f"session/*/{id}.json")
         )
         return next(found, path)
 
@@ -150,11 +149,11 @@ class Opencode(LogFormat):
         yield from (root / kind / f"{id}.json" for kind in ("todo", "session_diff"))
         older = root / "session" / "message" / id
         is_older = path.absolute().parent.name == "info"
-        messages = sorted((older if is_older else root / "message" / id).glob("*.json"))
+        messages = files_in(older if is_older else root / "message" / id, "*.json")
         yield from messages
         for message in messages:
             within = root / "session" / "part" / id if is_older else root / "part"
-            yield from sorted((within / message.stem).glob("*.json"))
+            yield from files_in(within / message.stem, "*.json")
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
@@ -379,7 +378,7 @@ class _Reader(LogReader):
         yield from bad
 
     def _records(self, folder: Path, bad: list[AnyEvent]) -> Iterator[_Record]:
-        for path in sorted(folder.glob("*.json")):
+        for path in files_in(folder, "*.json"):
             try:
                 data = path.read_bytes()
             except OSError as error:

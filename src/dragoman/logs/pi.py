@@ -37,6 +37,7 @@ from dragoman.model import (
 )
 
 from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .listing import files_below
 from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -114,7 +115,7 @@ class Pi(LogFormat):
             yield root / "sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted(home.rglob("*.jsonl"))
+        yield from files_below(home, "*.jsonl")
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from .listing import files_in
 from .tables import SessionRow
 
 _NAMED = re.compile(r"^(?P<root>.+?)[/\\]\.\w+[/\\]worktrees[/\\][^/\\]+")
@@ -100,7 +101,7 @@ def _upwards(folder: str) -> list[str]:
 def _worktrees(repository: str) -> list[str]:
     """The worktrees a repository still lists: a folder that was simply deleted is among them until it is pruned."""
     found = []
-    for listed in Path(repository, ".git", "worktrees").glob("*/gitdir"):
+    for listed in files_in(Path(repository, ".git", "worktrees"), "*/gitdir"):
         try:
             found.append(str(Path(listed.read_text(encoding="utf-8", errors="surrogateescape").strip()).parent))
         except OSError:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from dragoman import config
-from dragoman.errors import LogError, nearest
+from dragoman.errors import LogError, StorageError, nearest
 from dragoman.model import AnyEvent, Session
 
 from .discover import Found, all_logs, find_logs
@@ -58,8 +58,13 @@ class Query:
     @property
     def index(self) -> Index:
         """The index that is asked."""
-        if self._index is None:
-            self._index = Index() if self._paths is None else Index.in_memory()
+        if self._index is None and self._paths is not None:
+            self._index = Index.in_memory()
+        elif self._index is None:
+            try:
+                self._index = Index()
+            except StorageError as error:
+                self._index = _instead(error)
         return self._index
 
     def close(self) -> None:
@@ -80,7 +85,14 @@ class Query:
     def refresh(self, progress: Callable[[int], None] | None = None) -> Counts:
         """Brings the index up to the logs as they are now; `progress` is called for each file."""
         found = self.files()
-        counts = self.index.update(found, progress, is_everything=self._paths is None)
+        try:
+            counts = self.index.update(found, progress, is_everything=self._paths is None)
+        except StorageError as error:
+            if self.index.is_in_memory:
+                raise
+            self.index.close()
+            self._index = _instead(error)
+            counts = self.index.update(found, progress)
         for one in found:
             if one.sessions is not None:
                 self.index.keep_only(one.path, one.sessions)
@@ -92,7 +104,13 @@ class Query:
         return counts
 
     def as_indexed(self) -> None:
-        """Answers from now on tell what the index knows already; no log is looked at until `refresh`."""
+        """Answers from now on tell what the index knows already; no log is looked at until `refresh`.
+
+        Where no index can be kept there is nothing it knows, and the logs are read.
+        """
+        if self.index.is_in_memory:
+            self.refresh()
+            return
         seen: set[tuple[object, ...]] = set()
         self.index.look_at(path_of(row.path) for row in self.index.files() if not is_copy(row, seen))
         self._is_fresh, self._known, self._holders = True, None, {}
@@ -267,6 +285,13 @@ class Query:
         return Asked(self.stored_rows, text, limits)
 
 
+def _instead(error: StorageError) -> Index:
+    """An index in memory, for when none can be kept: asking needs no place to write to."""
+    index = Index.in_memory()
+    index.note = f"no index can be kept ({error}); all logs are read for this command"
+    return index
+
+
 def logs_named(
     wanted: str,
     places: Places | None = None,
@@ -281,16 +306,12 @@ def logs_named(
     folders = tuple(folders)
     if format is not None or not wanted or "/" in wanted or "\0" in wanted or os.path.lexists(wanted):
         return find_logs(wanted, places, named, format, folders)
-    if not default_path().is_file():
+    if not os.path.isfile(default_path()):
         with suppress(LogError):
             return find_logs(wanted, places, named, format, folders)
     with closing(Query(homes=named, folders=folders, places=places)) as query:
-        try:
-            query.refresh()
-        except LogError:
-            found = []  # no index can be kept here: then a name must do
-        else:
-            found = query.logs_of(wanted)
+        query.refresh()
+        found = query.logs_of(wanted)
     return found or find_logs(wanted, places, named, format, folders)
 
 
@@ -376,7 +397,8 @@ class _Sessions:
         repositories = repositories_of(folders, remembered)
         for row in merged.values():
             row.repository = repositories.get(row.cwd or row.project or "")
-        index.remember({one: root for one, root in repositories.items() if remembered.get(one) != root})
+        with suppress(StorageError):  # it is for later; the answer of now does not need it
+            index.remember({one: root for one, root in repositories.items() if remembered.get(one) != root})
         self.rows = sorted(merged.values(), key=_began, reverse=True)
         self._by_file: dict[str, list[SessionRow]] = {}
         for row in self.rows:
@@ -480,7 +502,7 @@ def is_of_project(row: SessionRow, project: str) -> bool:
     known = {row.project, row.cwd, row.repository}
     if project in known or project in {Path(one).name for one in known if one}:
         return True
-    folder = str(Path(project).expanduser().absolute()) if project.startswith((".", "~", "/")) else project
+    folder = os.path.abspath(os.path.expanduser(project)) if project.startswith((".", "~", "/")) else project
     return folder in known or (row.repository is not None and repository_of(folder) == row.repository)
 
 

@@ -54,6 +54,7 @@ from .gemini_chat import (
     text_or_none,
     usage_of,
 )
+from .listing import files_below
 from .normalise import Normaliser, Place, moment
 
 CLIENT = "qwen_code"
@@ -119,7 +120,7 @@ class QwenCode(LogFormat):
         yield places.home / ".qwen"
 
     def files(self, home: Path) -> Iterator[Path]:
-        for path in sorted(home.rglob("*.json*")):
+        for path in files_below(home, "*.json*"):
             kept = "chats" in path.parts or ("subagents" in path.parts and path.suffix == ".jsonl")
             if kept and path.suffix in (".json", ".jsonl"):
                 yield path

@@ -1,0 +1,86 @@
+"""Disks that are full, and folders that cannot be written."""
+
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+
+import pytest
+
+from dragoman.logs import read_events
+from dragoman.model import Unreadable
+from tests.attack.machine import DONE, EDIT, Machine, fill, small_disk
+
+
+@pytest.mark.parametrize("room", [20, 900, 3_100, 4_200, 5_400])
+def test_a_run_whose_record_cannot_be_written_stops_and_is_resumed_without_loss(tmp_path: Path, room: int) -> None:
+    """A run that cannot be recorded any more ends with exit code 9 and can be resumed from a whole record.
+
+    A limit on the size of files is a full disk that can be had at any byte: here in each phase of a run.
+    """
+    machine = Machine(tmp_path)
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+
+    with machine.provider([EDIT, DONE, DONE, DONE]) as server:
+        stopped = machine.runs_command("run", "--yes", "buy milk", preexec_fn=limited)
+        assert (stopped.returncode, "Traceback" in stopped.stderr) == (9, False), stopped.stderr
+        (error,) = (line for line in stopped.stderr.splitlines() if line.startswith("error:"))
+        assert "cannot write" in error
+        assert "File too large" in error
+        assert machine.files() == {"notes.txt": machine.notes.read_bytes()}
+        assert machine.notes.read_text() in ("tea\nbread\n", "milk\nbread\n")
+        records = list(machine.runs.glob("*.jsonl"))
+        if not records:
+            assert ("--no-record" in error, server.requests) == (True, [])
+            return
+        (record,) = records
+        assert record.read_bytes().endswith(b"\n")
+        assert not [event for event in read_events(record) if isinstance(event, Unreadable)]
+        assert f"continue with --resume {record.stem[:8]}" in error
+        resumed = machine.runs_command("run", "--yes", "--resume", record.stem[:8], "go on")
+    assert resumed.returncode == 0, resumed.stderr
+    assert not [event for event in read_events(record) if isinstance(event, Unreadable)]
+
+
+def test_on_a_full_disk_files_stay_whole_and_reading_still_works(tmp_path: Path) -> None:
+    """On a full disk every file keeps its old content, nothing is left beside it, and what only reads works."""
+    with small_disk(tmp_path / "disk") as disk:
+        machine = Machine(disk)
+        (machine.here / "dragoman.toml").write_text("retries = 1\n")
+        before = machine.files()
+        fill(disk)
+        with machine.provider([EDIT, DONE]) as server:
+            edited = machine.runs_command("run", "--yes", "--no-record", "buy milk")
+        assert edited.returncode == 0, edited.stderr
+        assert "the disk is full" in json.dumps(server.requests[-1].body)  # the model gets it, and may act on it
+        reading = ("sessions", "show s-1", "stats", "pack")
+        writing = ("trust", "sources add .", "index update", "run hi", "export s-1 --to jsonl -o session.jsonl")
+        told = machine.types(*reading, *writing)
+        assert {line: told[line].code for line in told} == {**dict.fromkeys(reading, 0), **dict.fromkeys(writing, 9)}
+        assert all("No space left" in told[line].err or "disk is full" in told[line].err for line in writing), told
+        assert machine.files() == before
+        left = [path for path in (machine.home / ".local").rglob("*") if path.is_file()]
+        assert left == []
+
+
+def test_without_permission_to_write_a_command_works_or_says_what_to_do(tmp_path: Path) -> None:
+    """Where home may not be written, commands that read work, and those that must write say what and what to do.
+
+    As root without the right to pass over permissions, which is how any user stands to a folder of root's.
+    """
+    machine = Machine(tmp_path)
+    (machine.here / "dragoman.toml").write_text("retries = 1\n")
+    machine.home.chmod(0o555)
+    reading = ("sessions", "show s-1", "stats", "config show", "agents list", "tool read_file path=notes.txt")
+    writing = ("trust", "sources add .", "index update", "run --model anthropic:claude-sonnet-4-5 hi")
+    no_rights = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+    told = machine.types(*reading, *writing, before=no_rights)
+    assert {line: told[line].code for line in reading} == {**dict.fromkeys(reading, 0), "agents list": 1}
+    assert {line: told[line].code for line in writing} == dict.fromkeys(writing, 9)
+    for line in writing:
+        error = told[line].err.splitlines()[-1]
+        assert error.startswith(f"error: cannot write {machine.home}/")
+        assert "Permission denied; DRAGOMAN_" in error

@@ -1,0 +1,212 @@
+"""The command where something is wrong with the machine: no home, no current folder, nothing that can be written.
+
+Rule: every command works without, or says in one line what is wrong and what to do; it never fails as a fault of ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli import COMMANDS
+from dragoman.cli.console import ExitCode
+from tests.logs.samples import CLAUDE
+
+from .conftest import Answer, User
+
+LINES = (
+    "agents list",
+    "agents check a.md",
+    "agents show explorer",
+    "analyse",
+    "chat --model openai:gpt-5",
+    "completion bash",
+    "config show",
+    "config path",
+    "dialect check plain",
+    "doctor",
+    "doctor inspect LOG",
+    "events s-1",
+    "export s-1 --to markdown",
+    "index info",
+    "index update",
+    "index rebuild",
+    "index vacuum",
+    "lab grep Mend",
+    "mcp list",
+    "pack",
+    "plugins",
+    "projects",
+    "query SELECT(count(*))FROM(sessions)",
+    "replay LOG --workspace .",
+    "run --dry-run --model openai:gpt-5 hello",
+    "run --resume last hello",
+    "say read_file path=a",
+    "schema extract",
+    "sessions",
+    "sessions LOG",
+    "show s-1",
+    "show LOG",
+    "sources",
+    "sources add LOGS",
+    "sources remove LOGS",
+    "stats",
+    "tool read_file path=notes.txt",
+    "tool write_file path=new.txt content=x",
+    "tools",
+    "translate --from claude_code --to codex",
+    "trust",
+    "trust --list",
+    "untrust",
+    "watch --once --from-start",
+)
+READING = ("analyse", "events", "export", "pack", "projects", "query", "sessions", "show", "stats")
+"""Commands that ask the history; they need no place to write to."""
+
+
+def home_is_not_set(user: User, patch: pytest.MonkeyPatch) -> None:
+    patch.delenv("HOME")
+    patch.setattr("os.path.expanduser", _unknown_user)
+    patch.delenv("DRAGOMAN_CONFIG_DIR")
+
+
+def _unknown_user(path: str) -> str:
+    """What the system gives for a user without an entry in the password database."""
+    return path
+
+
+def home_is_empty(user: User, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("HOME", "")
+
+
+def home_is_relative(user: User, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("HOME", "some/where")
+
+
+def home_is_no_folder(user: User, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("HOME", "/dev/null")
+    for name in ("CONFIG", "DATA", "CACHE"):
+        patch.delenv(f"DRAGOMAN_{name}_DIR")
+
+
+def home_is_missing(user: User, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("HOME", str(user.home / "nowhere"))
+
+
+def the_data_folder_is_a_file(user: User, patch: pytest.MonkeyPatch) -> None:
+    Path(user.environ["DRAGOMAN_DATA_DIR"]).write_text("")
+
+
+def the_cache_folder_is_a_file(user: User, patch: pytest.MonkeyPatch) -> None:
+    Path(user.environ["DRAGOMAN_CACHE_DIR"]).write_text("")
+
+
+def the_current_folder_is_gone(user: User, patch: pytest.MonkeyPatch) -> None:
+    gone = user.home / "gone"
+    gone.mkdir()
+    patch.chdir(gone)
+    gone.rmdir()
+
+
+def there_is_no_place_for_temporary_files(user: User, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("TMPDIR", "/dev/null")
+
+
+Fault = Callable[[User, pytest.MonkeyPatch], None]
+FAULTS: tuple[Fault, ...] = (
+    home_is_not_set,
+    home_is_empty,
+    home_is_relative,
+    home_is_no_folder,
+    home_is_missing,
+    the_data_folder_is_a_file,
+    the_cache_folder_is_a_file,
+    the_current_folder_is_gone,
+    there_is_no_place_for_temporary_files,
+)
+
+
+def typed(user: User, line: str) -> Answer:
+    named = {"LOG": str(user.home / "log.jsonl"), "LOGS": str(user.home / "logs")}
+    return user.types(*(named.get(word, word) for word in line.split()))
+
+
+@pytest.fixture
+def machine(user: User, monkeypatch: pytest.MonkeyPatch) -> User:
+    project = user.home / ".claude" / "projects" / "-p"
+    project.mkdir(parents=True)
+    (project / "s-1.jsonl").write_bytes(CLAUDE)
+    (user.home / "log.jsonl").write_bytes(CLAUDE)
+    (user.home / "logs").mkdir()
+    user.write(user.here / "notes.txt", "tea\n")
+    user.write(user.here / "dragoman.toml", "retries = 1\n")
+    user.write(user.here / "a.md", "---\nname: helper\ndescription: Helps.\n---\nHelp.\n")
+    monkeypatch.setattr("sys.stdin", None)  # nothing is typed, and nothing waits for it
+    return user
+
+
+def test_every_command_is_tried() -> None:
+    assert {line.split()[0] for line in LINES} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: str(fault.__name__))
+def test_every_command_works_without_or_says_in_one_line_what_is_wrong(
+    fault: Fault, machine: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault(machine, monkeypatch)
+    for line in LINES:
+        answer = typed(machine, line)
+        errors = [one for one in answer.err.splitlines() if one.startswith("error:")]
+        assert answer.code not in (ExitCode.FAULT, ExitCode.INTERRUPTED, ExitCode.PIPE), (line, answer)
+        assert "Traceback" not in answer.err, (line, answer)
+        assert len(errors) == (answer.code > ExitCode.NO), (line, answer)
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.startswith(READING)])
+def test_what_only_reads_needs_no_index(line: str, machine: User) -> None:
+    wanted = typed(machine, line)
+    the_cache_folder_is_a_file_now(machine)
+    answer = typed(machine, line)
+    assert (answer.code, answer.out) == (wanted.code, wanted.out)
+    named = "LOG" in line or line.startswith(("events", "show"))
+    assert ("no index can be kept" in answer.err) is not named
+
+
+def the_cache_folder_is_a_file_now(user: User) -> None:
+    import shutil
+
+    cache = Path(user.environ["DRAGOMAN_CACHE_DIR"])
+    shutil.rmtree(cache, ignore_errors=True)
+    cache.write_text("")
+
+
+def test_a_run_that_cannot_be_recorded_says_so_before_a_model_is_asked(
+    machine: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    the_data_folder_is_a_file(machine, monkeypatch)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")  # nobody listens there
+    answer = machine.types("run", "--model", "openai:gpt-5", "hello")
+    data = machine.environ["DRAGOMAN_DATA_DIR"]
+    assert answer.code == ExitCode.STORAGE
+    *_, error = answer.err.splitlines()
+    assert error.startswith(f"error: cannot write {data}/runs/")
+    assert error.endswith("; DRAGOMAN_DATA_DIR can name another folder, and --no-record keeps no record")
+
+
+def test_the_home_and_the_current_folder_are_asked_for_in_one_place() -> None:
+    """Elsewhere they would raise what nobody catches, where there are none."""
+    import dragoman
+
+    root = Path(str(dragoman.__file__)).parent
+    texts = {path: path.read_text() for path in root.rglob("*.py") if path.name != "folders.py"}
+    used = [
+        str(path)
+        for path, text in texts.items()
+        if any(word in text for word in ("Path.home(", "Path.cwd(", ".expanduser()"))
+    ]
+    assert used == []
+    assert os.path.isfile(root / "config" / "folders.py")
