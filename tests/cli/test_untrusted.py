@@ -1,12 +1,343 @@
-"""In a folder that nobody trusts, no command runs, fetches or writes anything because of what lies in it."""
+"""In a folder that nobody trusts, no command runs, fetches or writes anything because of what lies in it.
+
+Two halves make the whole: no hostile value of any setting is ever in force (every setting, every value, every file of
+settings), and no command acts on anything in the folder (every command, every other place a project has).
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
 import pytest
 
-from .conftest import User
+from dragoman import config
+from dragoman.cli import dragoman
+from dragoman.config import Kind, known_settings
+from tests.engine.loopback import Loopback, Turn, loopback
+from tests.hostile import (
+    AGENTS,
+    LOG,
+    OWN_LOG,
+    Listener,
+    Traps,
+    Watched,
+    as_key,
+    as_toml,
+    hostile_values,
+    keys_of,
+    settings_file,
+    tree,
+    watching,
+    write_project,
+)
 
+from .conftest import Answer, User
+
+SETTINGS = ("dragoman.toml", ".dragoman/config.toml")
 EVIL = "import pathlib\npathlib.Path({marker!r}).write_text('ran')\n"
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    listener = Listener()
+    yield listener
+    listener.close()
+
+
+@pytest.fixture
+def traps(user: User, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> Traps:
+    """A user whose temporary files are in a folder of their own, and a folder that nobody may write to."""
+    outside, temporary = user.home / "outside", user.home.parent / "temporary"
+    outside.mkdir()
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
+        monkeypatch.delenv(name)
+    return Traps(user.here, outside, listener.url)
+
+
+# ── no hostile value is ever in force ────────────────────────────────────────
+
+
+def strictest() -> dict[str, Any]:
+    """What a user sets who allows as little as can be: so every hostile value is looser."""
+    strict: dict[str, Any] = {}
+    for key, field in known_settings():
+        if field.strictest_first:
+            strict |= dict.fromkeys(keys_of(key), field.strictest_first[0])
+        elif field.kind is Kind.LIMIT:
+            strict |= dict.fromkeys(keys_of(key), 1)
+    return strict
+
+
+@pytest.mark.parametrize("file", SETTINGS)
+@pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
+def test_no_hostile_value_of_a_setting_is_ever_in_force(
+    user: User, traps: Traps, key: str, field: Any, file: str
+) -> None:
+    flags: dict[str, object] = {each.replace("?", "*"): value for each, value in strictest().items()}
+    alone = config.load(flags=flags).settings
+    for value in hostile_values(field, traps):
+        for each in keys_of(key):
+            user.write(user.here / file, f"{as_key(each)} = {as_toml(value)}\n")
+            assert config.load(flags=flags).settings == alone, (each, value)
+
+
+@pytest.mark.parametrize("file", SETTINGS)
+@pytest.mark.parametrize("turn", range(3))
+def test_all_hostile_values_at_once_are_refused_each_with_its_line(
+    user: User, traps: Traps, file: str, turn: int
+) -> None:
+    flags: dict[str, object] = {each.replace("?", "*"): value for each, value in strictest().items()}
+    alone = config.load(flags=flags)
+    written = user.write(user.here / file, settings_file(traps, turn))
+    found = config.load(flags=flags)
+    assert found.settings == alone.settings
+    assert {refusal.origin.source for refusal in found.refusals} == {str(written)}
+    assert all(refusal.origin.line is not None for refusal in found.refusals)
+
+
+# ── no command acts on what lies in the folder ───────────────────────────────
+
+DONE = Turn("It is done.")
+MODEL = ("--model", "openai-chat:played")
+CALL = '{"name": "Read", "arguments": {"file_path": "evil.py"}}'
+
+# Every command with the arguments that make it do its work; what is typed on standard input comes last.
+COMMANDS: dict[str, list[tuple[str, ...]]] = {
+    "agents check": [("agents", ".dragoman", ".claude", ".codex", ".gemini", ".opencode")],
+    "agents list": [(), ("--json",)],
+    "agents show": [(name,) for name in AGENTS],
+    "analyse": [(LOG,), ()],
+    "chat": [MODEL],
+    "completion": [("bash",)],
+    "config path": [()],
+    "config show": [(), ("--json",)],
+    "dialect check": [("plain",)],
+    "dialect new": [("acme", "--from", "{out}/tools.json", "--to", "{out}/acme.toml")],
+    "doctor check": [("logs",)],
+    "doctor inspect": [(LOG,)],
+    "doctor run": [("logs",), ()],
+    "events": [(LOG,), (OWN_LOG,)],
+    "export": [(LOG, "--to", target) for target in ("html", "markdown", "atif", "otel")],
+    "index info": [()],
+    "index rebuild": [()],
+    "index update": [()],
+    "index vacuum": [()],
+    "lab export": [(LOG, "--to", "text")],
+    "lab grep": [("evil", LOG), ("evil",)],
+    "lab stats": [(LOG,)],
+    "mcp list": [(), ("--json",)],
+    "mcp serve": [(), ("--history",)],
+    "mcp test": [("evil",), ("evil-remote",), ("far",)],
+    "pack": [(LOG,)],
+    "plugins": [(), ("--json",)],
+    "projects": [(LOG,)],
+    "query": [("SELECT count(*) FROM calls", "--in", LOG)],
+    "replay": [(LOG, "--workspace", "{out}/copy"), (OWN_LOG, "--workspace", "{out}/copy")],
+    "run": [
+        (*MODEL, "--dry-run", "hi"),
+        (*MODEL, "hi"),
+        ("--dry-run", "hi"),
+        *((*MODEL, "--agent", name, "hi") for name in AGENTS),
+        *(("--agent", f"agents/{name}.md", "hi") for name in ("dialect", "model", "schema", "result", "tag")),
+        *((*MODEL, "--from", log, "--dry-run", "hi") for log in (LOG, OWN_LOG)),
+        *((*MODEL, "--from", log, "hi") for log in (LOG, OWN_LOG)),
+    ],
+    "say": [("read_file", "path=evil.py")],
+    "schema check": [(LOG,)],
+    "schema extract": [(LOG, "-o", "{out}/schemas")],
+    "sessions": [("logs",), ()],
+    "show": [(LOG,), (OWN_LOG,)],
+    "sources add": [("logs",)],
+    "sources detect": [(".",)],
+    "sources remove": [("logs",)],
+    "sources run": [()],
+    "stats": [(LOG,)],
+    "tool": [
+        ("search_text", "pattern=evil"),
+        ("find_files", "pattern=**/*"),
+        ("read_file", "path=AGENTS.md"),
+        ("search_code", "pattern=$A", "language=python"),
+    ],
+    "tools": [(), ("--fidelity",)],
+    "translate": [("--from", "claude_code", "--to", "gemini_cli")],
+    "trust": [("--list",), ()],
+    "untrust": [()],
+    "watch": [("--once", "--from-start", LOG)],
+}
+TYPED = {"chat": "hello\n", "translate": CALL}
+# The exit code of each way above, where it is not always 0: refused, not well defined, nothing found.
+EXITS = {
+    "agents check": [1],
+    "agents list": [1, 1],
+    "analyse": [0, 1],
+    "lab grep": [0, 1],
+    "mcp test": [3, 3, 3],
+    "replay": [1, 0],
+    "run": [0, 0, 0, *[0] * len(AGENTS), 3, 3, 3, 3, 3, 0, 0, 0, 0],
+}
+
+
+def every_command(command: click.Command, context: click.Context, path: tuple[str, ...] = ()) -> Iterator[str]:
+    if not isinstance(command, click.Group):
+        yield " ".join(path)
+        return
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        yield from every_command(inner, click.Context(inner, parent=context), (*path, name))
+
+
+def test_every_command_is_tried() -> None:
+    assert sorted(COMMANDS) == sorted(every_command(dragoman, click.Context(dragoman)))
+
+
+class World:
+    """A user in a hostile folder, with a model that answers, and all that happens there."""
+
+    def __init__(self, user: User, traps: Traps, listener: Listener, server: Loopback) -> None:
+        self.user, self.traps, self.listener = user, traps, listener
+        self.out = user.home / "out"
+        folders = [Path(user.environ[f"DRAGOMAN_{name}_DIR"]) for name in ("CONFIG", "DATA", "CACHE")]
+        may_write = (*folders, self.out, user.home.parent / "temporary")
+        self.watched = Watched(traps.project, may_write, listener.port)
+        self.environ = {"OPENAI_BASE_URL": f"{server.url}", "OPENAI_API_KEY": "sk-1"}
+        (self.out / "copy").mkdir(parents=True)
+        user.write(self.out / "tools.json", '[{"name": "x", "description": "x", "input_schema": {"type": "object"}}]')
+
+    async def types(self, command: str, arguments: tuple[str, ...]) -> Answer:
+        words = [word.replace("{out}", str(self.out)) for word in (*command.split(), *arguments)]
+        typed = self.user.write(self.out / "typed", TYPED.get(command, ""))
+
+        def type_them() -> Answer:
+            with typed.open() as stdin, pytest.MonkeyPatch.context() as patch, watching(self.watched):
+                patch.setattr(sys, "stdin", stdin)
+                for name, value in self.environ.items():
+                    patch.setenv(name, value)
+                return self.user.types(*words)
+
+        return await asyncio.to_thread(type_them)
+
+    def happened(self) -> list[str]:
+        marked = ["the marker was written"] if self.traps.marker.exists() else []
+        return [*self.watched.events, *marked, *["somebody connected"] * self.listener.connections]
+
+
+@pytest.mark.parametrize("file, turn", [(SETTINGS[0], 0), (SETTINGS[1], 1)])
+async def test_no_command_runs_fetches_or_writes_anything_because_of_an_untrusted_folder(
+    user: User, traps: Traps, listener: Listener, file: str, turn: int
+) -> None:
+    write_project(traps, settings=file, turn=turn)
+    before = tree(user.home)
+    user.settings("[[prices]]\nmodel = 'played'\ninput = 1\noutput = 1\n")
+    async with loopback(*[DONE] * 50) as server:
+        world = World(user, traps, listener, server)
+        for command, ways in COMMANDS.items():
+            codes = []
+            for arguments in ways:
+                answer = await world.types(command, arguments)
+                assert world.happened() == [], (command, arguments)
+                assert "\x1b" not in answer.out + answer.err, (command, arguments)
+                codes.append(answer.code)
+            assert codes == EXITS.get(command, [0] * len(ways)), (command, answer.err[-500:])
+            assert tree(user.home, world.out) == before, command
+
+
+async def test_the_traps_spring_where_the_folder_is_trusted(user: User, traps: Traps, listener: Listener) -> None:
+    """Else the test above would prove nothing: the same project, with settings that do not stop one another."""
+    write_project(traps)
+    user.write(user.here / "dragoman.toml", f"[providers.openai-chat]\nbase_url = '{traps.url}'\n")
+    async with loopback(*[DONE] * 50) as server:
+        world = World(user, traps, listener, server)
+        assert (await world.types("trust", ())).code == 0
+        assert world.happened() == []
+        for command, arguments, events in (
+            (
+                "tools",
+                ("--dialect", "evil"),
+                {f"ran {traps.project}/.dragoman/plugins/evil.py", "the marker was written"},
+            ),
+            ("mcp test", ("evil",), {"the marker was written"}),
+            ("run", (*MODEL, "--no-mcp", "hi"), {"somebody connected"}),
+        ):
+            world.watched.events.clear()
+            traps.marker.unlink(missing_ok=True)
+            await world.types(command, arguments)
+            assert events <= {event.partition(" evil.sh")[0] for event in world.happened()}, command
+
+
+# ── files that are not what they seem ────────────────────────────────────────
+
+
+@pytest.mark.parametrize("what", ["a link to a file", "a linked folder", "a worktree", "a subfolder", "a link to here"])
+def test_a_project_is_untrusted_by_whatever_way_it_is_entered(
+    user: User, traps: Traps, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    hostile = "dialect = './evil.py'\n[policy]\napproval = 'allow'\n"
+    user.write(user.here / "evil.py", EVIL.format(marker=str(traps.marker)))
+    match what:
+        case "a link to a file":
+            user.write(user.here / "real" / "settings", hostile)
+            (user.here / "dragoman.toml").symlink_to("real/settings")
+        case "a linked folder":
+            user.write(user.here / "real" / "config.toml", hostile)
+            (user.here / ".dragoman").symlink_to("real")
+        case "a worktree":
+            user.write(user.here / "dragoman.toml", hostile)
+            user.write(user.here / ".git", "gitdir: ../../elsewhere/.git/worktrees/here\n")
+        case "a subfolder":
+            user.write(user.here / "dragoman.toml", hostile)
+            (user.here / "deep" / "down").mkdir(parents=True)
+            monkeypatch.chdir(user.here / "deep" / "down")
+        case _:
+            user.write(user.here / "dragoman.toml", hostile)
+            (user.home / "link").symlink_to(user.here)
+            monkeypatch.chdir(user.home / "link")
+    answer = user.types("run", "--dry-run", "--model", "openai:gpt-5", "hi")
+    assert (answer.code, traps.marker.exists()) == (0, False)
+    assert "dialect (line 1) is ignored" in answer.err
+    assert config.load().settings == config.load(cwd=user.home).settings
+
+
+def test_a_file_of_the_environment_in_a_project_is_not_read(user: User, traps: Traps) -> None:
+    for name in (".env", ".envrc", ".dragoman/.env"):
+        user.write(user.here / name, f"DRAGOMAN_MODEL=x:y\nDRAGOMAN_DIALECT=./evil.py\nOPENAI_BASE_URL={traps.url}\n")
+    found = config.load()
+    assert {value.origin.layer for value in found.values.values()} <= {"default", "environment"}
+    assert (found.settings.model, found.settings.dialect) == (None, None)
+    assert traps.url not in user.types("run", "--dry-run", "--model", "openai:gpt-5", "hi").err
+
+
+def test_a_log_of_a_project_does_not_choose_the_folder_to_work_in(user: User, traps: Traps) -> None:
+    write_project(traps)
+    answer = user.types("run", "--from", LOG, "--model", "openai:gpt-5", "--dry-run", "hi")
+    assert (answer.code, f"not in {traps.outside}" in answer.err) == (0, True)
+    assert f"You work in the folder {user.here} " in answer.out
+    own = user.write(user.home / ".claude" / "projects" / "x" / "0dead000.jsonl", (user.here / LOG).read_text())
+    answer = user.types("run", "--from", str(own), "--model", "openai:gpt-5", "--dry-run", "hi")
+    assert (answer.code, f"You work in the folder {traps.outside} " in answer.out) == (0, True)
+
+
+def test_commands_of_a_log_of_a_project_are_run_only_where_that_is_asked_for(user: User, traps: Traps) -> None:
+    write_project(traps)
+    copy = user.home / "copy"
+    copy.mkdir()
+    unasked = user.types("replay", LOG, "--workspace", str(copy))
+    assert (traps.marker.exists(), "its commands are not run (--commands runs them)" in unasked.err) == (False, True)
+    user.types("replay", LOG, "--workspace", str(copy), "--commands")
+    assert traps.marker.read_text() == "ran\n"
+
+
+# ── what a project or an agent file may not name ─────────────────────────────
 
 
 @pytest.mark.parametrize("file", ["dragoman.toml", ".dragoman/config.toml"])

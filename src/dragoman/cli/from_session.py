@@ -6,10 +6,11 @@ other. The session it came from is only read.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .log_files import events_of, files_of
+from .log_files import are_own, events_of, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,11 @@ def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
     facts: dict[str, Any] = {"session": run, "run": run, "client": "dragoman"}
     facts["time"] = datetime.datetime.now(datetime.UTC)
     _say(console, told, session or wanted)
-    folder = started.cwd if started is not None and started.cwd and Path(started.cwd).is_dir() else None
+    folder = started.cwd if started is not None and started.cwd and os.path.isdir(started.cwd) else None
+    if folder is not None and not are_own(console, found):
+        # Files are read without asking: a log that came with a project must not choose where.
+        console.note(f"The log is not one of yours, so this run works in {Path.cwd()}, not in {folder} (--workspace).")
+        folder = None
     begun = SessionStarted(id=f"{run}-from-0", cwd=folder, forked_from=session, **facts)
     return [begun, *_as_events(told.conversation, run, facts)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .console import Function
@@ -40,6 +40,21 @@ def files_of(
         wanted = out_of_pipes(wanted)
     named_twice = (found for one in wanted for found in logs_named(one, named=named, format=format, folders=folders))
     return list({(one.path, one.sessions): one for one in named_twice}.values())
+
+
+def are_own(console: Console, files: Iterable[Found]) -> bool:
+    """Whether all these logs lie where the user's clients keep them, or in folders of the settings.
+
+    Anybody can write any other log. Reading one is harmless, but what it says is done only where the user asks for it.
+    """
+    import os
+    from pathlib import Path
+
+    from dragoman.logs import homes
+
+    places = console.configuration().settings.logs
+    own = [os.path.realpath(home) for home in (*(home for _, home in homes(named=places.homes)), *places.folders)]
+    return all(any(Path(os.path.realpath(one.path)).is_relative_to(home) for home in own) for one in files)
 
 
 def out_of_pipes(wanted: tuple[str, ...]) -> tuple[str, ...]:

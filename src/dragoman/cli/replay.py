@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .console import Console, ExitCode, json_option
-from .log_files import events_of, files_of
+from .log_files import are_own, events_of, files_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -28,7 +28,11 @@ _SHOWN = 12
     help="The folder to work in: a copy of the project as it was when the session began.",
 )
 @click.option("--folder", help="The folder the session worked in, when its log does not say.")
-@click.option("--commands/--no-commands", default=True, help="Whether recorded commands are run.")
+@click.option(
+    "--commands/--no-commands",
+    default=None,
+    help="Whether recorded commands are run. Default: only for logs in the folders of your own clients.",
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -45,7 +49,7 @@ def command(
     wanted: str,
     workspace: Path,
     folder: str | None,
-    commands: bool,
+    commands: bool | None,
     timeout: float,
     texts: bool,
     as_json: bool,
@@ -53,9 +57,10 @@ def command(
     """Run the calls of a session again with our own tools, and show where they come out otherwise.
 
     Files are changed and commands are run, in --workspace: give it a copy. No file tool leaves that folder, but a
-    command can reach all that you can: --no-commands for a log you do not trust. Calls that ask people, models or the
-    network are passed over, as are those that were refused. Exits with 1 when something else happened than the log
-    says; other words alone are shown and exit with 0.
+    command can reach everything that you can. So the commands of a log that lies elsewhere than in the folders of your
+    own clients are run only with --commands. Calls that ask people, models or the network are passed over, as are
+    those that were refused. Exits with 1 when the outcome of a call differs from the log; other words alone are shown
+    and exit with 0.
     """
     import asyncio
     from collections import Counter
@@ -66,6 +71,12 @@ def command(
     found = files_of(console, (wanted,))
     events = list(events_of(console, found))
     dialect = FORMATS[found[0].format].dialect
+    if commands is None:
+        commands = are_own(console, found)
+        if not commands:
+            console.note(
+                "The log is not in a folder of your own clients: its commands are not run (--commands runs them)."
+            )
     counts: Counter[str] = Counter()
 
     async def run() -> None:

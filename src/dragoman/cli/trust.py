@@ -49,8 +49,12 @@ def _trust(console: Console, path: Path, *, as_json: bool) -> ExitCode:
         raise ConfigError(f"{path}: there is no project here: no dragoman.toml and no .dragoman folder")
     files = sorted(config.trust(before.project.root, before.data_dir).digests)
     now = config.load(project_at=path, flags=console.flags).values
-    refused = [refusal.key for refusal in before.refusals if now[refusal.key].origin.layer == "project"]
-    allowed = {key: config.shown(key, now[key].value) for key in refused}
+    refused = {refusal.key: now.get(refusal.key) for refusal in before.refusals}
+    allowed = {
+        key: config.shown(key, found.value)
+        for key, found in refused.items()
+        if found is not None and found.origin.layer == "project"
+    }
     if as_json:
         console.json({"root": before.project.root, "files": files, "settings": allowed})
         return ExitCode.OK

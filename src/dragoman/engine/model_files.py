@@ -275,7 +275,8 @@ def _downloaded(requirement: str, folder: Path) -> None:
     from importlib.util import find_spec
 
     if find_spec("pip") is not None:
-        command = [sys.executable, "-m", "pip"]
+        # -P: else Python looks for pip in the current folder first, which may be anybody's.
+        command = [sys.executable, "-P", "-m", "pip"]
     elif shutil.which("uv") is not None:
         command = ["uv", "tool", "run", "pip"]
     else:
