@@ -13,9 +13,10 @@ import pytest
 from dragoman.errors import ToolError
 from dragoman.model.operations import FindFiles, ListDirectory, Operation, SearchText
 from dragoman.model.outcomes import DirectoryOutcome, Entry, Match, MatchesOutcome, PathsOutcome
-from dragoman.tools import ripgrep, search
+from dragoman.tools import inside, ripgrep, search
 from dragoman.tools.context import Cancellation, Context
 from dragoman.tools.disk import DiskWorkspace
+from dragoman.tools.folder import Folder
 from dragoman.tools.memory import MemoryWorkspace
 from dragoman.tools.search import find_files, list_directory, search_text
 from dragoman.tools.workspace import Workspace
@@ -395,6 +396,52 @@ def test_one_file_with_very_many_matches_is_counted_all_the_same(monkeypatch: py
     assert everything.total == 501
 
 
+# ── where folders may have been swapped ──────────────────────────────────────
+
+
+def test_files_that_are_opened_before_they_are_searched_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd: dict[str, str | bytes] = {
+        "odd/binary": b"total\n" * 3 + b"\0" + b"total\n",
+        "odd/late": b"total\n" + b"x" * 100_000 + b"\0\ntotal\n",
+        "odd/utf16": "total wide\n".encode("utf-16"),
+        "odd/new\nline": "total\r\n",
+        "odd/-dash": "total\n",
+    }
+    everything = PROJECT | odd
+    in_memory = filled(MemoryWorkspace(), everything)
+    # As on a network, where the times of folders say nothing: every file that is reported is opened first.
+    monkeypatch.setattr(inside, "_LOCAL", frozenset())
+    on_this_disk = filled(DiskWorkspace(tmp_path, durable=False), everything)
+    for fields in SELECTIONS:
+        assert searched(on_this_disk, "total", **fields) == searched(in_memory, "total", **fields)
+    for pattern in ("**/*", "*", "src/**/*.py", "**/g.py"):
+        assert found(on_this_disk, pattern) == found(in_memory, pattern)
+
+
+SELECTIONS: list[dict[str, Any]] = [
+    {},
+    {"mode": "files"},
+    {"mode": "count"},
+    {"multiline": True},
+    {"only_matching": True},
+    {"before": 1, "after": 1},
+    {"limit": 3, "offset": 2},
+    {"limit_per_file": 1},
+    {"path": "src"},
+    {"path": "src/main.py"},
+    {"path": "odd/-dash", "mode": "count"},
+    {"path": "build/out.txt"},
+    {"include": "*.py"},
+    {"include": "deep/*.py", "path": "src"},
+    {"exclude": "src"},
+    {"file_type": "py"},
+    {"respect_ignore": False},
+    {"case_sensitive": False},
+]
+
+
 # ── ending ───────────────────────────────────────────────────────────────────
 
 
@@ -434,7 +481,8 @@ def test_a_running_process_is_ended_by_cancelling(tmp_path: Path) -> None:
     cancellation = Cancellation()
     context = Context(cancellation=cancellation)
     # It waits for somebody to write into the pipe; we cancel it instead.
-    with ripgrep.Ripgrep(["--regexp=x", "./pipe"], tmp_path, context) as process:
+    folder = Folder.at(str(tmp_path), handles=False)
+    with ripgrep.Ripgrep(["--regexp=x", "./pipe"], folder, context) as process:
         canceller = threading.Timer(0.01, cancellation.cancel, ["enough"])
         canceller.start()
         assert failure(lambda: list(process)).kind == "cancelled"
@@ -444,7 +492,8 @@ def test_a_running_process_is_ended_by_cancelling(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("x\n")
-    with ripgrep.Ripgrep(["-l", "--regexp=x", "./there", "./gone"], tmp_path, Context()) as process:
+    words = ["-l", "--regexp=x", "./there", "./gone"]
+    with Folder.at(str(tmp_path)) as folder, ripgrep.Ripgrep(words, folder, Context()) as process:
         assert process.output() == b"./there\0"
     assert process.skipped == 1
 

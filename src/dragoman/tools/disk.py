@@ -119,6 +119,13 @@ class DiskWorkspace(Workspace):
     def directory(self) -> AbstractContextManager[Path]:
         return nullcontext(self.root)
 
+    @contextmanager
+    def open_directory(self) -> Iterator[Folder]:
+        with telling("."):
+            folder = self._open_root()
+        with folder:
+            yield folder
+
     def _load(self, path: str) -> Loaded | None:
         with telling(path), self._walk(path, follow=False) as place:
             if not place.below:

@@ -62,9 +62,18 @@ class Folder:
     def _name(self, name: str) -> str:
         return name if self._handle is not None else os.path.join(self.path, name)
 
+    @property
+    def handle(self) -> int | None:
+        """The descriptor of the open directory, where the system has handles."""
+        return self._handle
+
+    def own_status(self) -> os.stat_result:
+        """The status of the directory itself."""
+        return os.stat(self.path) if self._handle is None else os.fstat(self._handle)
+
     def identity(self) -> tuple[int, int]:
         """What tells this directory from any other."""
-        status = os.stat(self.path) if self._handle is None else os.fstat(self._handle)
+        status = self.own_status()
         return status.st_dev, status.st_ino
 
     def same(self) -> Folder:

@@ -1,7 +1,8 @@
 """ripgrep as a process: found, run over a folder, read as it writes, and ended with the call.
 
 Rule: nothing above the folder is read, be it files, ignore rules or settings, and links are not followed. (An ignore
-file that is itself a link is read where that leads; its rules hide files, and nothing of them is told.)
+file that is itself a link is read where that leads; its rules hide files, and nothing of them is told.) While folders
+are swapped for links it may be led out all the same: what it reports is checked, see `inside.py`.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, overload
 
 from dragoman.errors import ToolError
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
 
     from .context import Context
+    from .folder import Folder
 
 TIMEOUT = 60.0
 """Seconds a search may take."""
@@ -66,12 +67,21 @@ def ripgrep_path() -> str:
 class Ripgrep:
     """One run, to be used in a `with`: iterate for what it writes; leaving ends it whatever it was doing.
 
-    `rules` are further ignore rules, over paths from `folder`. After the last chunk `skipped` counts
-    the files that could not be read.
+    `rules` are further ignore rules, over paths from `folder`; `files` are descriptors it inherits. After the last
+    chunk `skipped` counts the files that could not be read.
     """
 
-    def __init__(self, arguments: Sequence[str], folder: Path, context: Context, rules: Sequence[str] = ()) -> None:
-        self._arguments, self._folder, self._context, self._rules = arguments, folder, context, rules
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        folder: Folder,
+        context: Context,
+        *,
+        rules: Sequence[str] = (),
+        files: Iterable[int] = (),
+    ) -> None:
+        self._arguments, self._folder, self._context = arguments, folder, context
+        self._rules, self._files = rules, tuple(files)
         self.skipped = 0
 
     def __enter__(self) -> Ripgrep:
@@ -86,11 +96,11 @@ class Ripgrep:
                     *([f"--ignore-file=/dev/fd/{rules.fileno()}"] if rules else []),
                     *self._arguments,
                 ],
-                cwd=self._folder,
+                cwd=_place(self._folder),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=[rules.fileno()] if rules else (),
+                pass_fds=(*self._files, *([rules.fileno()] if rules else [])),
                 bufsize=0,
             )
         finally:
@@ -150,6 +160,15 @@ class Ripgrep:
                 return None
         return b"".join(chunks)
 
+    def beginning(self, most: int) -> tuple[bytes, bool]:
+        """What it writes first, in whole lines and no more than `most` bytes; whether that is everything."""
+        output = bytearray()
+        for chunk in self:
+            output += chunk
+            if len(output) > most:
+                return bytes(output[: output.rfind(b"\n", 0, most) + 1]), False
+        return bytes(output), True
+
     def _judge(self, errors: bytes, status: int) -> None:
         """Files that cannot be read are counted; any other complaint is about the arguments."""
         if status < 0:
@@ -159,6 +178,12 @@ class Ripgrep:
         self.skipped = len(files)
         if lines and not files:
             raise ToolError("\n".join(lines).removeprefix("rg: "), kind="invalid_arguments")
+
+
+def _place(folder: Folder) -> str:
+    """Where a process begins that is to work in an open folder: there, and not where its path leads by then."""
+    by_handle = f"/proc/self/fd/{folder.handle}"
+    return by_handle if folder.handle is not None and os.path.exists(by_handle) else folder.path
 
 
 def _timed_out() -> ToolError:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.errors import ToolError, nearest
@@ -21,6 +22,8 @@ from dragoman.model.outcomes import DirectoryOutcome, Entry, Match, MatchesOutco
 
 from . import globs
 from .context import Context
+from .folder import Folder
+from .inside import Inside
 from .matches import Block, Form, Lines, Runs
 from .ripgrep import VERSION_CONTROL, Ripgrep
 from .text import encoded
@@ -28,13 +31,12 @@ from .tool import Tool
 from .workspace import is_reserved, missing, not_a_directory, wrong_kind
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .workspace import Workspace
 
 _HELD = 64 << 20  # bytes of ripgrep's output
 _HELD_WITH_LIMIT = 16 << 20
 _MOST_IN_ONE_FILE = 100_000
+_OPENED = 200  # files at once; a process may often have no more than some hundred
 _LARGEST_NUMBER = 2**31 - 1
 _LONGEST_PATTERN = 100_000
 
@@ -156,14 +158,47 @@ def _number(value: int | None, name: str, least: int = 0) -> int | None:
 class _Ask(NamedTuple):
     """What ripgrep is run on, whatever it is asked."""
 
-    folder: Path
+    folder: Folder
+    inside: Inside
     context: Context
     selection: _Selection
 
+    @classmethod
+    @contextmanager
+    def on(cls, context: Context, selection: _Selection) -> Iterator[_Ask]:
+        with context.workspace.open_directory() as folder:
+            yield cls(folder, Inside(folder), context, selection)
+
     def run(self, arguments: Sequence[str]) -> Ripgrep:
+        return Ripgrep(self._words(arguments), self.folder, self.context, rules=self.selection.rules)
+
+    def _words(self, arguments: Sequence[str]) -> list[str]:
         selection = self.selection
         target = "./" if selection.where == "." else f"./{selection.where}"
-        return Ripgrep([*selection.arguments, *arguments, "--", target], self.folder, self.context, selection.rules)
+        return [*selection.arguments, *arguments, "--", target]
+
+    def run_on(self, paths: Iterable[bytes], arguments: Sequence[str]) -> tuple[list[bytes], bool]:
+        """What ripgrep writes about these files alone, given them opened, some at a time; whether that is all."""
+        import tempfile
+
+        outputs: list[bytes] = []
+        waiting = sorted(paths, key=lambda path: path.translate(_SWAPPED))
+        room = _HELD
+        while waiting and room > 0:
+            some, waiting = waiting[:_OPENED], waiting[_OPENED:]
+            with self.inside.opened(some) as held, tempfile.TemporaryDirectory(prefix="dragoman-") as place:
+                for path, descriptor in held.items():
+                    link = os.path.join(os.fsencode(place), path)
+                    os.makedirs(os.path.dirname(link), exist_ok=True)
+                    os.symlink(f"/dev/fd/{descriptor}", link)
+                if held:
+                    words = self._words(["--follow", "--no-ignore", "--sort=path", *arguments])
+                    folder = Folder.at(place, handles=False)
+                    with Ripgrep(words, folder, self.context, files=held.values()) as run:
+                        output, whole = run.beginning(room)
+                    outputs.append(output)
+                    room = room - len(output) if whole else 0
+        return outputs, not waiting and room > 0
 
     def accepts(self, path: str) -> bool:
         """Whether a path from the root is one of those asked for."""
@@ -184,12 +219,21 @@ class _Ask(NamedTuple):
 _SWAPPED = bytes.maketrans(b"\0/", b"/\0")
 
 
-def _paths(output: bytes, ask: _Ask) -> list[str]:
-    """The paths ripgrep wrote, each ended by NUL: those asked for, in order."""
+def _paths(output: bytes, ask: _Ask, confirmed: Callable[[set[bytes]], set[bytes]]) -> list[str]:
+    """The paths ripgrep wrote, each ended by NUL: those asked for, in order.
+
+    `confirmed` tells which of those that are not sure to be inside are to be reported all the same.
+    """
     swapped = output.translate(_SWAPPED).split(b"/")
     swapped.pop()
     swapped.sort()
-    paths = [path[2:] for path in b"/".join(swapped).translate(_SWAPPED).decode(errors="replace").split("\0")]
+    whole = b"/".join(swapped).translate(_SWAPPED)
+    paths = [path[2:] for path in whole.decode(errors="replace").split("\0")]
+    raw = whole.split(b"\0")
+    if swapped and (unsure := ask.inside.unsure(raw)):
+        sure = confirmed({path[2:] for path in unsure})
+        paths = [path for path, one in zip(paths, raw, strict=True) if one not in unsure or one[2:] in sure]
+        swapped = swapped if paths else []
     if ask.selection.accepts is None and b"/.dragoman-" not in output:
         return paths if swapped else []
     return [path for path in paths if path and ask.accepts(path)]
@@ -225,8 +269,7 @@ def _search_text(operation: SearchText, context: Context) -> MatchesOutcome:
     else:
         selection = _text_selection(workspace, operation, where)
     form = (Runs if operation.multiline else Lines)(operation, where if entry.kind == "file" else None)
-    with workspace.directory() as folder:
-        ask = _Ask(folder, context, selection)
+    with _Ask.on(context, selection) as ask:
         try:
             return _found(ask, arguments, operation.mode, form, limits)
         except ToolError as error:
@@ -330,8 +373,13 @@ def _found(ask: _Ask, arguments: list[str], mode: str, form: Form, limits: _Limi
 
 
 def _files_found(ask: _Ask, arguments: list[str], limits: _Limits) -> MatchesOutcome:
-    with ask.run([*arguments, "--files-with-matches"]) as run:
-        found = _paths(run.output(), ask)
+    asked = [*arguments, "--files-with-matches"]
+
+    def confirmed(unsure: set[bytes]) -> set[bytes]:
+        return {path[2:] for output in ask.run_on(unsure, asked)[0] for path in output.split(b"\0")}
+
+    with ask.run(asked) as run:
+        found = _paths(run.output(), ask, confirmed)
     shown = found[limits.kept]
     return MatchesOutcome(
         tuple(map(Match, shown)),
@@ -344,10 +392,13 @@ def _files_found(ask: _Ask, arguments: list[str], limits: _Limits) -> MatchesOut
 
 def _counts_found(ask: _Ask, arguments: list[str], limits: _Limits) -> MatchesOutcome:
     with ask.run([*arguments, "--count"]) as run:
-        rows = re.findall(rb"\./([^\0]*)\0(\d+)\r?\n", run.output())
+        rows = _counts(run.output())
+    if unsure := ask.inside.unsure(rows):
+        outputs, _ = ask.run_on(unsure, [*arguments, "--count"])
+        rows = {path: count for path, count in rows.items() if path not in unsure} | _counts(b"".join(outputs))
     counts = {
-        path.decode(errors="replace"): int(count)
-        for path, count in sorted(rows, key=lambda row: row[0].translate(_SWAPPED))
+        path.decode(errors="replace"): int(rows[path])
+        for path in sorted(rows, key=lambda path: path.translate(_SWAPPED))
     }
     found = [(path, count) for path, count in counts.items() if ask.accepts(path)]
     most = limits.per_file or _LARGEST_NUMBER
@@ -361,6 +412,10 @@ def _counts_found(ask: _Ask, arguments: list[str], limits: _Limits) -> MatchesOu
         truncated=limits.offset + len(shown) < len(found) or not whole,
         skipped=run.skipped,
     )
+
+
+def _counts(output: bytes) -> dict[bytes, bytes]:
+    return dict(re.findall(rb"\./([^\0]*)\0(\d+)\r?\n", output))
 
 
 def _lines_found(ask: _Ask, arguments: list[str], form: Form, limits: _Limits) -> MatchesOutcome:
@@ -397,16 +452,29 @@ def _collected(ask: _Ask, arguments: list[str], form: Form, limits: _Limits) -> 
     with ask.run([*arguments, *capped]) as run:
         output = run.output(_HELD if limits.limit is None else _HELD_WITH_LIMIT)
         if output is not None:
-            blocks = ask.wanted(form.blocks(output))
+            blocks, complete = _inside(ask.wanted(form.blocks(output)), ask, [*arguments, *capped], form)
             if not capped or all(block.count <= _MOST_IN_ONE_FILE for block in blocks):
                 blocks.sort(key=lambda block: block.path.translate(_SWAPPED))
-                return blocks, True, run.skipped
+                return blocks, complete, run.skipped
     with ask.run([*arguments, "--sort=path"]) as run:
-        return _first(run, ask, form, None if limits.limit is None else limits.offset + limits.limit)
+        blocks, complete = _first(run, ask, form, None if limits.limit is None else limits.offset + limits.limit)
+        blocks, checked = _inside(blocks, ask, arguments, form)
+        return blocks, complete and checked, run.skipped
 
 
-def _first(run: Ripgrep, ask: _Ask, form: Form, enough: int | None) -> tuple[list[Block], bool, int]:
-    """What a run in path order finds first: more than `enough`, or as much as can be held, or all of it."""
+def _inside(blocks: list[Block], ask: _Ask, arguments: list[str], form: Form) -> tuple[list[Block], bool]:
+    """What was found, files that are not sure to be inside searched again as open files; whether that is all of it."""
+    unsure = ask.inside.unsure([block.path for block in blocks])
+    if not unsure:
+        return blocks, True
+    outputs, whole = ask.run_on(unsure, arguments)
+    again = {block.path: block for output in outputs for block in form.blocks(output)}
+    checked = (again.get(block.path) if block.path in unsure else block for block in blocks)
+    return [block for block in checked if block is not None], whole
+
+
+def _first(run: Ripgrep, ask: _Ask, form: Form, enough: int | None) -> tuple[list[Block], bool]:
+    """What a run in path order finds first: more than `enough`, or as much as can be held, or all of it; and which."""
     output = bytearray()
     looked_at = 1 << 20
     for chunk in run:
@@ -417,8 +485,8 @@ def _first(run: Ripgrep, ask: _Ask, form: Form, enough: int | None) -> tuple[lis
         whole = bytes(output[: output.rfind(b"\n", 0, _HELD) + 1])
         blocks = ask.wanted(form.blocks(whole))
         if len(output) >= _HELD or (enough is not None and sum(block.count for block in blocks) > enough):
-            return blocks, False, run.skipped
-    return ask.wanted(form.blocks(bytes(output))), True, run.skipped
+            return blocks, False
+    return ask.wanted(form.blocks(bytes(output))), True
 
 
 # ── files ────────────────────────────────────────────────────────────────────
@@ -448,10 +516,8 @@ def _find_files(operation: FindFiles, context: Context) -> PathsOutcome:
     selection = _selection(
         workspace, where, include=glob, narrowed=case_sensitive, respect_ignore=operation.respect_ignore
     )
-    with workspace.directory() as folder:
-        ask = _Ask(folder, context, selection)
-        with ask.run(["--files"]) as run:
-            found = _paths(run.output(), ask)
+    with _Ask.on(context, selection) as ask, ask.run(["--files"]) as run:
+        found = _paths(run.output(), ask, ask.inside.files)
     return PathsOutcome(tuple(found[:limit]), len(found), truncated=limit is not None and limit < len(found))
 
 
@@ -459,10 +525,8 @@ def files_matching(context: Context, where: str, glob: globs.Glob, word: str | N
     """The files below a folder that match a glob, ignore files obeyed; with `word`, those that hold it in any case."""
     selection = _selection(context.workspace, where, include=glob, respect_ignore=True)
     asked = ["--files"] if word is None else ["--files-with-matches", "-F", "--ignore-case", f"--regexp={word}"]
-    with context.workspace.directory() as folder:
-        ask = _Ask(folder, context, selection)
-        with ask.run(asked) as run:
-            return _paths(run.output(), ask)
+    with _Ask.on(context, selection) as ask, ask.run(asked) as run:
+        return _paths(run.output(), ask, ask.inside.files)
 
 
 # ── folders ──────────────────────────────────────────────────────────────────

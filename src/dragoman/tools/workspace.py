@@ -13,6 +13,7 @@ import re
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dragoman.model.operations import Operation
 
     from .draft import Draft, FileChange, Loaded, Step
+    from .folder import Folder
 
 HELD_LIMIT = 64 * 1024 * 1024
 """The largest file whose content is held in memory: what is larger is read in parts and never edited."""
@@ -74,6 +76,14 @@ class Workspace(abc.ABC):
     @abc.abstractmethod
     def directory(self) -> AbstractContextManager[Path]:
         """The tree as a folder of this machine, to be read for as long as the context lasts."""
+
+    @contextmanager
+    def open_directory(self) -> Iterator[Folder]:
+        """The same folder, opened where somebody else could put another in its place."""
+        from .folder import Folder
+
+        with self.directory() as path, Folder.at(str(path), handles=False) as folder:
+            yield folder
 
     @abc.abstractmethod
     def _listed(self, path: str, below: str = "") -> list[Entry] | None:
