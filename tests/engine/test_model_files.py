@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import threading
 import zipfile
@@ -15,6 +16,7 @@ import pytest
 from dragoman.engine import MODEL_FILES, ModelFile, cached, fetched
 from dragoman.engine.model_files import Hub, Pieces, Registry, Unavailable
 from dragoman.errors import ConfigError, EngineError
+from tests.engine.hostile import endless, hostile, sends
 
 CONTENT = bytes(range(256)) * 500
 PIECE = 50_000
@@ -127,6 +129,39 @@ def test_a_file_with_another_digest_is_refused_and_removed(hub: str, tmp_path: P
     with pytest.raises(EngineError, match=r"what the model hub gave is not Tiny \(its digest differs\): removed"):
         fetched(model, cache=tmp_path, sources=[Hub()])
     assert [path.name for path in (tmp_path / "models").iterdir()] == []
+
+
+ENDLESS = {
+    "a body": endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65_536),
+    "a header": endless(b"HTTP/1.1 200 OK\r\nx: ", b"y" * 65_536),
+    "interim responses": endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 99),
+    "an error": endless(b"HTTP/1.1 500 X\r\n\r\n", b"x" * 65_536),
+    "bytes now and then": endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x", every=0.02),
+    "redirects": sends(b"HTTP/1.1 302 X\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+async def test_a_hub_that_never_ends_is_given_up_and_fills_no_disk(name: str, tmp_path: Path) -> None:
+    async with hostile(ENDLESS[name]) as server:
+        model = described(f"{server.url}/tiny.gguf")
+        with pytest.raises(EngineError, match="cannot be had") as raised:
+            await asyncio.to_thread(fetched, model, cache=tmp_path, sources=[Hub(patience=0.2)])
+    assert "the model hub" in str(raised.value)
+    sizes = [path.stat().st_size for path in (tmp_path / "models").iterdir()]
+    assert sum(sizes) <= len(CONTENT) + 300_000  # and what one read of the socket brings
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_of_the_hub_is_followed(hub: str, status: int, tmp_path: Path) -> None:
+    async with hostile(sends(b"HTTP/1.1 %d X\r\nlocation: %s\r\n\r\n" % (status, hub.encode()))) as server:
+        model = described(f"{server.url}/tiny.gguf")
+        path = await asyncio.to_thread(fetched, model, cache=tmp_path, sources=[Hub()])
+    assert path.read_bytes() == CONTENT
+
+
+async def test_a_file_is_fetched_where_a_loop_runs(hub: str, tmp_path: Path) -> None:
+    assert fetched(described(hub), cache=tmp_path, sources=[Hub()]).read_bytes() == CONTENT
 
 
 def test_packages_are_joined_where_the_hub_cannot_be_reached(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import sys
 import zlib
@@ -568,6 +569,31 @@ async def test_the_gate_of_the_browser_passes_requests_on_and_ends_each_connecti
         with pytest.raises(aiohttp.ClientHttpProxyError, match="403"):
             await client.get("https://127.0.0.2/", proxy=gate.address)
         assert isinstance(gate.last_failure, ToolError)
+
+
+@pytest.mark.parametrize("again", [b"HTTP/1.1 100 Continue\r\n\r\n" * 99, b"x: y\r\n" * 99])
+async def test_the_gate_of_the_browser_ends_an_answer_that_never_begins(again: bytes) -> None:
+    closed = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            while True:
+                writer.write(again)
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            closed.set()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    place = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    async with listening, Gate(Reach([place]), max_bytes=1_000_000, connect_seconds=5) as gate:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(gate.address.rpartition(":")[2]))
+        writer.write(b"GET http://%s/ HTTP/1.1\r\n\r\n" % place.encode())
+        async with asyncio.timeout(20):
+            while await reader.read(65_536):
+                pass
+            await closed.wait()
+        writer.close()
 
 
 async def test_the_search_backend_is_found_by_the_name_in_the_settings() -> None:

@@ -22,6 +22,7 @@ from dragoman.model import Kind, outcomes as out
 from dragoman.tools import Context, Tool
 
 from .mcp_content import resource_of, to_outcome
+from .mcp_http import limited_http_client
 from .mcp_names import mcp_tool_name
 from .mcp_settings import McpServer, filled
 
@@ -178,11 +179,10 @@ class Connection:
         if server.transport == "sse":
             from mcp.client.sse import sse_client
 
-            return sse_client(url, headers=headers)
+            return sse_client(url, headers=headers, httpx_client_factory=limited_http_client)
         from mcp.client.streamable_http import streamable_http_client
-        from mcp.shared._httpx_utils import create_mcp_http_client
 
-        http = await stack.enter_async_context(create_mcp_http_client(headers=headers))
+        http = await stack.enter_async_context(limited_http_client(headers))
         return streamable_http_client(url, http_client=http)
 
     async def close(self) -> None:

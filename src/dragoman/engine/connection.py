@@ -176,13 +176,20 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         return self._open and not self._transport.is_closing()
 
-    async def exchange(self, message: bytes, sink: Sink | None, *, tunnel: bool = False) -> Response:
+    async def exchange(
+        self,
+        message: bytes,
+        sink: Sink | None,
+        begun: Callable[[Response], None] | None = None,
+        *,
+        tunnel: bool = False,
+    ) -> Response:
         import httptools
 
         times, sizes = self._bounds.times, self._bounds.sizes
         self._loop = asyncio.get_running_loop()
         self._done = self._loop.create_future()
-        self._sink = sink
+        self._sink, self._begun = sink, begun
         self._pieces: list[bytes] = []
         """Of the body, as they came with the last read."""
         self._whole: list[bytes] = []
@@ -210,7 +217,7 @@ class Connection(asyncio.Protocol):
             return await self._done
         finally:
             self._timer.cancel()
-            self._done, self._sink = None, None
+            self._done = self._sink = self._begun = None
             self._used = self._fresh = True
 
     @property
@@ -293,6 +300,8 @@ class Connection(asyncio.Protocol):
         coding = self._headers.get("content-encoding", "").strip().lower()
         if coding not in ("", "identity"):
             self._unpacker = self._unpacker_for(coding)
+        if self._begun is not None:
+            self._begun(Response(self._status, self._headers))
         if self._tunnel and self._status == 200:
             self.on_message_complete()
 

@@ -8,22 +8,29 @@ Rule: the digest decides. A file that is not exactly the one meant is refused an
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import msgspec
 
 from dragoman.errors import ConfigError, EngineError, nearest
 
+from .transport import Response, Sizes, Times, Transport
+
 Progress = Callable[[str, int, int], None]
 """Told as it goes: what is being done, bytes so far, bytes in all."""
 
 _PIECE: Final = 1 << 20
+_LEAST: Final = 64 << 10
+"""Bytes that count as progress of a download."""
+_MOST_REDIRECTS: Final = 5
 _SPARE: Final = 200 << 20
 """Bytes of the disk that stay free."""
 
@@ -64,30 +71,100 @@ DEFAULT: Final = "qwen2.5-coder-1.5b"
 
 
 class Hub:
-    """The model hub: one file over HTTP, gone on with where it stopped."""
+    """The model hub: one file over HTTP, continued where an earlier download stopped.
+
+    A server that sends more than the file, or less than `_LEAST` bytes in `patience` seconds, is given up.
+    """
 
     name = "the model hub"
 
-    def __init__(self, timeout: float = 20.0) -> None:
-        self._timeout = timeout
+    def __init__(self, timeout: float = 20.0, patience: float = 60.0) -> None:
+        self._times = Times(connect=timeout, read=timeout, content=patience, total=None)
 
     def fetch(self, model: ModelFile, to: Path, progress: Progress) -> None:
-        import http.client
-        import urllib.error
-        import urllib.request
-
-        have = to.stat().st_size if to.exists() else 0
-        request = urllib.request.Request(model.url, headers={"range": f"bytes={have}-", "user-agent": "dragoman"})
+        download = _Download(self.name, model, to, progress)
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout) as answer:
-                goes_on = answer.status == 206
-                with to.open("ab" if goes_on else "wb") as file:
-                    _copied(answer, file, progress, self.name, have if goes_on else 0, model.size)
-        except urllib.error.HTTPError as error:
-            raise Unavailable(f"{self.name} answered {error.code} for {model.url}") from error
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", None) or error
-            raise Unavailable(f"{self.name} cannot be reached: {reason}") from error
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(self._fetch(download))
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as thread:  # the loop that runs here cannot run another one
+            thread.submit(asyncio.run, self._fetch(download)).result()
+
+    async def _fetch(self, download: _Download) -> None:
+        url = download.model.url
+        for _ in range(_MOST_REDIRECTS + 1):
+            response = await self._ask(url, download)
+            if 200 <= response.status < 300 and not response.body:
+                return
+            where = response.headers.get("location")
+            if response.status not in (301, 302, 303, 307, 308) or where is None:
+                raise Unavailable(f"{self.name} answered {response.status} for {download.model.url}")
+            further = urljoin(url, where)
+            if url.startswith("https:") and not further.startswith("https:"):
+                raise Unavailable(f"{self.name} redirects from {url} to {further[:200]}, which is not encrypted")
+            url = further
+        raise Unavailable(f"{self.name} redirects more than {_MOST_REDIRECTS} times")
+
+    async def _ask(self, url: str, download: _Download) -> Response:
+        parts = urlsplit(url)
+        path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+        try:
+            transport = Transport(
+                urlunsplit((parts.scheme, parts.netloc, "", "", "")),
+                times=self._times,
+                sizes=Sizes(body=download.model.size),
+            )
+            try:
+                with download:
+                    return await transport.exchange(
+                        path, b"", method="GET", headers=download.headers, begun=download.begin, sink=download.write
+                    )
+            finally:
+                await transport.close()
+        except (ConfigError, EngineError) as error:  # the first: an address or a proxy that is none
+            raise Unavailable(f"{self.name} cannot be reached: {error}") from error
+
+
+class _Download:
+    """A file that arrives: what was there of it is kept if the server sends the rest."""
+
+    def __init__(self, source: str, model: ModelFile, to: Path, progress: Progress) -> None:
+        self.model, self._source, self._to, self._progress = model, source, to, progress
+        self._file: IO[bytes] | None = None
+        self._done = self._moved = 0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"range": f"bytes={self._to.stat().st_size if self._to.exists() else 0}-"}
+
+    def begin(self, response: Response) -> None:
+        """Opens the file for what follows, once it is known whether that is the rest or the whole."""
+        if 200 <= response.status < 300:
+            self._file = self._to.open("ab" if response.status == 206 else "wb")
+            self._done = self._moved = self._file.tell()
+            self._progress(self._source, self._done, self.model.size)
+
+    def write(self, data: bytes) -> bool:
+        """Whether enough came since this was last said: a byte now and then is no progress."""
+        assert self._file is not None
+        self._file.write(data)
+        self._done += len(data)
+        self._progress(self._source, self._done, self.model.size)
+        if self._done < self._moved + _LEAST:
+            return False
+        self._moved = self._done
+        return True
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 class Registry:
@@ -247,14 +324,6 @@ def _marked(path: Path) -> str | None:
 def _mark_of(path: Path, model: ModelFile) -> str:
     facts = path.stat()
     return f"{model.sha256} {facts.st_size} {facts.st_mtime_ns}\n"
-
-
-def _copied(source: Any, file: IO[bytes], progress: Progress, what: str, done: int, whole: int) -> None:
-    progress(what, done, whole)
-    while piece := source.read(_PIECE):
-        file.write(piece)
-        done += len(piece)
-        progress(what, done, whole)
 
 
 # ── packages ─────────────────────────────────────────────────────────────────

@@ -82,11 +82,12 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         sink: Sink | None = None,
         method: str = "POST",
+        begun: Callable[[Response], None] | None = None,
         broken: Callable[[Response], None] | None = None,
     ) -> Response:
         """Sends one request. A successful answer goes to `sink`, piece by piece, where one is given.
 
-        `broken` is told what had come of an answer that broke off, before the error is raised.
+        `begun` gets the status and headers of a response before its body, `broken` what had come of one that broke off.
         """
         loop = asyncio.get_running_loop()
         idle = self._idle.get(loop)  # connections belong to the loop they were made in
@@ -102,10 +103,10 @@ class Transport:
         message = b"%scontent-length: %d\r\n\r\n%s" % (head, len(body), body)
         total = self.bounds.times.total
         if total is None:
-            return await self._exchanged(message, sink, idle, broken)
+            return await self._exchanged(message, sink, idle, begun, broken)
         try:
             async with asyncio.timeout(total) as limit:
-                return await self._exchanged(message, sink, idle, broken)
+                return await self._exchanged(message, sink, idle, begun, broken)
         except TimeoutError as error:
             if not limit.expired():
                 raise  # a sink's own
@@ -113,16 +114,21 @@ class Transport:
             raise self.bounds.reached("total", message_, code="total_timeout") from error
 
     async def _exchanged(
-        self, message: bytes, sink: Sink | None, idle: list[Connection], broken: Callable[[Response], None] | None
+        self,
+        message: bytes,
+        sink: Sink | None,
+        idle: list[Connection],
+        begun: Callable[[Response], None] | None,
+        broken: Callable[[Response], None] | None,
     ) -> Response:
         while idle:
             connection = idle.pop()
             if connection.usable:
                 try:
-                    return await self._on(connection, message, sink, idle, broken)
+                    return await self._on(connection, message, sink, idle, begun, broken)
                 except Stale:
                     continue  # the server had closed it: nothing of an answer came, so it is asked anew
-        return await self._on(await self._connected(), message, sink, idle, broken)
+        return await self._on(await self._connected(), message, sink, idle, begun, broken)
 
     async def _on(
         self,
@@ -130,10 +136,11 @@ class Transport:
         message: bytes,
         sink: Sink | None,
         idle: list[Connection],
+        begun: Callable[[Response], None] | None,
         broken: Callable[[Response], None] | None,
     ) -> Response:
         try:
-            response = await connection.exchange(message, sink)
+            response = await connection.exchange(message, sink, begun)
         except BaseException as error:
             connection.abort()
             if broken is not None and not isinstance(error, Stale):

@@ -132,7 +132,11 @@ class Gate:
         """An answer, after which the connection ends: the next request may be for another place."""
         head = await reader.readuntil(b"\r\n\r\n")
         while head.split(b" ", 2)[1].startswith(b"1"):
+            self._received += len(head)  # a server may send any number of these
+            if self.overrun:
+                return
             writer.write(head)
+            await writer.drain()
             head = await reader.readuntil(b"\r\n\r\n")
         writer.write(_closing(head))
         await self._receive(reader, writer)

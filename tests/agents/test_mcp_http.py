@@ -1,0 +1,45 @@
+"""MCP servers over HTTP that answer with more than they should."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from dragoman.agents import mcp_http
+from dragoman.agents.mcp_connection import Connection
+from dragoman.agents.mcp_settings import mcp_server_at
+from dragoman.engine import Retry
+from tests.engine.hostile import Answers, endless, hostile, sends
+
+JSON = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+BODY = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
+
+
+async def problem(answers: Answers) -> str:
+    async with hostile(answers) as server:
+        connection = Connection(mcp_server_at(f"{server.url}/mcp"), Retry(), 30, lambda: None)
+        await connection.tried()
+        await connection.close()
+    (said,) = connection.problems
+    return said
+
+
+@pytest.mark.parametrize("again", [b"x" * 65_536, b" " * 65_536])
+async def test_a_json_answer_without_an_end_is_given_up(again: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_http, "LARGEST_BODY", 1_000_000)
+    said = await problem(endless(JSON + b"\r\n", again))
+    assert "the answer is larger than 1,000,000 bytes" in said
+
+
+async def test_an_error_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_http, "LARGEST_BODY", 1_000_000)
+    said = await problem(endless(JSON.replace(b"200", b"500") + b"\r\n", b"x" * 65_536))
+    assert "Server returned an error response" in said
+
+
+async def test_a_compressed_answer_is_refused_before_it_is_read() -> None:
+    packed = gzip.compress(BODY)
+    head = JSON + b"content-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(packed)
+    said = await problem(sends(head, packed))
+    assert "the answer is compressed as 'gzip', which was not asked for" in said
