@@ -1,7 +1,8 @@
 """A view of JSON that is still arriving, at a cost linear in its length.
 
 Rule: the view holds what is certain. A text grows as it comes; a number, a word or a key appears when it has ended.
-What comes after something that is no JSON is not read: the view stays as it was, and `broken` says so.
+What comes after something that is no JSON, or a number of thousands of digits, is not read: the view stays as it was,
+and `broken` says so.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner; the stubs do not list it
 from typing import Any, Final
 
+# What JSON takes for space and for digits is less than what `\s` and `\d` match.
+_WS = r"[ \t\n\r]*"
+_STRING = r'"([^"\\\x00-\x1f]*)"'
 _SCALAR = (
-    r'(?:"([^"\\\x00-\x1f]*)"|(-?(?:0|[1-9]\d*))(\.\d+)?([eE][+-]?\d+)?(?=[\s,\]}])|(true|false|null)(?=[\s,\]}]))'
+    rf"(?:{_STRING}|(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?(?=[ \t\n\r,\]}}])"
+    r"|(true|false|null)(?=[ \t\n\r,\]}]))"
 )
-_FIRST_MEMBER = re.compile(r'\s*"([^"\\\x00-\x1f]*)"\s*:\s*' + _SCALAR)
-_NEXT_MEMBER = re.compile(r'\s*,\s*"([^"\\\x00-\x1f]*)"\s*:\s*' + _SCALAR)
-_FIRST_ITEM = re.compile(r"\s*()" + _SCALAR)
-_NEXT_ITEM = re.compile(r"\s*,\s*()" + _SCALAR)
-_SPACE = re.compile(r"[ \t\n\r]*")
-_TEXT = re.compile(r'[^"\\]*(?:\\(?:[^u]|u[0-9a-fA-F]{4})[^"\\]*)*')
-_HALF_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?(?=([\s,\]}])|$)")
-_NUMBER_BEGUN = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d*)?)?$")
+_FIRST_MEMBER = re.compile(f"{_WS}{_STRING}{_WS}:{_WS}{_SCALAR}")
+_NEXT_MEMBER = re.compile(f"{_WS},{_WS}{_STRING}{_WS}:{_WS}{_SCALAR}")
+_FIRST_ITEM = re.compile(f"{_WS}(){_SCALAR}")
+_NEXT_ITEM = re.compile(f"{_WS},{_WS}(){_SCALAR}")
+_SPACE = re.compile(_WS)
+# The group is the last escape of the first half of a surrogate pair.
+_TEXT = re.compile(r'[^"\\]*(?:\\(?:(u[dD][89abAB][0-9a-fA-F]{2})|["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*')
+_ESCAPE_BEGUN = re.compile(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?=([ \t\n\r,\]}])|\Z)")
+_NUMBER_BEGUN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?)?\Z")
 _WORDS: Final = {"true": True, "false": False, "null": None}
-_LONGEST_NUMBER: Final = 4300  # Python reads no longer ones
+_LONGEST_NUMBER: Final = 4300  # Python reads no longer integers
 
 # What may come next.
 _VALUE, _VALUE_OR_END, _KEY, _KEY_OR_END, _COLON, _COMMA_OR_END, _IN_TEXT, _IN_KEY, _NOTHING = range(9)
@@ -97,12 +103,11 @@ class PartialJson:
                 value: Any = string
             elif whole is None:
                 value = _WORDS[word]
-            elif fraction is None and exponent is None:
-                if len(whole) > _LONGEST_NUMBER:
-                    break
-                value = int(whole)
             else:
-                value = float(f"{whole}{fraction or ''}{exponent or ''}")
+                number = f"{whole}{fraction or ''}{exponent or ''}"
+                if len(number) > _LONGEST_NUMBER:
+                    break
+                value = int(number) if fraction is None and exponent is None else float(number)
             if in_object:
                 container[key] = value
             else:
@@ -199,17 +204,14 @@ class PartialJson:
 
     def _in_text(self, text: str, place: int) -> int | None:
         """Reads on in a text or a key, as far as it is certain."""
-        end = _end(_TEXT.match(text, place))
+        found = _TEXT.match(text, place)
+        end = _end(found)
         ended = text.startswith('"', end)
-        if not ended:
-            half = _HALF_PAIR.search(text, max(place, end - 6), end)
-            end = end if half is None else half.start()
+        self.broken = not ended and _ESCAPE_BEGUN.fullmatch(text, end) is None
+        if not ended and not self.broken and found is not None and found.end(1) == end:
+            end = found.start(1) - 1  # the second half may come
         if end > place:
-            try:
-                said, _ = scanstring(text[place:end] + '"', 0, False)  # noqa: FBT003 - the C function takes no names
-            except ValueError:
-                self.broken = True
-                return place
+            said, _ = scanstring(text[place:end] + '"', 0, False)  # noqa: FBT003 - the C function takes no names
             if self._expect == _IN_KEY:
                 self._texts.append(said)
             else:
