@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -28,9 +29,9 @@ class ClineFailures(FailuresInWords):
         words = text_of(super().tell(call, failure)[0])
         queries = [_query(operation) for operation in call.operations]
         if failure.kind not in ("failed", "timed_out") or not queries or None in queries:
-            return _json({"error": words}), True
+            return json_text({"error": words}), True
         entries = [_failed(str(query), words) for query in queries]
-        return _json(entries[0] if call.native.name == "editor" else entries), None
+        return json_text(entries[0] if call.native.name == "editor" else entries), None
 
     def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
         """What is flagged, or is nothing but an error; what failed in a batch is told by its own entry."""
@@ -59,15 +60,11 @@ FAILURES = ClineFailures(
 )
 
 
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 def _decoded(text: str) -> Any:
     """The JSON a text is, or `None` when it is none."""
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        return read_json(text)
+    except msgspec.DecodeError:
         return None
 
 
@@ -128,7 +125,7 @@ def _piece(piece: dict[str, Any]) -> str | out.Media:
         return str(piece["text"])
     if isinstance(media_type, str) and isinstance(piece.get("data"), str):
         return out.Media(media_type, str(piece["data"]))
-    return _json(piece)
+    return json_text(piece)
 
 
 class Entered:
@@ -152,7 +149,7 @@ class Entered:
     ) -> tuple[Content, bool | None]:
         """The entries as JSON; what went wrong stands in them, so nothing is flagged."""
         entries = [self._entry(operation, outcome) for operation, outcome in zip(operations, outcomes, strict=True)]
-        return _json(entries[0] if self.alone else entries), None
+        return json_text(entries[0] if self.alone else entries), None
 
     def _entry(self, operation: op.Operation, outcome: out.Outcome) -> Entry:
         query = _query(operation) or ""
@@ -658,13 +655,13 @@ class ToldAsJson:
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if isinstance(outcome, out.JsonOutcome):
-            return _json(outcome.value)
+            return json_text(outcome.value)
         if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1 or outcome.timed_out:
             return tell(operation, outcome)
         agent = outcome.agents[0]
         end = next((word for word, status in _ENDS.items() if status == agent.status), "unknown")
         named = {} if agent.id is None else {"agentId": agent.id}
-        return _json({**named, "text": agent.text, "finishReason": end})
+        return json_text({**named, "text": agent.text, "finishReason": end})
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         told = understand(operation, native)
@@ -762,7 +759,7 @@ class TeamStatus(ToldAsJson, Spelling[op.ListAgents]):
         if not isinstance(outcome, out.AgentsOutcome) or any(agent.id is None for agent in outcome.agents):
             return tell(operation, outcome)
         members = [TeamMember(agent.id or "", agent.agent, agent.status) for agent in outcome.agents]
-        return _json({"members": members})
+        return json_text({"members": members})
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         told = understand(operation, native)
@@ -914,14 +911,14 @@ class TeamTask(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if isinstance(outcome, out.JsonOutcome):
-            return _json(outcome.value)
+            return json_text(outcome.value)
         if not isinstance(outcome, out.PlanOutcome):
             return tell(operation, outcome)
         tasks = [
             KeptTask(item.text, item.status, item.id, item.description, item.owner, item.blocked_by)
             for item in outcome.items
         ]
-        return _json({"action": self.action, "tasks": tasks})
+        return json_text({"action": self.action, "tasks": tasks})
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         told = understand(operation, native)
@@ -964,12 +961,12 @@ class ClineUnspelled:
     def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
         """The pieces a server gave, or the value."""
         if len(outcomes) == 1 and isinstance(outcomes[0], out.JsonOutcome):
-            return _json(outcomes[0].value)
+            return json_text(outcomes[0].value)
         told = tell_all(operations, outcomes)
         if not any(isinstance(one, op.CallMcpTool) for one in operations):
             return told
         pieces = _pieces((told,) if isinstance(told, str) else told)
-        return _json({"content": pieces})
+        return json_text({"content": pieces})
 
     def understand(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         """What a server gave, or the value."""

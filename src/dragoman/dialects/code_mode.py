@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
+from dragoman.model.json_text import json_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -49,12 +49,8 @@ def nested_calls(program: str) -> tuple[NestedCall | ComputedCall, ...]:
 
 def write_program(name: str, arguments: dict[str, Any] | str) -> str:
     """The program that makes one call and shows what it gave."""
-    called = f"tools.{name}" if re.fullmatch(r"[A-Za-z_$][\w$]*", name) else f"tools[{_json(name)}]"
-    return f"text(await {called}({_json(arguments)}));"
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    called = f"tools.{name}" if re.fullmatch(r"[A-Za-z_$][\w$]*", name) else f"tools[{json_text(name)}]"
+    return f"text(await {called}({json_text(arguments)}));"
 
 
 @cache

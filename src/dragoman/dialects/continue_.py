@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -341,16 +342,16 @@ class CheckBackgroundJob(Spelling[op.ReadOutput]):
             signal=outcome.signal,
             timed_out=outcome.timed_out,
         )
-        return msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()
+        return msgspec.json.format(json_text(kept).encode(), indent=2).decode()
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         try:
-            kept = msgspec.json.decode(text_of(native.content), type=dict[str, Any])
+            kept = read_json(text_of(native.content), type=dict[str, Any])
             if "available_jobs" in kept:
                 missing = msgspec.convert(kept, NoJob)
                 return out.Failure("failed", missing.error, {"available_jobs": missing.available_jobs})
             job = msgspec.convert(kept, KeptJob)
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except msgspec.DecodeError:
             return understand(operation, native)
         return out.CommandOutcome(
             job.exit_code,
@@ -839,16 +840,16 @@ class ContinueUnspelled:
         told = tell_all(operations, outcomes)
         if not isinstance(told, str) or not any(isinstance(one, op.CallMcpTool) for one in operations):
             return told
-        return msgspec.json.encode([{"type": "text", "text": told}]).decode()
+        return json_text([{"type": "text", "text": told}])
 
     def understand(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         """The pieces of the list."""
         if not isinstance(operation, op.CallMcpTool) or not isinstance(native.content, str):
             return understand(operation, native)
         try:
-            pieces = msgspec.json.decode(native.content, type=list[dict[str, Any]])
+            pieces = read_json(native.content, type=list[dict[str, Any]])
             content = tuple(_piece(piece) for piece in pieces)
-        except (msgspec.DecodeError, UnicodeEncodeError, KeyError):
+        except (msgspec.DecodeError, KeyError):
             return understand(operation, native)
         if len(content) == 1 and isinstance(content[0], str):
             return understand(operation, NativeResult(native.call_id, content[0]))
@@ -860,7 +861,7 @@ def _piece(piece: dict[str, Any]) -> str | out.Media:
         return str(piece["text"])
     if piece["type"] in ("image", "audio"):
         return out.Media(str(piece["mimeType"]), str(piece["data"]))
-    return msgspec.json.encode(piece).decode()
+    return json_text(piece)
 
 
 class ContinueFailures(FailuresInWords):

@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -1651,8 +1652,8 @@ class WebSearch(Spelling[op.SearchWeb]):
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         try:
-            told = msgspec.json.decode(text_of(native.content))
-        except (msgspec.DecodeError, UnicodeEncodeError):
+            told = read_json(text_of(native.content))
+        except msgspec.DecodeError:
             return understand(operation, native)
         match told:
             case {"type": "output_text", "text": {"value": str(answer), **rest}}:

@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -76,8 +77,8 @@ def _first_line(text: str) -> str:
     if first is None:
         return text
     try:
-        return msgspec.json.decode(f'"{first["line"]}"', type=str)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        return read_json(f'"{first["line"]}"', type=str)
+    except msgspec.DecodeError:
         return text
 
 
@@ -1280,11 +1281,11 @@ class SaveMemory(Spelling[op.SaveMemory]):
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.DoneOutcome):
             return tell(operation, outcome)
-        return msgspec.json.encode({"success": True, "message": outcome.note or "Okay."}).decode()
+        return json_text({"success": True, "message": outcome.note or "Okay."})
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         try:
-            said = msgspec.json.decode(text_of(native.content), type=Remembered)
+            said = read_json(text_of(native.content), type=Remembered)
         except msgspec.DecodeError:
             return understand(operation, native)
         return out.DoneOutcome(said.message)

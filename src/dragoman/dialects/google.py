@@ -14,6 +14,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, ExecutedBy, NativeResult
+from dragoman.model.json_text import json_text
 
 from .dialect import Dialect, Steer
 from .provider_rows import ProviderRow, Settings
@@ -33,17 +34,13 @@ class GoogleFailures(PlainFailures):
             case {"codeExecutionResult": {"outcome": "OUTCOME_FAILED"}}:
                 return out.Failure("failed", _words(native, "the program failed"))
             case {"toolResponse": {"response": {"error": error}}} if error:
-                return out.Failure("failed", error if isinstance(error, str) else _json(error))
+                return out.Failure("failed", error if isinstance(error, str) else json_text(error))
         return super().understand(call, native)
 
 
 def _words(native: NativeResult, otherwise: str) -> str:
     output = native.item["codeExecutionResult"].get("output")
     return output if isinstance(output, str) and output else otherwise
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 class PartResults:

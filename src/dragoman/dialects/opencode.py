@@ -11,6 +11,7 @@ import msgspec
 from dragoman.errors import ToolError
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -729,11 +730,11 @@ class TellingPlans:
         if not isinstance(outcome, out.PlanOutcome):
             return tell(operation, outcome)
         kept = [KeptTodo(item.text, item.status, item.priority or "", item.id or "") for item in outcome.items]
-        return msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()
+        return msgspec.json.format(json_text(kept).encode(), indent=2).decode()
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         try:
-            kept = msgspec.json.decode(text_of(native.content), type=tuple[KeptTodo, ...])
+            kept = read_json(text_of(native.content), type=tuple[KeptTodo, ...])
         except msgspec.DecodeError:
             return understand(operation, native)
         return out.PlanOutcome(
@@ -1003,11 +1004,11 @@ class ListingResources:
             for one in outcome.resources
         )
         whole = ListedResources(resourceTemplates=listed) if templates else ListedResources(listed)
-        return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+        return msgspec.json.format(json_text(whole).encode(), indent=2).decode()
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         try:
-            listed = msgspec.json.decode(text_of(native.content), type=ListedResources)
+            listed = read_json(text_of(native.content), type=ListedResources)
         except msgspec.DecodeError:
             return understand(operation, native)
         found = listed.resources if listed.resources is not None else listed.resourceTemplates

@@ -13,6 +13,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect
 from .mcp_names import McpNames
@@ -83,12 +84,12 @@ class VfsList(Spelling[op.ListDirectory]):
         if not isinstance(outcome, out.DirectoryOutcome):
             return tell(operation, outcome)
         listed: Any = outcome.entries
-        return msgspec.json.encode({"entries": listed, "truncated": True} if outcome.truncated else listed).decode()
+        return json_text({"entries": listed, "truncated": True} if outcome.truncated else listed)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         """The same."""
         try:
-            listed = msgspec.json.decode(str(native.content), type=tuple[out.Entry, ...] | _Cut)
+            listed = read_json(str(native.content), type=tuple[out.Entry, ...] | _Cut)
         except msgspec.DecodeError:
             return understand(operation, native)
         path = operation.path if isinstance(operation, op.ListDirectory) else "."
@@ -143,12 +144,12 @@ class WebSearch(Spelling[op.SearchWeb]):
         if not isinstance(outcome, out.PagesOutcome) or outcome.answer is not None:
             return tell(operation, outcome)
         hits = [_Hit(page.title, page.url, page.snippet) for page in outcome.pages]
-        return msgspec.json.encode(hits).decode()
+        return json_text(hits)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         """The same."""
         try:
-            hits = msgspec.json.decode(str(native.content), type=tuple[_Hit, ...])
+            hits = read_json(str(native.content), type=tuple[_Hit, ...])
         except msgspec.DecodeError:
             return understand(operation, native)
         pages = tuple(out.Page(hit.url, hit.title, snippet=hit.snippet) for hit in hits)

@@ -13,6 +13,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -606,7 +607,7 @@ class ToolSearch(Spelling[op.SearchTools]):
             return tell(operation, outcome)
         if not outcome.names:
             return f"Not found: {self.query.removeprefix('select:')}"
-        named = [msgspec.json.encode({"name": name}).decode() for name in outcome.names]
+        named = [json_text({"name": name}) for name in outcome.names]
         return "<functions>\n" + "\n".join(f"<function>{one}</function>" for one in named) + "\n</functions>"
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
@@ -616,7 +617,7 @@ class ToolSearch(Spelling[op.SearchTools]):
         found = re.findall(r'<function>\s*\{[^{}]*?"name":\s*"((?:[^"\\]|\\.)*)"', text)
         if not found:
             return understand(operation, native)
-        return out.ToolsOutcome(tuple(msgspec.json.decode(f'"{name}"', type=str) for name in found))
+        return out.ToolsOutcome(tuple(read_json(f'"{name}"', type=str) for name in found))
 
 
 # ── commands ─────────────────────────────────────────────────────────────────
@@ -942,7 +943,7 @@ class TodoWrite(Spelling[op.UpdatePlan]):
         todos = _todos(outcome.items) if isinstance(outcome, out.PlanOutcome) else None
         if todos is None:
             return tell(operation, outcome)
-        kept = msgspec.json.encode(todos).decode()
+        kept = json_text(todos)
         return (
             "Todos have been modified successfully.\n\n<system-reminder>\n"
             f"The list is now:\n\n{kept}. Go on with it.\n</system-reminder>"
@@ -951,7 +952,7 @@ class TodoWrite(Spelling[op.UpdatePlan]):
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = self._LIST.match(text_of(native.content))
         try:
-            todos = msgspec.json.decode(found[1] if found else "", type=tuple[Todo, ...])
+            todos = read_json(found[1] if found else "", type=tuple[Todo, ...])
         except msgspec.DecodeError:
             return understand(operation, native)
         return out.PlanOutcome(tuple(_plan_item(todo) for todo in todos))

@@ -15,6 +15,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .spelling import Content
 
@@ -58,12 +59,12 @@ def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
         case out.ImageOutcome(image=image):
             return (image,)
         case out.JsonOutcome(value=value):
-            return msgspec.json.encode(value).decode()
+            return json_text(value)
         case out.DoneOutcome(note=note):
             return note or "Done."
         case out.Failure():
             return PLAIN_FAILURES.words(outcome)
-    return msgspec.json.encode(outcome).decode()
+    return json_text(outcome)
 
 
 def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
@@ -75,7 +76,7 @@ def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
         try:
             told: out.Outcome = _outcomes().decode(text)
             return told
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             pass
     if type(operation) not in _WORDED:
         return out.TextOutcome(text)
@@ -116,7 +117,7 @@ _WORDED = frozenset(
 
 def _understand_json(text: str) -> out.Outcome:
     try:
-        return out.JsonOutcome(msgspec.json.decode(text))
+        return out.JsonOutcome(read_json(text))
     except msgspec.DecodeError:
         return out.TextOutcome(text)
 

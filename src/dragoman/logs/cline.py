@@ -31,6 +31,7 @@ from dragoman.model import (
     Usage,
     UserSaid,
 )
+from dragoman.model.json_text import read_json
 
 from .cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
 from .document import DocumentReader, pieces_of
@@ -365,8 +366,8 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
 def _is_from_server(content: Any) -> bool:
     """Whether a result has the shape of the Model Context Protocol: an object with a list of typed pieces."""
     try:
-        given = msgspec.json.decode(content) if isinstance(content, str) else content
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        given = read_json(content) if isinstance(content, str) else content
+    except msgspec.DecodeError:
         return False
     pieces = _mapping(given).get("content")
     return isinstance(pieces, list) and all(isinstance(_mapping(piece).get("type"), str) for piece in pieces)

@@ -39,6 +39,7 @@ from dragoman.model import (
     Usage,
     UserSaid,
 )
+from dragoman.model.json_text import read_json
 
 from .document import pieces_of
 from .format import LinesReader, decoded
@@ -513,8 +514,8 @@ def _cost(given: Any) -> float | None:
 
 def _decoded(text: str) -> dict[str, Any]:
     try:
-        return _mapping(msgspec.json.decode(text))
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return _mapping(read_json(text))
+    except msgspec.DecodeError:
         return {}
 
 

@@ -42,6 +42,7 @@ from dragoman.model import (
     Usage,
     UserSaid,
 )
+from dragoman.model.json_text import read_json
 from dragoman.registry import APIS
 
 from .codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed
@@ -338,7 +339,7 @@ class _Reader(LinesReader):
         import msgspec
 
         try:
-            told = msgspec.json.decode(native.content) if isinstance(native.content, str) else None
+            told = read_json(native.content) if isinstance(native.content, str) else None
         except msgspec.DecodeError:
             return
         agent = _mapping(told).get("agent_id")
@@ -570,8 +571,8 @@ def _notices(text: str) -> Iterator[tuple[str, str, str | None]]:
 
     for told in _NOTICE.findall(text):
         try:
-            notice = _mapping(msgspec.json.decode(told))
-        except (msgspec.DecodeError, UnicodeEncodeError):
+            notice = _mapping(read_json(told))
+        except msgspec.DecodeError:
             continue
         agent, status = _text(notice.get("agent_id")) or _text(notice.get("agent_path")), notice.get("status")
         if agent is not None and isinstance(status, str):

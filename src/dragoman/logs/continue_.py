@@ -36,6 +36,7 @@ from dragoman.model import (
     Usage,
     UserSaid,
 )
+from dragoman.model.json_text import read_json
 
 from .document import DocumentReader, pieces_of
 from .format import LogFormat, LogReader, Places, Sample
@@ -274,16 +275,16 @@ def _arguments(given: Any) -> dict[str, Any] | str:
     if not isinstance(given, str):
         return {}
     try:
-        read = msgspec.json.decode(given)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        read = read_json(given)
+    except msgspec.DecodeError:
         return given
     return read if isinstance(read, dict) else given
 
 
 def _is_from_server(text: str) -> bool:
     try:
-        pieces = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        pieces = read_json(text)
+    except msgspec.DecodeError:
         return False
     return (
         isinstance(pieces, list)

@@ -25,6 +25,7 @@ from dragoman.model import (
     SystemSaid,
     UserSaid,
 )
+from dragoman.model.json_text import read_json
 
 from .document import DocumentReader, pieces_of
 from .loose import mapping as _mapping, text as _text
@@ -141,8 +142,8 @@ def arguments_of(given: Any) -> dict[str, Any] | str:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        decoded = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        decoded = read_json(text)
+    except msgspec.DecodeError:
         return text
     return decoded if isinstance(decoded, dict) else text
 

@@ -12,6 +12,7 @@ from dragoman.dialects.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spe
 from dragoman.dialects.wording import tell, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .results import fields, text_in, told
 
@@ -231,7 +232,7 @@ class SendingMessages:
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.DoneOutcome):
             return tell(operation, outcome)
-        return msgspec.json.encode({"success": True, "message": outcome.note or "Message sent"}).decode()
+        return json_text({"success": True, "message": outcome.note or "Message sent"})
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         said = answer(native)
@@ -244,7 +245,7 @@ class SendingMessages:
 def answer(native: NativeResult) -> dict[str, Any]:
     """The JSON object a message is answered with; empty when it is none."""
     try:
-        said = msgspec.json.decode(text_of(native.content))
+        said = read_json(text_of(native.content))
     except msgspec.DecodeError:
         return {}
     return said if isinstance(said, dict) else {}
@@ -298,7 +299,7 @@ class SendTeamSignal(SendingMessages, Spelling[op.MessageAgent]):
     summary: str | None = means("summary", "The message in a few words.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.MessageAgent(self.to, msgspec.json.encode(self.message).decode(), self.summary),)
+        return (op.MessageAgent(self.to, json_text(self.message), self.summary),)
 
 
 class SubagentHandback(SendingMessages, Spelling[op.ReturnToParent]):

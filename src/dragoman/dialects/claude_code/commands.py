@@ -11,6 +11,7 @@ from dragoman.dialects.spelling import Content, Conversion, Spelling, Tells, mea
 from dragoman.dialects.wording import tell, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .results import fields, keep, kept, number_in, text_in, told, whole
 
@@ -323,13 +324,13 @@ class StoppingTasks:
         job = outcome.job or operation.job
         told = {"message": f"Successfully stopped task: {job}", "task_id": job, "task_type": "local_bash"}
         printed = _printed(outcome)
-        return msgspec.json.encode({**told, "output": printed} if printed else told).decode()
+        return json_text({**told, "output": printed} if printed else told)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         assert isinstance(operation, op.StopCommand)
         text = told(native)
         try:
-            said = msgspec.json.decode(text)
+            said = read_json(text)
         except msgspec.DecodeError:
             return out.TextOutcome(text)
         if not re.match(r"Successfully (?:stopped|killed)", text_in(said, "message") or ""):

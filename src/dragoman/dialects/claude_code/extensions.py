@@ -10,6 +10,7 @@ from dragoman.dialects.spelling import Content, Spelling, means
 from dragoman.dialects.wording import tell, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .results import fields, list_in, text_in, told, whole
 
@@ -83,7 +84,7 @@ class ToolSearch(Spelling[op.SearchTools]):
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.ToolsOutcome):
             return tell(operation, outcome)
-        found = [msgspec.json.encode(Reference(name)).decode() for name in outcome.names]
+        found = [json_text(Reference(name)) for name in outcome.names]
         return "\n".join(found) or "No matching deferred tools found"
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
@@ -94,7 +95,7 @@ class ToolSearch(Spelling[op.SearchTools]):
         if text == "No matching deferred tools found":
             return out.ToolsOutcome(())
         try:
-            found = [msgspec.json.decode(line, type=Reference) for line in text.split("\n")]
+            found = [read_json(line, type=Reference) for line in text.split("\n")]
         except msgspec.DecodeError:
             return understand(operation, native)
         return out.ToolsOutcome(tuple(reference.tool_name for reference in found))
@@ -127,7 +128,7 @@ def _resources(listed: Any) -> tuple[out.Resource, ...] | None:
 
 def _json(native: NativeResult) -> Any:
     try:
-        return msgspec.json.decode(told(native))
+        return read_json(told(native))
     except msgspec.DecodeError:
         return None
 
@@ -140,7 +141,7 @@ class ListingResources:
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.ResourcesOutcome):
             return tell(operation, outcome)
-        return msgspec.json.encode([_written(resource) for resource in outcome.resources]).decode()
+        return json_text([_written(resource) for resource in outcome.resources])
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         said = _json(native)
@@ -183,7 +184,7 @@ class ReadMcpResourceTool(Spelling[op.ReadMcpResource]):
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.ResourcesOutcome):
             return tell(operation, outcome)
-        return msgspec.json.encode({"contents": [_written(resource) for resource in outcome.resources]}).decode()
+        return json_text({"contents": [_written(resource) for resource in outcome.resources]})
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = _resources(list_in(_json(native), "contents"))

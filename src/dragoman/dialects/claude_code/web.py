@@ -11,6 +11,7 @@ from dragoman.dialects.spelling import TUPLE, Content, Spelling, means
 from dragoman.dialects.wording import tell, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .results import fields, list_in, number_in, text_in, told
 
@@ -92,7 +93,7 @@ class WebSearch(Spelling[op.SearchWeb]):
         if not isinstance(outcome, out.PagesOutcome):
             return tell(operation, outcome)
         links = [{"title": page.title or page.url, "url": page.url} for page in outcome.pages]
-        found = [f"Links: {msgspec.json.encode(links).decode()}"] if links else []
+        found = [f"Links: {json_text(links)}"] if links else []
         read = [f"{page.url}: {page.snippet or page.text}" for page in outcome.pages if page.snippet or page.text]
         answer = "\n\n".join(read) if outcome.answer is None else outcome.answer
         return "\n\n".join([f'Web search results for query: "{self.query}"', *found, answer])
@@ -120,7 +121,7 @@ class WebSearch(Spelling[op.SearchWeb]):
 
 def _links(part: str) -> list[Any] | None:
     try:
-        links = msgspec.json.decode(part.removeprefix("Links: ")) if part.startswith("Links: [") else None
+        links = read_json(part.removeprefix("Links: ")) if part.startswith("Links: [") else None
     except msgspec.DecodeError:
         return None
     return links if isinstance(links, list) else None

@@ -14,6 +14,7 @@ from dragoman.dialects.spelling import (
 from dragoman.dialects.wording import tell, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text
 
 from .families import CLASSIC
 from .results import (
@@ -144,7 +145,7 @@ class RequestUserInput(Spelling[op.AskUser]):
             }
             for answer in outcome.answers
         }
-        return msgspec.json.encode({"answers": answers}).decode()
+        return json_text({"answers": answers})
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         texts = {asked.id: asked.question for asked in self.questions}

@@ -17,6 +17,7 @@ from dragoman.dialects.spelling import Content, Tells
 from dragoman.dialects.wording import tell, tell_all, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 # ── what a command gave ──────────────────────────────────────────────────────
 
@@ -68,7 +69,7 @@ def _report(text: str) -> Report | None:
 
 def _old_report(text: str) -> Report | None:
     try:
-        told = msgspec.json.decode(text, type=_Told)
+        told = read_json(text, type=_Told)
     except msgspec.DecodeError:
         return None
     facts = {name: value for name, value in msgspec.structs.asdict(told.metadata).items() if value is not None}
@@ -170,7 +171,7 @@ class OldCommandResults(CommandResults):
             outcome.job,
             outcome.truncated or None,
         )
-        return msgspec.json.encode(_Told(_printed(outcome), metadata)).decode()
+        return json_text(_Told(_printed(outcome), metadata))
 
 
 def _unreported(text: str, native: NativeResult) -> out.Outcome:
@@ -331,7 +332,7 @@ class AgentResults:
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         told = self.told(outcome) if isinstance(outcome, out.AgentsOutcome) else None
-        return tell(operation, outcome) if told is None else msgspec.json.encode(told).decode()
+        return tell(operation, outcome) if told is None else json_text(told)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = self.heard(operation, json_object(native))
@@ -379,7 +380,7 @@ class ResourceResults:
         told: dict[str, Any] = {"contents" if reading else "resourceTemplates" if templates else "resources": rows}
         if outcome.cursor is not None:
             told["nextCursor"] = outcome.cursor
-        return msgspec.json.encode(told).decode()
+        return json_text(told)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         told = json_object(native)
@@ -505,7 +506,7 @@ def _result_object(outcome: out.CommandOutcome) -> str:
         "session_id": _session(outcome),
         "output": _printed(outcome),
     }
-    return msgspec.json.encode({name: value for name, value in facts.items() if value is not None}).decode()
+    return json_text({name: value for name, value in facts.items() if value is not None})
 
 
 def _session(outcome: out.CommandOutcome) -> int | str | None:
@@ -518,7 +519,7 @@ def _result_in(piece: str | out.Media) -> out.CommandOutcome | None:
     if not isinstance(piece, str) or not piece.startswith("{"):
         return None
     try:
-        told = msgspec.json.decode(piece)
+        told = read_json(piece)
     except msgspec.DecodeError:
         return None
     match told:
@@ -647,7 +648,7 @@ def _blocks(blocks: Sequence[Any]) -> tuple[str | out.Media, ...]:
             case {"type": "image" | "audio", "data": str(data), "mimeType": str(media_type)}:
                 found.append(out.Media(media_type, data))
             case _:
-                found.append(msgspec.json.encode(block).decode())
+                found.append(json_text(block))
     return tuple(found)
 
 
@@ -663,7 +664,7 @@ def json_object(native: NativeResult) -> Any:
     if text[:1] not in ("{", "["):
         return None
     try:
-        return msgspec.json.decode(text)
+        return read_json(text)
     except msgspec.DecodeError:
         return None
 

@@ -13,6 +13,7 @@ from dragoman.dialects.spelling import Spelling, Tells, Told, means, native_only
 from dragoman.dialects.wording import PLAIN_FAILURES, tell, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 # ── what commands gave ───────────────────────────────────────────────────────
 
@@ -57,7 +58,7 @@ def shell_result(outputs: list[dict[str, Any]], limit: int | None = None) -> Tol
     item: dict[str, Any] = {"type": "shell_call_output", "output": outputs}
     if limit is not None:
         item["max_output_length"] = limit
-    return msgspec.json.encode(outputs).decode(), None, item
+    return json_text(outputs), None, item
 
 
 def shell_outputs(native: NativeResult) -> list[dict[str, Any]] | None:
@@ -65,7 +66,7 @@ def shell_outputs(native: NativeResult) -> list[dict[str, Any]] | None:
     outputs: Any = native.item.get("output") if isinstance(native.item, dict) else None
     if outputs is None:
         try:
-            outputs = msgspec.json.decode(text_of(native.content))
+            outputs = read_json(text_of(native.content))
         except msgspec.DecodeError:
             return None
     known = isinstance(outputs, list) and all(isinstance(one, dict) and "outcome" in one for one in outputs)

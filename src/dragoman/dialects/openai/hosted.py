@@ -13,6 +13,7 @@ from dragoman.dialects.spelling import ProviderExecuted, Spelling, Told, means, 
 from dragoman.dialects.wording import tell_all, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 _LIMIT = "how much is looked at is a setting of the tool"
 
@@ -112,7 +113,7 @@ def _output(output: Any) -> str | out.Media:
             return logs
         case {"type": "image", "url": str(url)}:
             return media_at(url)
-    return msgspec.json.encode(output).decode()
+    return json_text(output)
 
 
 class Program(ItemResults, ProviderExecuted[op.RunCode]):
@@ -132,7 +133,7 @@ class Program(ItemResults, ProviderExecuted[op.RunCode]):
         if not isinstance(result, str):
             return None
         try:
-            return out.JsonOutcome(msgspec.json.decode(result))
+            return out.JsonOutcome(read_json(result))
         except msgspec.DecodeError:
             return out.TextOutcome(result)
 
@@ -222,7 +223,7 @@ class ToolSearch(ItemResults, ProviderExecuted[op.SearchTools]):
                 return tell_all(operations, outcomes), None  # a name alone is no tool that can be offered
             found += outcome.definitions
         item = {"type": "tool_search_output", "execution": "client", "status": "completed", "tools": found}
-        return msgspec.json.encode(found).decode(), None, item
+        return json_text(found), None, item
 
 
 # ── the screen ───────────────────────────────────────────────────────────────

@@ -12,6 +12,7 @@ from dragoman.dialects.spelling import Content, Told
 from dragoman.dialects.wording import PlainFailures, tell_all, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import read_json
 
 from .commands import Shell, failed_output, shell_outputs, shell_result
 
@@ -53,7 +54,7 @@ def _given(output: Any) -> out.Outcome | None:
     if not isinstance(output, str):
         return None
     try:
-        return out.JsonOutcome(msgspec.json.decode(output)) if output[:1] in ("{", "[") else out.TextOutcome(output)
+        return out.JsonOutcome(read_json(output)) if output[:1] in ("{", "[") else out.TextOutcome(output)
     except msgspec.DecodeError:
         return out.TextOutcome(output)
 
