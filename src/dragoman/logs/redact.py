@@ -1,8 +1,9 @@
 """Recorded events without what nobody else should read: secrets, home folders, user names, e-mail addresses.
 
-Rules: the same value becomes the same placeholder wherever it stands; what was found once by its name (`API_KEY=…`) is
-taken out everywhere, also percent-encoded. A placeholder is never taken for a secret, so redacting twice changes
-nothing more. Text in base64 is looked into; where something is in it, all of it goes. Pictures are not looked into.
+Rules: the same value becomes the same placeholder wherever it stands; what was found once, by its name (`API_KEY=…`) or
+by its looks, is taken out everywhere, also percent-encoded and in the middle of a word. A placeholder is never taken
+for a secret, so redacting twice changes nothing more. Text in base64 is looked into; where something is in it, all of
+it goes. Pictures are not looked into.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ SHORTEST: Final = 8
 """A shorter value is taken out where its name stands, and not wherever its letters occur."""
 
 _SHORT: Final = 100
+_MOST_ROUNDS: Final = 5
 
 # JSON inside of JSON: a letter after a backslash is no letter of the word that follows.
 _BEGINS: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
@@ -255,6 +257,10 @@ class Redactor:
                     self._learn_secret(value)
         for line in _key_lines(text):
             self._learn_secret(line)
+        for beginnings, shape in _SHAPES[1:]:  # lines of a private key were learnt one by one
+            if any(one in text for one in beginnings):
+                for match in shape.finditer(text):
+                    self._learn_secret(match[0])
         for _, said in _encoded(text):
             self._learn_text(said)
         if _has_home(text):
@@ -281,7 +287,13 @@ class Redactor:
         if len(value) >= SHORTEST and not _PLACEHOLDER.search(value) and value not in self._secrets:
             plain = value.replace("\\/", "/")
             escaped = json.dumps(value, ensure_ascii=False)[1:-1]
-            for one in (value, plain, escaped, plain.replace("/", "\\/"), quote(plain, safe="")):
+            for one in (
+                value,
+                plain,
+                escaped,
+                plain.replace("/", "\\/"),
+                quote(plain, safe="", errors="surrogatepass"),
+            ):
                 self._secrets[one] = None
             self._known = None
             self._unchanged.clear()
@@ -309,8 +321,15 @@ class Redactor:
         if len(text) < 4 or text in self._unchanged:
             return text
         changed = self._changed(text)
-        if changed == text and len(text) <= _SHORT:
-            self._unchanged.add(text)
+        if changed == text:
+            if len(text) <= _SHORT:
+                self._unchanged.add(text)
+            return text
+        # What stands around a placeholder may look like a secret together with it (`xoxb-REDACTED-USER-1`).
+        for _ in range(_MOST_ROUNDS):
+            before, changed = changed, self._changed(changed)
+            if changed == before:
+                break
         return changed
 
     def _changed(self, text: str) -> str:
