@@ -92,10 +92,12 @@ def _plain_events(data: bytes) -> list[Event] | None:
     if data.startswith(b"data: "):
         ends = data.count(b"\n")
         if ends == 2:
-            return [(None, data[6:-2])]
+            return [(None, data[6:-2])] if len(data) > 8 else None
         found = data[6:-2].split(b"\n\ndata: ")
-        return [(None, said) for said in found] if ends == 2 * len(found) else None
+        return [(None, said) for said in found] if ends == 2 * len(found) and all(found) else None
     lines = data.split(b"\n")
+    if b"data: " in lines:
+        return None
     if len(lines) == 4 and lines[0] in _NAMES and lines[1].startswith(b"data: ") and not lines[2]:
         return [(_NAMES[lines[0]], lines[1][6:])]
     names, said = lines[:-1:3], lines[1::3]

@@ -204,7 +204,7 @@ def file_layer(layer: Literal["user", "project"], path: Path, content: bytes, *,
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ConfigError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOML's own, or Python's about a number of too many digits
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: not valid settings: nested too deeply") from error
@@ -227,7 +227,7 @@ def _lines_of_keys(text: str) -> dict[Key, int]:
         is_header = head.startswith("[")
         try:
             path = _only_path(tomllib.loads(head if is_header else f"{head.partition('=')[0]}=0"))
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         if is_header:
             table = path

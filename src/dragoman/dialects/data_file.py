@@ -138,17 +138,20 @@ _KNOWN_TAGS: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq"
 def _parse_yaml(path: Path, text: str) -> DataFile:
     import yaml
 
-    loader = _loader(text)
     try:
-        root = loader.get_single_node()
+        loader = _loader(text)
+        try:
+            root = loader.get_single_node()
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark is not None else ""
         raise _unreadable(path, [f"{line}it is not valid YAML: {error.problem or error.context}"]) from error
-    except yaml.YAMLError as error:
-        raise _unreadable(path, [f"it is not valid YAML: {' '.join(str(error).split())}"]) from error
-    finally:
-        loader.dispose()
+    except yaml.reader.ReaderError as error:
+        line = f"line {text[: error.position].count(chr(10)) + 1}: "
+        character = f"U+{ord(text[error.position]):04X}"
+        raise _unreadable(path, [f"{line}it is not valid YAML: the character {character} is not allowed"]) from error
     reading = _Reading()
     content = {} if root is None else reading.value(root, ())
     if not isinstance(content, dict):

@@ -45,7 +45,10 @@ def intents(command: str, directory: str | None = None) -> tuple[op.Operation, .
     if root.has_error:
         return ()
     shell = _Shell(directory)
-    shell.run(root, ())
+    try:
+        shell.run(root, ())
+    except RecursionError:  # hundreds of commands in a row are nested as deeply
+        return ()
     return tuple(shell.found)
 
 
