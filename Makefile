@@ -50,6 +50,9 @@ attack: $(READY) ## attack the product with real processes, sockets and files (A
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
 	@$(PYTHON) -m pytest -n 2 tests/attack $(ATTACK)
 
+fuzz: $(READY) ## random input for everything that reads (FUZZ_SECONDS=120; SEED=new: another seed; TARGET=patches CASE=7)
+	@$(PYTHON) -m tests.fuzz
+
 live: $(READY) ## the same agent on every provider whose key is set (costs money; LIVE="groq=model" to choose)
 	@$(PYTHON) -m tests.live $(PROVIDERS)
 
@@ -83,4 +86,4 @@ $(READY): pyproject.toml $(VENV)/.locked
 	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: demo test check format conformance attack live bench mapping lock clean help
+.PHONY: demo test check format conformance attack fuzz live bench mapping lock clean help
