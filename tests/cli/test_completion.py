@@ -3,12 +3,16 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import unicodedata
 
+import msgspec
 import pytest
+from hypothesis import given, strategies as st
 
 from dragoman.cli import COMMANDS
+from dragoman.cli.completing import is_plain_word
 
-from .conftest import User
+from .conftest import Answer, User
 
 
 def completed(user: User, line: str) -> list[str]:
@@ -69,3 +73,43 @@ def test_completing_loads_no_command(user: User) -> None:
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert done.stdout.split() == [f"plain,{name}" for name in COMMANDS]
+
+
+HOSTILE = [
+    *("$(touch marker)", "`touch marker`", "a;touch marker", "a|touch marker", "a&&b", "a > marker", "${IFS}", "a b"),
+    *("a*", "?", "[a]", "{a,b}", "~root", "#a", "!a", "^a", "a'b", 'a"b', "a\\b", "-rf", "--yes"),
+    *("a\nplain,b", "a\rb", "a\tb", "a\x1b[31mb", "a\x07b", "a\x9bb", "a\u202eb", "a\u2028b", "a\x7fb"),
+]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_names_that_are_no_plain_words_are_not_offered(user: User, shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [*HOSTILE, "good", "acme.good-1_2", "Prüfer"]
+    for number, name in enumerate(names):
+        text = f"---\nname: {msgspec.json.encode(name).decode()}\ndescription: x\n---\nDo it.\n"
+        user.write(user.here / "agents" / f"{number}.md", text)
+    user.write(user.here / "agents" / "$(touch marker).md", "Do it.\n")
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", f"{shell}_complete")
+    monkeypatch.setenv("COMP_WORDS", "dragoman agents show ")
+    monkeypatch.setenv("COMP_CWORD", "" if shell == "fish" else "3")
+    answer = user.types()
+    spelled = "plain\n{}\n_\n" if shell == "zsh" else "plain,{}\n"
+    offered = "".join(spelled.format(name) for name in ("good", "acme.good-1_2", "Prüfer"))
+    assert answer == Answer(0, spelled.format("").replace("plain", "file") + offered)
+
+
+@given(st.text())
+def test_what_is_offered_is_one_word_to_a_shell_and_steers_no_terminal(text: str) -> None:
+    if is_plain_word(text):
+        assert shlex.split(text, comments=True) == ([text] if text else [])
+        assert not any(unicodedata.category(letter).startswith(("C", "Z")) for letter in text)
+
+
+def test_a_broken_project_writes_nothing_into_the_line_that_is_completed(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user.write(user.here / "dragoman.toml", "\x1b[31m = broken")
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "dragoman agents show ")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    assert user.types() == Answer(0, "\n")

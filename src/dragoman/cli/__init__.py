@@ -121,9 +121,9 @@ def _run(console: Console, arguments: Sequence[str]) -> Any:
     # Not `dragoman.main`: click turns some errors into exit codes of its own, which mean something else here.
     completing = os.environ.get("_DRAGOMAN_COMPLETE")
     if completing:
-        from click.shell_completion import shell_complete
+        from .completing import answer
 
-        return shell_complete(dragoman, {"obj": console}, "dragoman", "_DRAGOMAN_COMPLETE", completing)
+        return answer(console, dragoman, completing)
     try:
         with dragoman.make_context("dragoman", list(arguments), obj=console) as ctx:
             return dragoman.invoke(ctx)

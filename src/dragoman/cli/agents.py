@@ -164,7 +164,8 @@ def complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: 
 
     found = [one for one in find_agents(config.load(), here()) if one.name.startswith(incomplete)]
     names = [CompletionItem(one.name) for one in found if one.agent is not None and one.hidden_by is None]
-    return [*names, CompletionItem(incomplete, type="file")]
+    # Files first: click's script for bash forgets what came before it, and then takes files only where no name fits.
+    return [CompletionItem(incomplete, type="file"), *names]
 
 
 @command.command(short_help="Show one agent as it is understood.")
