@@ -205,7 +205,10 @@ def hostile_values(field: Field, traps: Traps) -> list[Any]:
 
 
 # Rows of `[[…]]` tables.
-_ROWS: dict[str, list[dict[str, Any]]] = {"Price": [{"model": "*", "input": 0, "output": 0}]}
+_ROWS: dict[str, list[dict[str, Any]]] = {
+    "Price": [{"model": "*", "input": 0, "output": 0}],
+    "PolicyRule": [{"verdict": "allow"}, {"verdict": "allow", "kind": "execute", "unsandboxed": True}],
+}
 
 
 def _single(kind: Kind | None, hint: Any, field: Field, traps: Traps) -> list[Any]:

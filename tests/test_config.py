@@ -22,6 +22,7 @@ from dragoman.config import (
     PluginFolder,
     Plugins,
     Policy,
+    PolicyRule,
     Price,
     Provider,
     Refusal,
@@ -1010,3 +1011,81 @@ def test_the_configuration_of_the_process_is_read_once_or_given(
     config.use(given)
     assert config.current() is given
     config.use(None)
+
+
+# --- rules -------------------------------------------------------------------------------------------------------
+
+USER_RULES = """\
+[[policy.rules]]
+verdict = "deny"
+command = "*sudo*"
+
+[[policy.rules]]
+verdict = "allow"
+operation = "run_command"
+command = "git status*"
+unsandboxed = false
+arguments = { timeout_ms = 5000, job = "main*" }
+"""
+PROJECT_RULES = """\
+[[policy.rules]]
+verdict = "allow"
+kind = "execute"
+
+[[policy.rules]]
+verdict = "deny"
+path = "*.env"
+
+[[policy.rules]]
+verdict = "ask"
+domain = "*.example.com"
+"""
+
+
+def test_rules_of_all_layers_hold_and_each_knows_whose_it_is(machine: Machine) -> None:
+    machine.user(USER_RULES)
+    machine.project_file.write_text(PROJECT_RULES)
+    found = machine.load(
+        flags={"policy.rules": '[{"verdict": "deny", "server": "prod"}]'},
+        DRAGOMAN_POLICY__RULES='[{"verdict": "ask", "agent": "a*"}]',
+    )
+    assert found.settings.policy.rules == (
+        PolicyRule(verdict="deny", command="*sudo*", source="your settings"),
+        PolicyRule(
+            verdict="allow",
+            operation="run_command",
+            command="git status*",
+            unsandboxed=False,
+            arguments={"timeout_ms": 5000, "job": "main*"},
+            source="your settings",
+        ),
+        PolicyRule(verdict="deny", path="*.env", source="the project's settings"),
+        PolicyRule(verdict="ask", domain="*.example.com", source="the project's settings"),
+        PolicyRule(verdict="ask", agent="a*", source="the environment"),
+        PolicyRule(verdict="deny", server="prod", source="--set"),
+    )
+    file = str(machine.project_file)
+    assert found.refusals == (Refusal("policy.rules", Origin("project", file, 1), "a rule that allows needs trust"),)
+    machine.trust()
+    trusted = machine.load()
+    assert (len(trusted.settings.policy.rules), trusted.refusals) == (5, ())
+
+
+@pytest.mark.parametrize(
+    "rule, problem",
+    [
+        ("path = 'x'", "policy.rules: object missing required field verdict - at $[0]"),
+        ("verdict = 'maybe'", "policy.rules: invalid enum value 'maybe' - at $[0].verdict"),
+        ("verdict = 'deny'\npth = 'x'", 'policy.rules.pth: there is no such setting. Did you mean "path"?'),
+        ("verdict = 'deny'\nsource = 'your settings'", "policy.rules.source: there is no such setting."),
+        (
+            "verdict = 'deny'\nunsandboxed = 'yes'",
+            "policy.rules: expected true or false, got text - at $[0].unsandboxed",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_told(machine: Machine, rule: str, problem: str) -> None:
+    machine.user(f"[[policy.rules]]\n{rule}\n")
+    with pytest.raises(ConfigError) as error:
+        machine.load()
+    assert problem in str(error.value)

@@ -82,7 +82,10 @@ def test_a_file_nobody_vouches_for_is_told_what_of_it_does_not_hold() -> None:
     held, refused = policy_for(agent, base, trusted=False)
     assert held == ToolPolicy(
         default="allow",
-        approval=(Approval("allow", kind="write"), Approval("deny", path="*.env")),
+        approval=(
+            Approval("allow", kind="write", source="the agent a"),
+            Approval("deny", path="*.env", source="the agent a"),
+        ),
         max_parallel=1,
         timeout=5.0,
         within=base,
@@ -94,13 +97,15 @@ def test_a_file_nobody_vouches_for_is_told_what_of_it_does_not_hold() -> None:
     )
 
 
-def test_a_file_the_user_vouches_for_comes_before_the_settings_in_general() -> None:
+def test_the_rules_of_a_file_the_user_vouches_for_hold_beside_theirs_and_its_default_in_place_of_theirs() -> None:
     agent = Agent(name="a", policy={"default": "allow", "approval": [{"verdict": "allow", "kind": "write"}]})
     base = ToolPolicy(default="ask", approval=(Approval("deny", path="*.env"),), max_cost=1.0)
     held, refused = policy_for(agent, base, trusted=True)
     assert (held, refused) == (
         ToolPolicy(
-            default="allow", approval=(Approval("allow", kind="write"), Approval("deny", path="*.env")), max_cost=1.0
+            default="allow",
+            approval=(Approval("allow", kind="write", source="the agent a"), Approval("deny", path="*.env")),
+            max_cost=1.0,
         ),
         (),
     )

@@ -312,7 +312,8 @@ class Kernel:
         """Settles whom it asks and what it may do; gives what of its policy does not hold."""
         if live.model is None:
             live.model = live.parent.model if live.parent is not None else self.model
-        live.policy, refused = policy_for(live.agent, bound, trusted=False)
+        policy, refused = policy_for(live.agent, bound, trusted=False)
+        live.policy = msgspec.structs.replace(policy, agent=live.agent.name)
         return refused
 
     def _begin(self, live: Live) -> None:

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 VERDICTS: Final = ("deny", "ask", "allow")
 """The strictest first."""
-CONDITIONS: Final = ("kind", "operation", "tool", "path", "command")
+CONDITIONS: Final = ("kind", "operation", "tool", "path", "command", "domain", "server", "agent", "shell", "cwd")
+"""Conditions that are globs."""
+SWITCHES: Final = ("login", "background", "terminal", "unsandboxed")
+"""Conditions that are true or false."""
+_ALL: Final = (*CONDITIONS, *SWITCHES, "arguments")
 
 
 # ── reading ──────────────────────────────────────────────────────────────────
@@ -34,18 +38,20 @@ CONDITIONS: Final = ("kind", "operation", "tool", "path", "command")
 def read_policy(section: Section, dialect: str | None = None, known: Collection[str] = ()) -> dict[str, Any]:
     """What `ToolPolicy.read` reads, from what a person writes: `allow`, `ask` and `deny` become rules.
 
-    The more a rule says the earlier it stands, and among equals the stricter: `ask: [execute]` with
-    `allow: ["command:git status*"]` asks about all but that command.
+    Rules are tried in order, and three lists have none. So they are put into one: the narrower rule first, and among
+    equals the stricter: `ask: [execute]` with `allow: ["command:git status*"]` asks about all but that command.
     """
     from dragoman.engine import ToolPolicy
 
-    # `within` is for who lays one policy over another; a file has but one.
-    fields = {*ToolPolicy.__struct_fields__} - {"within"}
+    # These are set by what lays one policy over another; a file has only its own.
+    fields = {*ToolPolicy.__struct_fields__} - {"within", "agent"}
     said: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     for key, value in section.content.items():
         if key in VERDICTS:
             rows += _rows(section, key, value, dialect, known)
+        elif key == "approval" and _names_a_source(section, value):
+            continue
         elif key not in fields:
             names = [*VERDICTS, *sorted(fields)]
             section.problem(f'there is no key "{key}" in a policy.{nearest(key, names)}', key)
@@ -57,6 +63,14 @@ def read_policy(section: Section, dialect: str | None = None, known: Collection[
     if rows:
         said["approval"] = [*(written if isinstance(written, list) else ()), *rows]
     return said
+
+
+def _names_a_source(section: Section, rules: Any) -> bool:
+    """Whether a rule says whose it is, which is not for a file to say."""
+    named = [index for index, rule in enumerate(rules if isinstance(rules, list) else ()) if "source" in (rule or ())]
+    for index in named:
+        section.problem("a rule cannot name its source", "approval", index)
+    return bool(named)
 
 
 def _try(section: Section, key: str, value: Any) -> None:
@@ -112,8 +126,16 @@ def _rows_of_table(
 ) -> list[dict[str, Any]]:
     wrong = False
     for key, pattern in entry.items():
-        if key not in CONDITIONS:
-            section.problem(f'there is no condition "{key}"; known: {", ".join(CONDITIONS)}.', *at)
+        if key not in _ALL:
+            section.problem(f'there is no condition "{key}"; known: {", ".join(_ALL)}.', *at)
+        elif key in SWITCHES:
+            if isinstance(pattern, bool):
+                continue
+            section.problem(f"{key} must be true or false, not {shown(pattern)}", *at)
+        elif key == "arguments":
+            if isinstance(pattern, dict) and all(isinstance(one, str | bool | int | float) for one in pattern.values()):
+                continue
+            section.problem("arguments must be a table of names and patterns, numbers or true and false", *at)
         elif not isinstance(pattern, str) or not pattern.strip():
             section.problem(f"{key} must be a pattern, not {shown(pattern)}", *at)
         elif not _may_fit(key, pattern):
@@ -136,8 +158,8 @@ def _may_fit(condition: str, pattern: str) -> bool:
 
 def _weight(row: Mapping[str, Any]) -> int:
     """How narrow a rule is: what names a path or a command is narrower than what names a tool, that than a kind."""
-    weights = {"path": 8, "command": 8, "tool": 4, "operation": 4, "kind": 2}
-    return sum(weights.get(key, 0) for key in row)
+    weights = {"verdict": 0, "kind": 2, "tool": 4, "operation": 4, "server": 4, "agent": 4}
+    return sum(weights.get(key, 8) for key in row)
 
 
 # ── holding ──────────────────────────────────────────────────────────────────
@@ -150,16 +172,18 @@ _BOUND: Final = ("enabled", "allowed", "approval", "default")
 def policy_for(agent: Agent, base: ToolPolicy, *, trusted: bool) -> tuple[ToolPolicy, tuple[str, ...]]:
     """The policy an agent runs under, over that of the user, and what of its file does not hold because it is looser.
 
-    `trusted`: the user wrote the file or trusts it as it is; then what it says comes before what the user's settings
-    say in general. A rule of theirs that denies stays either way.
+    `trusted`: the user wrote the file or trusts it as it is; then its default and its limits hold in place of the
+    user's, and its rules beside theirs: where both have one that fits, the stricter.
     """
     from dragoman.engine import ToolPolicy
 
     said = dict(agent.policy)
     wanted = ToolPolicy.read(said)
+    rules = tuple(msgspec.structs.replace(rule, source=f"the agent {agent.name}") for rule in wanted.approval)
+    wanted = msgspec.structs.replace(wanted, approval=rules)
     if trusted:
         stated = {name: getattr(wanted, name) for name in said}
-        return msgspec.structs.replace(base, **stated | {"approval": (*wanted.approval, *base.approval)}), ()
+        return msgspec.structs.replace(base, **stated | {"approval": (*rules, *base.approval)}), ()
     refused: list[str] = []
     changes: dict[str, Any] = {name: getattr(wanted, name) for name in _BOUND}
     for name in said:
@@ -169,7 +193,8 @@ def policy_for(agent: Agent, base: ToolPolicy, *, trusted: bool) -> tuple[ToolPo
         refused.append(_looser("default", wanted.default, base.default))
     for rule in wanted.approval:
         if rule.verdict == "allow":
-            conditions = ", ".join(f"{key}={value}" for key in CONDITIONS if (value := getattr(rule, key)) is not None)
+            given = ((key, getattr(rule, key)) for key in _ALL)
+            conditions = ", ".join(f"{key}={value}" for key, value in given if value not in (None, {}))
             refused.append(f"policy.allow: {conditions or 'everything'} does not loosen what your own rules say")
     return msgspec.structs.replace(base, **changes, within=base), tuple(refused)
 

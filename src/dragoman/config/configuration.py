@@ -12,7 +12,7 @@ import msgspec
 from dragoman.errors import ConfigError
 
 from .folders import current_folder, system_folder
-from .kinds import judged
+from .kinds import Kind, judged
 from .layers import (
     PREFIX,
     Found,
@@ -231,9 +231,9 @@ def _admitted(project: Layer, own: Layer, *, trusted: bool) -> tuple[Layer, list
             strictest_first=field.strictest_first,
             trusted=trusted,
         )
-        if verdict.refusal is None:
+        if verdict.refusal is None or (field.kind is Kind.RULES and verdict.value):
             admitted[path] = msgspec.structs.replace(found, value=verdict.value)
-        else:
+        if verdict.refusal is not None:
             refusals.append(Refusal(".".join(path), found.origin, verdict.refusal, verdict.trust_helps))
     return admitted, refusals
 

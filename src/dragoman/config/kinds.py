@@ -37,6 +37,10 @@ class Kind(enum.Enum):
     LIMIT = "a number that limits: the lower, the stricter; none means no limit", Rule.TIGHTEN
     RESTRICTIONS = "a list in which every entry forbids or hides something", Rule.TIGHTEN
     PERMISSIONS = "a list in which every entry allows something", Rule.TIGHTEN
+    RULES = (
+        "a list of verdicts: those that deny or ask are restrictions, those that allow are permissions",
+        Rule.TIGHTEN,
+    )
     GUARD = "one of a few values that protect what is outside the project, some stricter than others", Rule.STRICTER
     EXEMPTIONS = "a list in which every entry is an exception from such protection", Rule.STRICTER
     ADDRESS = "whom dragoman talks to, and how: a URL, a service, a wire API", Rule.TRUSTED
@@ -58,7 +62,10 @@ class Kind(enum.Enum):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """What becomes of a value in a project's file: `value` holds, unless there is a `refusal`."""
+    """What becomes of a value in a project's file: `value` holds, unless there is a `refusal`.
+
+    Of rules both may be there: some hold, and others do not.
+    """
 
     value: Any = None
     refusal: str | None = None
@@ -69,6 +76,11 @@ def judged(kind: Kind, value: Any, before: Any, *, strictest_first: Sequence[Any
     """What becomes of a project's `value`, where the user's own settings alone give `before`."""
     if kind is Kind.RESTRICTIONS:  # joined, trusted or not: a project cannot know what the user's list holds
         return Judged((*before, *(entry for entry in value if entry not in before)))
+    if kind is Kind.RULES:
+        held = tuple(rule for rule in value if trusted or rule.verdict != "allow")
+        refused = len(value) - len(held)
+        what = "a rule that allows" if refused == 1 else f"{refused} rules that allow"
+        return Judged(held, f"{what} needs trust" if refused == 1 else f"{what} need trust" if refused else None)
     if kind.is_plain(value):
         return Judged(value)
     if kind.rule is Rule.OWN:

@@ -14,7 +14,8 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 
-from .settings import Field, Key, Place, Secret, Settings, fields_of, known_settings, place_of
+from .kinds import Kind
+from .settings import Field, Key, Place, PolicyRule, Secret, Settings, fields_of, known_settings, place_of
 
 PREFIX: Final = "DRAGOMAN_"
 
@@ -113,6 +114,8 @@ class Reader:
         except msgspec.ValidationError as error:
             self.problem(path, _in_words(error, field.hint))
         else:
+            if field.kind is Kind.RULES:
+                converted = tuple(msgspec.structs.replace(rule, source=_SOURCES[self.layer]) for rule in converted)
             self.found[path] = Found(converted, self.origin(path), field)
 
     def unpacked(self, value: Any) -> Any:
@@ -125,7 +128,7 @@ class Reader:
             return value
 
     def listed_names_known(self, value: Any, table: type[msgspec.Struct], path: Key) -> bool:
-        fields = table.__struct_fields__
+        fields = [name for name in table.__struct_fields__ if table is not PolicyRule or name != "source"]
         rows = value if isinstance(value, list) else []
         unknown = [name for row in rows if isinstance(row, dict) for name in row if name not in fields]
         for name in unknown:
@@ -148,6 +151,15 @@ def _is_list(hint: Any) -> bool:
 def _bare(hint: Any) -> Any:
     return hint.__origin__ if hasattr(hint, "__metadata__") else hint
 
+
+_SOURCES: Final = {
+    "default": "the defaults",
+    "user": "your settings",
+    "project": "the project's settings",
+    "environment": "the environment",
+    "flag": "--set",
+}
+"""Whose rules those of a layer are."""
 
 _WORDS: Final = {
     "object": "a table",
@@ -314,10 +326,14 @@ def flag_layer(flags: Mapping[str, object], cwd: Path) -> list[Reader]:
 
 
 def merged(*layers: Mapping[Key, Found]) -> Layer:
-    """Later layers win. In the order of the settings, so that equal settings are shown equally."""
+    """Later layers win, but rules of all layers hold. In the order of the settings: equal ones are shown equally."""
     merged: Layer = {}
     for layer in layers:
-        merged.update(layer)
+        for path, found in layer.items():
+            before = merged.get(path)
+            if found.field.kind is Kind.RULES and before is not None:
+                found = msgspec.structs.replace(found, value=(*before.value, *found.value))
+            merged[path] = found
     return {path: merged[path] for path in _paths(merged, Settings)}
 
 

@@ -69,6 +69,31 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One table of a settings file."""
 
 
+class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One rule of a policy: the verdict on calls that fit all of its conditions. The engine's `Approval` is the same.
+
+    `source` is whose rule it is; no file can say that.
+    """
+
+    verdict: Approval
+    kind: str | None = None
+    operation: str | None = None
+    tool: str | None = None
+    path: str | None = None
+    command: str | None = None
+    domain: str | None = None
+    server: str | None = None
+    agent: str | None = None
+    shell: str | None = None
+    cwd: str | None = None
+    login: bool | None = None
+    background: bool | None = None
+    terminal: bool | None = None
+    unsandboxed: bool | None = None
+    arguments: dict[str, str | bool | int | float] = {}
+    source: str | None = None
+
+
 class Policy(Table, frozen=True):
     """What the model may do, and for how long."""
 
@@ -84,6 +109,10 @@ class Policy(Table, frozen=True):
             unset_means="policy.approval",
         ),
     ] = {}
+    rules: Annotated[
+        tuple[PolicyRule, ...],
+        setting("Verdicts on calls by what they do; the first that fits decides, and a denial always.", Kind.RULES),
+    ] = ()
     max_iterations: Annotated[AtLeastOne, setting("Rounds of asking the model in one run.", Kind.LIMIT)] = 20
     timeout: Annotated[Positive, setting("Seconds one tool call may take.", Kind.LIMIT)] = 30.0
     max_parallel: Annotated[AtLeastOne, setting("Tool calls running at the same time.", Kind.LIMIT)] = 3

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .approval import (
-        DEFAULT_RULE as DEFAULT_RULE,
         LATER as LATER,
         Answer as Answer,
         Approvals as Approvals,
         Approver as Approver,
         Question as Question,
         digest_of as digest_of,
-        verdict_on as verdict_on,
     )
     from .available import (
         Found as Found,
@@ -64,12 +62,13 @@ if TYPE_CHECKING:
     from .record import conversation_of as conversation_of
     from .replaying import REPLAYED as REPLAYED, Difference as Difference, Replayed as Replayed, replay as replay
     from .respeak import respoken as respoken
+    from .rules import DEFAULT_RULE as DEFAULT_RULE, verdict_on as verdict_on
     from .scope import Scope as Scope, scopes_of as scopes_of
     from .telemetry import Telemetry as Telemetry
     from .transport import Sizes as Sizes, Times as Times, Transport as Transport
 
 _HOME = {
-    "approval": ("DEFAULT_RULE", "LATER", "Answer", "Approvals", "Approver", "Question", "digest_of", "verdict_on"),
+    "approval": ("LATER", "Answer", "Approvals", "Approver", "Question", "digest_of"),
     "available": ("Found", "can_run_here", "default_model", "models_of"),
     "bridges": ("BRIDGES",),
     "capabilities": ("native_tool",),
@@ -89,6 +88,7 @@ _HOME = {
     "record": ("conversation_of",),
     "replaying": ("REPLAYED", "Difference", "Replayed", "replay"),
     "respeak": ("respoken",),
+    "rules": ("DEFAULT_RULE", "verdict_on"),
     "scope": ("Scope", "scopes_of"),
     "telemetry": ("Telemetry",),
     "transport": ("Sizes", "Times", "Transport"),

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.errors import ConfigError, ToolError
-from dragoman.model import Call, Decision, operations as op
+from dragoman.errors import ConfigError
+from dragoman.model import Call, Decision
 from dragoman.registry import TOOLS
 
 from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
+from .rules import verdict_on
 
 if TYPE_CHECKING:
     from dragoman.tools import Tool, Workspace
 
-    from .policy import Approval, ToolPolicy, Verdict
+    from .policy import ToolPolicy
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -90,114 +90,6 @@ def digest_of(call: Call, tools: tuple[Tool, ...] = ()) -> str:
     It is made from the operations, not from the words of a vocabulary: the same call said to another model is the same.
     """
     return digest([call.operations, [definition_digest(tool) for tool in tools]])
-
-
-def verdict_on(
-    call: Call, tools: tuple[Tool, ...], policy: ToolPolicy, workspace: Workspace | None = None
-) -> tuple[Verdict, str | None]:
-    """The strictest verdict on any operation of a call, and the rule it came from."""
-    found: list[tuple[Verdict, str | None]] = []
-    for operation, tool in zip(call.operations, tools, strict=True):
-        bound: ToolPolicy | None = policy
-        while bound is not None:
-            found.append(_verdict(operation, tool, bound, workspace))
-            bound = bound.within
-    return max(found, key=lambda one: _STRICTNESS[one[0]], default=("allow", None))
-
-
-_STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
-
-
-def _verdict(
-    operation: op.Operation, tool: Tool, policy: ToolPolicy, workspace: Workspace | None
-) -> tuple[Verdict, str | None]:
-    for number, rule in enumerate(policy.approval):
-        if rule.verdict == "deny" and _fits(rule, operation, tool, workspace):
-            return "deny", _told(number, rule)  # a rule that forbids is not to be overtaken by the tool's own wish
-    if tool.approval != "policy":
-        return ("ask", "the tool asks each time") if tool.approval == "always" else ("allow", None)
-    for number, rule in enumerate(policy.approval):
-        if _fits(rule, operation, tool, workspace):
-            return rule.verdict, _told(number, rule)
-    return policy.default, None if policy.default == "allow" else DEFAULT_RULE
-
-
-DEFAULT_RULE: Final = "the policy's default"
-"""What is named as the rule where no rule fits."""
-
-
-def _told(number: int, rule: Approval) -> str:
-    said = msgspec.to_builtins(rule)
-    conditions = ", ".join(f"{key}={value}" for key, value in said.items() if key != "verdict" and value is not None)
-    return f"rule {number + 1} ({conditions or 'everything'})"
-
-
-def rule_against(
-    path: str, operation: op.Operation, tool: Tool, policy: ToolPolicy, workspace: Workspace | None
-) -> str | None:
-    """The rule that keeps a file from a call that would reach it without naming it; `None` where none does."""
-    rules = list(enumerate(policy.approval))
-    for number, rule in rules:
-        if rule.verdict == "deny" and rule.path is not None and _fits(rule, operation, tool, workspace, [path]):
-            return _told(number, rule)
-    if tool.approval != "policy":
-        return None
-    for number, rule in rules:
-        if _fits(rule, operation, tool, workspace, [path]):
-            return None if rule.verdict == "allow" or rule.path is None else _told(number, rule)
-    return None
-
-
-def _fits(
-    rule: Approval,
-    operation: op.Operation,
-    tool: Tool,
-    workspace: Workspace | None,
-    paths: list[str] | None = None,
-) -> bool:
-    """Whether a rule speaks of an operation: of the paths it names, or of these."""
-    kind = tool.kind or operation.kind
-    tag = str(operation.__struct_config__.tag)
-    if rule.kind is not None and not fnmatchcase(str(kind), rule.kind):
-        return False
-    if rule.operation is not None and not fnmatchcase(tag, rule.operation):
-        return False
-    if rule.tool is not None and not fnmatchcase(tool.name, rule.tool):
-        return False
-    if rule.path is not None:
-        spelled = [one for path in (paths or _said(operation, _PATHS)) for one in _spellings(path, workspace)]
-        if not any(fnmatchcase(path, rule.path) for path in spelled):
-            return False
-    return rule.command is None or any(fnmatchcase(line, rule.command) for line in _said(operation, ("command",)))
-
-
-def _spellings(path: str, workspace: Workspace | None) -> list[str]:
-    """The forms in which a rule may name a path: within the workspace, and from the root of the machine.
-
-    Never as the model wrote it: `src/../secret` must not pass for something in `src`.
-    """
-    from posixpath import join, normpath
-
-    try:
-        inside = normpath(path) if workspace is None else workspace.resolve(path)
-    except (ToolError, OSError, ValueError):
-        return [normpath(path)]  # it leads out, or nowhere: the tool will say so
-    root = getattr(workspace, "root", None)
-    return [inside] if root is None else [inside, normpath(join(str(root), inside))]
-
-
-_PATHS = ("path", "paths", "source", "destination", "target", "to")
-
-
-def _said(operation: op.Operation, fields: tuple[str, ...]) -> list[str]:
-    """The texts an operation holds in these fields; the arguments of a function or a server's tool are fields too."""
-    holder: Any = operation.arguments if isinstance(operation, op.CallFunction | op.CallMcpTool) else None
-    found: list[str] = []
-    for field in fields:
-        value = holder.get(field) if isinstance(holder, dict) else getattr(operation, field, None)
-        values = value if isinstance(value, list | tuple) else (value,)
-        found += [one for one in values if isinstance(one, str)]
-    return found
 
 
 _ALLOWED = Decision("allowed", by="policy")

@@ -21,8 +21,9 @@ from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
 from dragoman.tools import Cancellation, Context, Tool, Toolset, in_thread, outcome_of, run_operation, standard_context
 
-from .approval import Answer, Approvals, Approver, decide, is_standard, verdict_on
+from .approval import Answer, Approvals, Approver, decide, is_standard
 from .policy import ToolPolicy
+from .rules import verdict_on
 from .withheld import against, refused_changes, without_withheld
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, nearest
 from dragoman.model import ToolChoice
 
 if TYPE_CHECKING:
@@ -47,18 +47,50 @@ class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return float(min(planned * (1 + self.jitter * (2 * chance - 1)), self.longest))
 
 
-class Approval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One rule: the verdict on calls of a kind, an operation, a tool, a path or a command. The first that fits holds.
+class Approval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
+    """One rule: the verdict on the calls that fit all of its conditions. A condition on text is a glob.
 
-    Each condition is a glob; all that are given must fit.
+    A rule that denies or asks fits when anything in a call does: one of its paths, one command of its line. A rule that
+    allows fits when everything does. It never covers a call that leaves the sandbox unless it says `unsandboxed`. See
+    `rules.py` for the order in which rules decide.
     """
 
     verdict: Verdict
     kind: str | None = None
+    """read, write, execute, search, fetch, plan, ask, agent or other."""
     operation: str | None = None
+    """`run_command`, `edit_file`, …, whatever a model calls it."""
     tool: str | None = None
     path: str | None = None
+    """A file the call names, as its path in the workspace or on the machine, links resolved."""
     command: str | None = None
+    domain: str | None = None
+    """The host of an address the call names."""
+    server: str | None = None
+    """An MCP server."""
+    agent: str | None = None
+    """The agent that makes the call."""
+    shell: str | None = None
+    cwd: str | None = None
+    login: bool | None = None
+    background: bool | None = None
+    terminal: bool | None = None
+    unsandboxed: bool | None = None
+    arguments: dict[str, str | bool | int | float] = {}
+    """Any other field of an operation, or argument of a function or a server's tool, by its name."""
+    source: str | None = None
+    """Whose rule it is: the rules of one source are tried in order, and of several sources the strictest counts."""
+
+    def __post_init__(self) -> None:
+        from dragoman.model import Kind, operations as op
+
+        known = {"kind": [str(kind) for kind in Kind], "operation": list(op.OPERATIONS)}
+        for name, values in known.items():
+            pattern = getattr(self, name)
+            if pattern is not None and not any(fnmatchcase(value, pattern) for value in values):
+                raise ValueError(
+                    f"there is no {name} {pattern!r}, so the rule would never fit.{nearest(pattern, values)}"
+                )
 
 
 class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,6 +129,8 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     approval: tuple[Approval, ...] = ()
     default: Verdict = "allow"
     """The verdict on calls that no rule fits and whose tool leaves it to the policy."""
+    agent: str | None = None
+    """The agent whose policy it is, for rules that name one."""
     within: ToolPolicy | None = None
     """A policy that holds as well: of two verdicts the stricter one, of two sets of tools what both allow."""
 
@@ -136,10 +170,12 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def from_settings(cls, settings: Settings, provider: str = "", model: str = "") -> ToolPolicy:
         """The policy that the settings state, with what differs for this provider, then for this model."""
         general = settings.policy
+        rules = [msgspec.to_builtins(rule) for rule in general.rules]
+        rules += [{"verdict": verdict, "tool": name, "source": OWN} for name, verdict in general.tools.items()]
         sections: list[Mapping[str, Any]] = [
             {
                 "default": general.approval,
-                "approval": [{"verdict": verdict, "tool": name} for name, verdict in general.tools.items()],
+                "approval": rules,
                 "max_iterations": general.max_iterations,
                 "timeout": general.timeout,
                 "max_parallel": general.max_parallel,
@@ -150,20 +186,43 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             }
         ]
         if provider in settings.providers:
-            sections.append(settings.providers[provider].policy)
-        sections += [row.policy for pattern, row in settings.models.items() if fnmatchcase(model, pattern)]
+            sections.append(_sourced(settings.providers[provider].policy, f"providers.{provider}.policy"))
+        sections += [
+            _sourced(row.policy, f"models.{pattern}.policy")
+            for pattern, row in settings.models.items()
+            if fnmatchcase(model, pattern)
+        ]
         return cls.read(*sections)
 
     @classmethod
     def read(cls, *sections: Mapping[str, Any]) -> ToolPolicy:
-        """A policy from sections of a configuration, later ones over earlier; tables within them row by row."""
+        """A policy from sections of a configuration, later ones over earlier.
+
+        Tables within them are joined row by row; the rules of all sections hold.
+        """
         said: dict[str, Any] = {}
         for section in sections:
             for name, value in section.items():
                 before = said.get(name)
+                if name == "approval" and isinstance(before, list) and isinstance(value, list | tuple):
+                    said[name] = [*before, *value]
+                    continue
                 rows = isinstance(before, Mapping) and isinstance(value, Mapping) and name != "choice"
                 said[name] = {**(before or {}), **value} if rows else value
         try:
             return msgspec.convert(said, cls)
         except msgspec.ValidationError as error:
             raise ConfigError(f"policy: {error}") from error
+
+
+OWN: Final = "your settings"
+"""The source of the rules in the user's own settings file."""
+
+
+def _sourced(section: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    """A section of a configuration whose rules say where they are from."""
+    rules = section.get("approval")
+    if not isinstance(rules, list):
+        return section
+    stamped = [{**rule, "source": source} if isinstance(rule, Mapping) else rule for rule in rules]
+    return {**section, "approval": stamped}

@@ -14,7 +14,7 @@ import msgspec
 
 from dragoman.model import Failure, Outcome, outcomes as out
 
-from .approval import rule_against
+from .rules import rule_against
 
 if TYPE_CHECKING:
     from dragoman.model import Operation
@@ -40,7 +40,7 @@ def against(operation: Operation, tool: Tool, policy: ToolPolicy, workspace: Wor
 
     def look(path: str) -> str | None:
         if path not in known:
-            rules = (rule_against(path, operation, tool, bound, workspace) for bound in bounds)
+            rules = (rule_against(path, operation, tool, bound, workspace, policy.agent) for bound in bounds)
             known[path] = next((rule for rule in rules if rule is not None), None)
         return known[path]
 

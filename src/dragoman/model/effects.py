@@ -77,7 +77,7 @@ FIELDS: Final[Mapping[type[op.Operation], Fields]] = {
         command="command",
     ),
     op.ReadOutput: _fields("job", "pattern block", "wait_ms lines output_limit"),
-    op.TypeInto: _fields("text", "job", "wait_ms output_limit"),
+    op.TypeInto: _fields("text", "job", "wait_ms output_limit", command="text"),
     op.StopCommand: _fields("job"),
     op.ListCommands: _fields(),
     op.WatchCommand: _fields(
@@ -131,7 +131,7 @@ FIELDS: Final[Mapping[type[op.Operation], Fields]] = {
     op.ReadMcpResource: _fields("uri", "server"),
     op.ListMcpResources: _fields("uri", "server templates", "cursor"),
     op.UseSkill: _fields("arguments", "name"),
-    op.RunCode: _fields("code", "language", comment="reason"),
+    op.RunCode: _fields("code", "language", comment="reason", command="code"),
     op.GenerateImage: _fields("prompt", "size format"),
     op.UseComputer: _fields("arguments", "action"),
     # what has no shared meaning

@@ -1,0 +1,303 @@
+"""Rules: which of them fit a call, and the one order in which they decide. `docs/howto/approvals.md` says it for users.
+
+1. A rule that denies wins, wherever it stands.
+2. Otherwise each source of rules (the settings of the user, the project's, an agent's file, …) has the verdict of its
+   first rule that fits, and of these verdicts the strictest holds.
+3. Where no rule fits: what the tool itself says (`approval`), then the policy's default.
+4. Of a policy and the one it is `within`, the stricter verdict holds.
+
+A rule that denies or asks fits when anything in the call fits it: one of its paths, one of the commands in its line. A
+rule that allows fits when everything does: all paths, every command of the line, and nothing beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from dragoman.errors import ToolError
+from dragoman.model import Call, operations as op
+from dragoman.model.effects import fields_of
+
+from .command_lines import CommandLine, read_command_line
+
+if TYPE_CHECKING:
+    from dragoman.tools import Tool, Workspace
+
+    from .policy import Approval, ToolPolicy, Verdict
+
+DEFAULT_RULE: Final = "the policy's default"
+"""What is named as the rule where no rule fits."""
+_STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
+
+Judged = tuple["Verdict", str | None]
+"""A verdict, and the rule it came from in words."""
+
+
+def verdict_on(call: Call, tools: tuple[Tool, ...], policy: ToolPolicy, workspace: Workspace | None = None) -> Judged:
+    """The strictest verdict on any operation of a call, and the rule it came from."""
+    found: list[Judged] = []
+    for operation, tool in zip(call.operations, tools, strict=True):
+        case = Case(operation, tool, workspace, policy.agent)
+        bound: ToolPolicy | None = policy
+        while bound is not None:
+            found.append(_verdict(case, bound))
+            bound = bound.within
+    return _strictest(found) or ("allow", None)
+
+
+def _strictest(found: Iterable[Judged]) -> Judged | None:
+    return max(found, key=lambda one: _STRICTNESS[one[0]], default=None)
+
+
+def _verdict(case: Case, policy: ToolPolicy) -> Judged:
+    rules = policy.approval
+    for rule in rules:
+        if rule.verdict == "deny" and case.fits(rule):
+            return "deny", _told(rule, rules)  # before all else, also before what the tool says of itself
+    if case.tool.approval == "always":
+        return "ask", "the tool asks each time"
+    return _strictest(_on_part(part, policy) for part in case.parts()) or ("allow", None)
+
+
+def _on_part(part: Case, policy: ToolPolicy) -> Judged:
+    """The verdict on a call with one command, or with none."""
+    rules = policy.approval
+    found = [(rule.verdict, _told(rule, rules)) for rule in _first_of_each_source(rules, part.fits)]
+    if found:
+        return _strictest(found) or found[0]
+    if part.tool.approval == "never":
+        return "allow", None
+    return policy.default, None if policy.default == "allow" else DEFAULT_RULE
+
+
+def _first_of_each_source(rules: Iterable[Approval], fits: Callable[[Approval], bool]) -> Iterator[Approval]:
+    seen: set[str | None] = set()
+    for rule in rules:
+        if rule.source not in seen and fits(rule):
+            seen.add(rule.source)
+            yield rule
+
+
+def _told(rule: Approval, rules: tuple[Approval, ...]) -> str:
+    """A rule in words: its number among those of its source, and its conditions."""
+    number = [one for one in rules if one.source == rule.source].index(rule) + 1
+    said = msgspec.to_builtins(rule)
+    conditions = ", ".join(
+        f"{key}={_plain(value)}"
+        for key, value in said.items()
+        if key not in ("verdict", "source") and value not in (None, {})
+    )
+    source = f" of {rule.source}" if rule.source else ""
+    return f"rule {number}{source} ({conditions or 'everything'})"
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def rule_against(
+    path: str, operation: op.Operation, tool: Tool, policy: ToolPolicy, workspace: Workspace | None, agent: str | None
+) -> str | None:
+    """The rule that keeps a file from a call that would reach it without naming it; `None` where none does."""
+    case = Case(operation, tool, workspace, agent, paths=[path])
+    rules = policy.approval
+    for rule in rules:
+        if rule.verdict == "deny" and rule.path is not None and case.fits(rule):
+            return _told(rule, rules)
+    if tool.approval != "policy":
+        return None
+    found = [(rule.verdict, rule) for rule in _first_of_each_source(rules, case.fits)]
+    strictest = max(found, key=lambda one: _STRICTNESS[one[0]], default=None)
+    if strictest is None or strictest[0] == "allow" or strictest[1].path is None:
+        return None
+    return _told(strictest[1], rules)
+
+
+# ── which rules fit ──────────────────────────────────────────────────────────
+
+_PATHS: Final = (
+    *("path", "paths", "file", "files", "file_path", "file_paths", "filename", "folder", "directory"),
+    *("source", "destination", "target", "to"),
+)
+_URLS: Final = ("url", "urls", "uri")
+_SWITCHES: Final = ("login", "background", "terminal", "unsandboxed")
+_KNOWN_SHELLS: Final = frozenset(
+    f"{folder}{name}"
+    for folder in ("", "/bin/", "/usr/bin/", "/usr/local/bin/")
+    for name in ("sh", "bash", "dash", "zsh")
+)
+
+
+class Case:
+    """An operation and the tool that does it, as rules look at them; or one command of a line that has several."""
+
+    def __init__(
+        self,
+        operation: op.Operation,
+        tool: Tool,
+        workspace: Workspace | None,
+        agent: str | None,
+        *,
+        paths: list[str] | None = None,
+        part: tuple[str, CommandLine] | None = None,
+    ) -> None:
+        self.operation, self.tool, self._workspace, self._agent = operation, tool, workspace, agent
+        self._given_paths, self._part = paths, part
+        self._fields = fields_of(operation)
+
+    def parts(self) -> list[Case]:
+        """The case for each command of a line that is made of nothing else; otherwise the whole is one."""
+        lines = self._lines
+        if len(lines) != 1 or not lines[0].plain or len(lines[0].commands) < 2:
+            return [self]
+        facts = (self.operation, self.tool, self._workspace, self._agent)
+        return [Case(*facts, paths=self._given_paths, part=(command, lines[0])) for command in lines[0].commands]
+
+    def fits(self, rule: Approval) -> bool:
+        """Whether a rule is about this."""
+        kind = self.tool.kind or self.operation.kind
+        tag = str(self.operation.__struct_config__.tag)
+        if rule.kind is not None and not fnmatchcase(str(kind), rule.kind):
+            return False
+        if rule.operation is not None and not fnmatchcase(tag, rule.operation):
+            return False
+        if rule.tool is not None and not fnmatchcase(self.tool.name, rule.tool):
+            return False
+        if rule.agent is not None and not fnmatchcase(self._agent or "", rule.agent):
+            return False
+        if rule.server is not None and not fnmatchcase(self._server or "", rule.server):
+            return False
+        covers = all if rule.verdict == "allow" else any
+        if rule.path is not None and not self._paths_fit(rule.path, covers):
+            return False
+        if rule.domain is not None and not (self._hosts and covers(_domain(one, rule.domain) for one in self._hosts)):
+            return False
+        if rule.command is not None and not self._command_fits(rule, rule.command):
+            return False
+        return self._settings_fit(rule) and self._arguments_fit(rule, covers)
+
+    # ── conditions ─────────────────────────────────────────────────────────
+
+    def _paths_fit(self, pattern: str, covers: Callable[[Iterable[bool]], bool]) -> bool:
+        paths = self._paths
+        return bool(paths) and covers(any(fnmatchcase(one, pattern) for one in spelled) for spelled in paths)
+
+    def _command_fits(self, rule: Approval, pattern: str) -> bool:
+        lines = self._lines
+        if rule.verdict != "allow":
+            if self._part is not None and fnmatchcase(self._part[1].candidates[0].text, pattern):
+                return True  # it is about the line as a whole
+            return any(
+                fnmatchcase(one.text, pattern) or (one.anywhere and fnmatchcase(one.text, f"* {pattern}"))
+                for line in lines
+                for one in line.candidates
+            )
+        if len(lines) != 1 or isinstance(self.operation, op.TypeInto | op.RunCode):
+            return False  # what it is typed into, or written in, need not be a shell
+        shell = getattr(self.operation, "shell", None)
+        if shell is not None and rule.shell is None and shell not in _KNOWN_SHELLS:
+            return False
+        if self._part is not None:
+            return fnmatchcase(self._part[0], pattern) or self._part[1].candidates[0].text == pattern
+        written = self._text("command")[0]
+        if written == pattern or not pattern.strip("*"):
+            return True  # the very line, or any line
+        return lines[0].plain and all(fnmatchcase(one, pattern) for one in lines[0].commands)
+
+    def _settings_fit(self, rule: Approval) -> bool:
+        for name in _SWITCHES:
+            wanted, given = getattr(rule, name), bool(getattr(self.operation, name, False))
+            if wanted is not None and (given != wanted or not hasattr(self.operation, name)):
+                return False
+        # To leave the sandbox is never a detail: an allow has to say so.
+        if rule.verdict == "allow" and rule.unsandboxed is None and getattr(self.operation, "unsandboxed", False):
+            return False
+        if rule.shell is not None and not fnmatchcase(getattr(self.operation, "shell", None) or "", rule.shell):
+            return False
+        if rule.cwd is None:
+            return True
+        if not hasattr(self.operation, "cwd"):
+            return False
+        return any(fnmatchcase(one, rule.cwd) for one in self._spellings(self.operation.cwd or "."))
+
+    def _arguments_fit(self, rule: Approval, covers: Callable[[Iterable[bool]], bool]) -> bool:
+        return all(self._argument_fits(name, wanted, covers) for name, wanted in (rule.arguments or {}).items())
+
+    def _argument_fits(self, name: str, wanted: Any, covers: Callable[[Iterable[bool]], bool]) -> bool:
+        value = self._value(name)
+        if isinstance(wanted, str):
+            texts = [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, str)]
+            return bool(texts) and covers(fnmatchcase(text, wanted) for text in texts)
+        return type(value) is type(wanted) and bool(value == wanted)
+
+    # ── what the operation says ────────────────────────────────────────────
+
+    @property
+    def _server(self) -> str | None:
+        named = getattr(self.operation, "server", None)
+        return str(named) if named is not None else self.tool.mcp[0] if self.tool.mcp is not None else None
+
+    @cached_property
+    def _paths(self) -> list[list[str]]:
+        """Each path of the operation, in all its spellings."""
+        named = self._given_paths
+        if named is None:
+            named = self._text(*self._fields.path) if self._arguments is None else self._text(*_PATHS)
+        return [self._spellings(path) for path in named]
+
+    @cached_property
+    def _hosts(self) -> list[str]:
+        from dragoman.tools import host_of
+
+        urls = self._text(*self._fields.url) if self._arguments is None else self._text(*_URLS)
+        return [host_of(url) for url in urls]
+
+    @cached_property
+    def _lines(self) -> list[CommandLine]:
+        if self._part is not None:
+            return [read_command_line(self._part[0])]
+        names = self._fields.command if self._arguments is None else ("command",)
+        return [read_command_line(text) for text in self._text(*names)]
+
+    @property
+    def _arguments(self) -> dict[str, Any] | None:
+        """The arguments of a function or a server's tool: they are its fields."""
+        if isinstance(self.operation, op.CallFunction | op.CallMcpTool | op.Unrecognised):
+            given = self.operation.arguments
+            return given if isinstance(given, dict) else {}
+        return None
+
+    def _value(self, name: str) -> Any:
+        return getattr(self.operation, name, None) if self._arguments is None else self._arguments.get(name)
+
+    def _text(self, *names: str) -> list[str]:
+        found: list[str] = []
+        for name in names:
+            value = self._value(name)
+            found += [one for one in (value if isinstance(value, list | tuple) else (value,)) if isinstance(one, str)]
+        return found
+
+    def _spellings(self, path: str) -> list[str]:
+        """The forms in which a rule may name a path: within the workspace, and from the root of the machine.
+
+        Never as the model wrote it: `src/../secret` must not pass for something in `src`.
+        """
+        from posixpath import join, normpath
+
+        workspace = self._workspace
+        try:
+            inside = normpath(path) if workspace is None else workspace.resolve(path)
+        except (ToolError, OSError, ValueError):
+            return [normpath(path)]  # it leads out, or nowhere: the tool will say so
+        root = getattr(workspace, "root", None)
+        return [inside] if root is None else [inside, normpath(join(str(root), inside))]
+
+
+def _domain(host: str, pattern: str) -> bool:
+    """Whether a host is one a rule names: `example.com`, or `*.example.com` for those below it."""
+    return bool(host) and fnmatchcase(host, pattern.lower())
