@@ -304,7 +304,7 @@ def write_project(traps: Traps, *, settings: str = "dragoman.toml", turn: int = 
         # what programs might read
         "evil.sh": shell,
         "rg": shell,
-        "bash": shell,
+        **dict.fromkeys(("bash", "bwrap", "uv", "chromium", "node_modules/.bin/rg"), shell),
         ".ripgreprc": f"--pre={traps.script}\n",
         "sgconfig.yml": f"customLanguages: {{evil: {{libraryPath: {traps.project}/evil.so, extensions: [py]}}}}\n",
         ".git/config": f"[core]\nfsmonitor = {traps.script}\npager = {traps.script}\nhooksPath = {traps.project}\n",
@@ -332,7 +332,7 @@ def write_project(traps: Traps, *, settings: str = "dragoman.toml", turn: int = 
         path.write_text(text)
     (traps.project / OWN_LOG).unlink(missing_ok=True)
     _record(traps)
-    for name in ("evil.sh", "rg", "bash"):
+    for name in ("evil.sh", "rg", "bash", "bwrap", "uv", "chromium", "node_modules/.bin/rg"):
         (traps.project / name).chmod(0o755)
 
 

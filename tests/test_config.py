@@ -681,7 +681,35 @@ def test_a_model_that_is_more_than_a_name_needs_trust(machine: Machine, value: s
     ]
     machine.trust()
     trusted = machine.load()
-    assert (trusted.settings.model, trusted.is_own("model"), trusted.is_vouched("model")) == (value, False, True)
+    assert trusted.settings.model is not None
+    assert (trusted.is_own("model"), trusted.is_vouched("model"), trusted.refusals) == (False, True, ())
+
+
+def test_a_file_that_a_name_stands_for_is_relative_to_the_file_that_says_it(machine: Machine) -> None:
+    machine.user("dialect = './mine.py'\nmodel = 'local:mine.gguf'\n[models.'*']\ndialect = '~/other.toml'\n")
+    found = machine.load().settings
+    assert (found.dialect, found.model) == (
+        str(machine.config_dir / "mine.py"),
+        f"local:{machine.config_dir / 'mine.gguf'}",
+    )
+    assert found.models["*"].dialect == str(Path.home() / "other.toml")
+    flagged = machine.load(flags={"dialect": "./mine.py", "model": "openai:gpt-5"}).settings
+    assert (flagged.dialect, flagged.model) == (str(machine.project / "mine.py"), "openai:gpt-5")
+
+
+@pytest.mark.parametrize(
+    "variable, value",
+    [
+        ("DRAGOMAN_DIALECT", "./mine.py"),
+        ("DRAGOMAN_MODEL", "local:mine.gguf"),
+        ("DRAGOMAN_PLUGINS__FOLDERS", '["/opt/plugins", "plugins"]'),
+    ],
+)
+def test_a_variable_names_no_file_by_a_relative_path(machine: Machine, variable: str, value: str) -> None:
+    """It is set for every folder: in a stranger's, the file would be the stranger's."""
+    with pytest.raises(ConfigError, match=f"{variable}: .*: expected the whole path of the file"):
+        machine.load(**{variable: value})
+    assert machine.load(**{variable: value.replace("./", "").replace("mine", "/mine").replace('"plugins', '"/plugins')})
 
 
 def test_a_list_of_restrictions_grows_and_a_list_of_permissions_shrinks() -> None:

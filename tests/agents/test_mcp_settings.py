@@ -76,6 +76,7 @@ def test_servers_of_the_settings_are_ready_to_be_opened(place: Place) -> None:
             transport="stdio",
             command=("npx", "-y", "server", "${HOME}"),
             env={"KEY": Secret("${KEY}")},
+            cwd=place.load().data_dir / "mcp",
             timeout=5.0,
             origin=f"{origin}:3",
         ),
@@ -83,6 +84,53 @@ def test_servers_of_the_settings_are_ready_to_be_opened(place: Place) -> None:
     assert servers["files"].shown == "npx -y server '${HOME}'"
     assert servers["far"].shown == "https://mcp.example/mcp?********"
     assert "secret" not in repr(place.load().settings.mcp.servers["far"].headers)
+
+
+def test_a_server_of_the_user_starts_in_an_empty_folder_unless_the_project_is_trusted(place: Place) -> None:
+    """`python -m` and `npx` look into the folder they are started in first, and it may be a stranger's."""
+    place.own.write_text(
+        "[mcp.servers.a]\ncommand = 'python3'\n[mcp.servers.b]\ncommand = './b'\n"
+        "[mcp.servers.c]\ncommand = 'c'\ncwd = 'sub'\n"
+    )
+    (place.project / ".mcp.json").write_text('{"mcpServers": {"d": {"command": "./d", "cwd": "sub"}}}')
+    started = {name: (one.command[0], one.cwd) for name, one in place.servers().items()}
+    beside, empty = place.own.parent, place.load().data_dir / "mcp"
+    assert started == {
+        "a": ("python3", empty),
+        "b": (str(beside / "b"), empty),
+        "c": ("c", beside / "sub"),
+        "d": (str(place.project / "d"), place.project / "sub"),
+    }
+    assert list(empty.iterdir()) == []
+    place.trust()
+    assert {name: one.cwd for name, one in place.servers().items()} == {
+        "a": place.project,
+        "b": place.project,
+        "c": beside / "sub",
+        "d": place.project / "sub",
+    }
+
+
+def test_a_server_that_has_no_folder_to_start_in_is_refused_and_costs_no_other(place: Place) -> None:
+    place.own.write_text("[mcp.servers.a]\ncommand = 'a'\n[mcp.servers.b]\nurl = 'http://127.0.0.1:9'\n")
+    (place.own.parent.parent / "data").write_text("no folder")
+    servers = place.servers()
+    assert servers["b"].refused is None
+    assert servers["a"].refused == (
+        f"{place.load().data_dir / 'mcp'} cannot be made (Not a directory): name a folder for it to start in, with cwd"
+    )
+
+
+def test_the_current_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PWD", "/elsewhere")
+    assert filled("${PWD}/notes") == f"{tmp_path}/notes"
+
+
+def test_a_relative_command_in_a_variable_is_refused(place: Place) -> None:
+    place.environ["DRAGOMAN_MCP__SERVERS__X__COMMAND"] = "./x"
+    with pytest.raises(ConfigError, match=r"give the whole path of \./x"):
+        place.servers()
 
 
 def test_a_server_is_a_command_or_a_url(place: Place) -> None:

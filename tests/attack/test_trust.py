@@ -66,7 +66,10 @@ def test_a_strangers_repository_runs_nothing(machine: Machine, traps: Traps, lis
     write_project(traps)
     settings = machine.home / ".config" / "dragoman" / "config.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text("[[prices]]\nmodel = 'played'\ninput = 1\noutput = 1\n")
+    # A server of the user's own, started by Python, which looks into the folder it is started in first.
+    own = f"[mcp.servers.own]\ncommand = '{sys.executable}'\nargs = ['-m', 'yaml']\n"
+    settings.write_text(f"[[prices]]\nmodel = 'played'\ninput = 1\noutput = 1\n{own}")
+    machine.environ["PATH"] = f".::node_modules/.bin:{machine.environ['PATH']}"
     before = tree(machine.here), tree(traps.outside)
     with machine.provider([SEARCH, DONE, SEARCH, DONE]):
         for code, *words in (

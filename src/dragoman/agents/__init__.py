@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         mcp_tool_name as mcp_tool_name,
     )
     from .mcp_server import ToolServer as ToolServer
+    from .mcp_settings import own_folder as own_folder, placed as placed
     from .policies import limits_for as limits_for, policy_for as policy_for
     from .template import placeholders as placeholders, prompt_of as prompt_of, render as render
     from .tree import Activation as Activation, Live as Live
@@ -46,7 +47,10 @@ _HOME = {
     "mcp": ("McpServers",),
     "mcp_names": ("mcp_tool_name",),
     "mcp_server": ("ToolServer",),
-    "mcp_settings": ("McpServer", "configured_mcp_servers", "mcp_server_at", "mcp_server_of", "mcp_servers_in"),
+    "mcp_settings": (
+        *("McpServer", "configured_mcp_servers", "mcp_server_at", "mcp_server_of", "mcp_servers_in"),
+        *("own_folder", "placed"),
+    ),
     "policies": ("limits_for", "policy_for"),
     "template": ("placeholders", "prompt_of", "render"),
     "tree": ("Activation", "Live"),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dragoman.engine import Retry
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, MissingExtra, ToolError
 from dragoman.model import Kind, outcomes as out
-from dragoman.tools import Context, Tool
+from dragoman.tools import Context, Tool, find_program
 
 from .mcp_content import resource_of, to_outcome
 from .mcp_http import limited_http_client
@@ -427,11 +427,9 @@ def installed() -> None:
 
 def _command(server: McpServer) -> tuple[str, list[str]]:
     """The program and arguments that start a server, below a process that ends it when we end."""
-    import shutil
-
     program, *arguments = (filled(word) for word in server.command)
     path = server.env["PATH"].reveal() if "PATH" in server.env else None
-    found = shutil.which(program, path=path)
+    found = find_program(program, path)
     if found is None:
         raise ConfigError(f"there is no program {program!r} to start it with; install it, or give its whole path")
     if os.name != "posix":

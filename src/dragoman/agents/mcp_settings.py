@@ -70,8 +70,47 @@ def configured_mcp_servers(configuration: Configuration) -> dict[str, McpServer]
         if name in refused and _incomplete(row):  # a project that is not trusted says how it is reached
             continue
         origins = [one.origin for key, one in configuration.values.items() if key.startswith(f"mcp.servers.{name}.")]
-        found[name] = _server(name, row, str(origins[0]) if origins else None)
+        server = _server(name, row, str(origins[0]) if origins else None)
+        found[name] = placed(server, _base(configuration, name), own_folder(configuration))
     return dict(sorted((refused | found).items()))
+
+
+def own_folder(configuration: Configuration) -> Path:
+    """The folder a server starts in when it names none: the project if it is trusted, else an empty one of ours.
+
+    What starts servers (`python -m`, `npx`, `uv`) looks into the current folder first, which may be a stranger's.
+    """
+    project = configuration.project
+    return project.root if project is not None and project.trust.state == "trusted" else configuration.data_dir / "mcp"
+
+
+def _base(configuration: Configuration, name: str) -> Path | None:
+    """What a relative command of the settings is relative to: the file that states it; a variable is no file."""
+    stated = configuration.values.get(f"mcp.servers.{name}.command")
+    layer = stated.origin.layer if stated is not None else "default"
+    if layer == "project" and configuration.project is not None:
+        return configuration.project.root
+    return {"user": configuration.config_dir, "flag": Path.cwd()}.get(layer)
+
+
+def placed(server: McpServer, base: Path | None, folder: Path) -> McpServer:
+    """The server with the whole path of its program, and the folder it starts in: `folder`, when it names none."""
+    if not server.command:
+        return server
+    program, *arguments = server.command
+    if "/" in program and not os.path.isabs(program) and not program.startswith("$"):
+        if base is None:
+            raise ConfigError(f"mcp.servers.{server.name} ({server.origin}): give the whole path of {program}")
+        program = os.path.normpath(base / program)
+    refused = server.refused
+    if server.cwd is None and refused is None and not folder.is_dir():
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            refused = f"{folder} cannot be made ({error.strerror}): name a folder for it to start in, with cwd"
+    return msgspec.structs.replace(
+        server, command=(program, *arguments), cwd=folder / (server.cwd or ""), refused=refused
+    )
 
 
 def _refused_servers(configuration: Configuration) -> dict[str, McpServer]:
@@ -159,6 +198,7 @@ def project_servers(configuration: Configuration) -> dict[str, McpServer]:
             changed = " as it is now" if project.trust.state != "untrusted" else ""
             refused = f"this project is not trusted{changed}. Read {path}, then run: dragoman trust {project.root}"
         for server in _understood(path, name, content):
+            server = placed(server, project.root, project.root)
             found.setdefault(server.name, msgspec.structs.replace(server, refused=server.refused or refused))
     return found
 
@@ -331,7 +371,7 @@ _VARIABLE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<oth
 
 def filled(text: str, environ: Mapping[str, str] | None = None) -> str:
     """A text with `${NAME}` and `${NAME:-otherwise}` replaced. One that is not set, and has no other, is an error."""
-    known = os.environ if environ is None else environ
+    known = {**os.environ, "PWD": os.getcwd()} if environ is None else environ  # a shell's own may be out of date
     missing = [found["name"] for found in _VARIABLE.finditer(text) if _value(found, known) is None]
     if missing:
         raise ConfigError(f"the environment variable {missing[0]} is not set, and an MCP server needs it")

@@ -151,15 +151,21 @@ class AgentSession(Session):
         )
 
     def _own_servers(self) -> Sequence[McpServer]:
-        from dragoman.agents import mcp_server_of
+        from dragoman.agents import mcp_server_of, own_folder, placed
 
         why = None
         if not self._found.trusted:
-            inside = self._found.path.resolve().parts[-3:-1] == (".dragoman", "agents")
-            first = "read it" if inside else "read it, put it into .dragoman/agents"
+            is_ours = self._found.path.resolve().parts[-3:-1] == (".dragoman", "agents")
+            first = "read it" if is_ours else "read it, put it into .dragoman/agents"
             why = f"nobody vouches for {self._found.path}: {first}, then run dragoman trust"
-        rows = self._agent.mcp_servers.items()
-        return [mcp_server_of(name, row, origin=self._found.path.name, refused=why) for name, row in rows]
+        project = self.configuration.project
+        inside = project is not None and self._found.path.resolve().is_relative_to(project.root)
+        base = project.root if project is not None and inside else self._found.path.resolve().parent
+        servers = [
+            mcp_server_of(name, row, origin=self._found.path.name, refused=why)
+            for name, row in self._agent.mcp_servers.items()
+        ]
+        return [placed(server, base, own_folder(self.configuration)) for server in servers]
 
     def _open_servers(self) -> list[str]:
         return [] if self._servers is None else list(self._servers.connections)

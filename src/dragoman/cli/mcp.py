@@ -214,9 +214,8 @@ def test(console: Console, *, target: tuple[str, ...], tool: str | None, argumen
 
 
 def _found(configuration: Configuration, target: tuple[str, ...]) -> McpServer:
-    import shutil
-
     from dragoman.agents import configured_mcp_servers, mcp_server_at
+    from dragoman.tools import find_program
 
     known = configured_mcp_servers(configuration)
     if len(target) == 1 and target[0] in known:
@@ -224,7 +223,7 @@ def _found(configuration: Configuration, target: tuple[str, ...]) -> McpServer:
         if server.refused is not None:
             raise ConfigError(f"the MCP server {server.name} is not started: {server.refused}")
         return server
-    if "://" not in target[0] and shutil.which(target[0]) is None:
+    if "://" not in target[0] and find_program(target[0]) is None:
         hint = nearest(target[0], known) or " `dragoman mcp list` shows the servers that are set up."
         raise click.UsageError(f'There is no server and no program "{target[0]}".{hint}')
     return mcp_server_at(*target)

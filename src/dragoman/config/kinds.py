@@ -61,6 +61,18 @@ class Kind(enum.Enum):
         return self.plain is not None and isinstance(value, str) and self.plain.match(value) is not None
 
 
+def file_named(kind: Kind | None, value: object) -> tuple[str, str] | None:
+    """The file that a name stands for, and what comes before it: `local:` and `./x.gguf` in `local:./x.gguf`."""
+    if not isinstance(value, str) or kind is None or kind.is_plain(value):
+        return None
+    if kind is Kind.NAME and value.lower().endswith((".py", ".toml", ".yaml", ".yml")):
+        return "", value
+    provider, colon, name = value.partition(":")
+    if kind is Kind.MODEL and colon and (name.lower().endswith(".gguf") or name.startswith((".", "~", "/"))):
+        return f"{provider}:", name
+    return None
+
+
 class Judged(msgspec.Struct, frozen=True):
     """What becomes of a value in a project's file: `value` holds, unless there is a `refusal`.
 

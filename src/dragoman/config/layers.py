@@ -14,7 +14,7 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 
-from .kinds import Kind
+from .kinds import Kind, file_named
 from .settings import Field, Key, Place, PolicyRule, Secret, Settings, fields_of, known_settings, place_of
 
 PREFIX: Final = "DRAGOMAN_"
@@ -109,6 +109,10 @@ class Reader:
             value, lax = self.unpacked(value), False
         if field.listed is not None and not self.listed_names_known(value, field.listed, path):
             return
+        if self.layer == "environment" and _names_relative_file(field, value):
+            # A variable is set for every folder, and this would be another file in each of them.
+            self.problem(path, "expected the whole path of the file, beginning with / or ~")
+            return
         try:
             converted = msgspec.convert(value, field.hint, strict=not lax, dec_hook=self.hook)
         except msgspec.ValidationError as error:
@@ -116,7 +120,15 @@ class Reader:
         else:
             if field.kind is Kind.RULES:
                 converted = tuple(msgspec.structs.replace(rule, source=_SOURCES[self.layer]) for rule in converted)
-            self.found[path] = Found(converted, self.origin(path), field)
+            self.found[path] = Found(self.rooted(converted, field), self.origin(path), field)
+
+    def rooted(self, value: Any, field: Field) -> Any:
+        """A name that is a file, with its whole path: like a path it is relative to the file that says it."""
+        named = file_named(field.kind, value)
+        return value if named is None else f"{named[0]}{self.whole(named[1])}"
+
+    def whole(self, path: str) -> Path:
+        return Path(os.path.normpath(self.base / os.path.expanduser(path)))
 
     def unpacked(self, value: Any) -> Any:
         """A table or an array is JSON where only text can be written (the environment, flags)."""
@@ -141,7 +153,17 @@ class Reader:
             raise ValueError(f"expected text, got {_kind(value)}")
         if kind is Secret:
             return Secret(value)
-        return Path(os.path.normpath(self.base / os.path.expanduser(value)))
+        return self.whole(value)
+
+
+def _names_relative_file(field: Field, value: Any) -> bool:
+    """Whether code or a model would be taken from a file relative to the current folder."""
+    texts = value if isinstance(value, list) else [value]
+    if field.kind is Kind.CODE:
+        files = [text for text in texts if isinstance(text, str)]
+    else:
+        files = [named[1] for text in texts if (named := file_named(field.kind, text)) is not None]
+    return any(not os.path.isabs(os.path.expanduser(file)) for file in files)
 
 
 def _is_list(hint: Any) -> bool:

@@ -343,16 +343,19 @@ def _downloaded(requirement: str, folder: Path) -> None:
     import sys
     from importlib.util import find_spec
 
+    from dragoman.tools import find_program
+
     if find_spec("pip") is not None:
         # -P: else Python looks for pip in the current folder first, which may be anybody's.
         command = [sys.executable, "-P", "-m", "pip"]
-    elif shutil.which("uv") is not None:
-        command = ["uv", "tool", "run", "pip"]
+    elif (uv := find_program("uv")) is not None:
+        command = [uv, "tool", "run", "pip"]
     else:
         raise Unavailable("the package registry needs pip or uv, and neither is here")
     command += ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input", "--dest", str(folder)]
     command += ["--disable-pip-version-check", requirement]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Not in the current folder: uv reads from its files where packages come from.
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         lines = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")] or ran.stderr.splitlines()
         raise Unavailable(f"the package registry gave no {requirement}: {lines[-1] if lines else ran.returncode}")

