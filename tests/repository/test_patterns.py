@@ -27,6 +27,7 @@ OURS = {
     "engine/facade.py": (2, "the name pattern of an API, a constant of its limits"),
     "engine/replaying.py": (1, "a folder, escaped, between constants"),
     "logs/cline_task.py": (1, "our own tag names"),
+    "logs/masking.py": (4, "constants, and secrets, escaped"),
     "logs/opencode.py": (1, "our own table names"),
     "logs/redact.py": (9, "constants, and secrets and names, escaped"),
     "logs/search.py": (1, "a text, escaped"),

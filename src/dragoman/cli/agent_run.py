@@ -250,7 +250,7 @@ class AgentSession(Session):
 
     def _watched(self, live: Live, chunk: AnyChunk) -> None:
         if live.parent is None:
-            self.view.chunk(chunk)
+            self._observe(chunk)
 
     def _emit(self, event: AnyEvent) -> None:
         from dragoman.model import AgentEnded, AgentStarted, ClientNoted, ToolCalled, ToolReturned

@@ -1,32 +1,39 @@
 """Keys and passwords that are known here, and texts, events and exchanges without them.
 
-Rule: what is written down or shown beside a run never holds a value of the settings or the environment that is secret.
+Rule: what is written down or shown of a run never holds a value of the settings or the environment that is secret, in
+none of the forms that `dragoman.logs.Masker` knows, and neither does what comes in pieces.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dragoman.config import Configuration
+    from dragoman.logs import MaskedStream
+    from dragoman.model import AnyChunk, AnyEvent, RefusalChunk, TextChunk, ThinkingChunk, ToolProgressed
 
 Kept = TypeVar("Kept", bound=msgspec.Struct)
-
-_SHORTEST: Final = 8
-MASK: Final = "********"
 
 
 def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Every text that is a secret here: those of the settings, and what the environment calls by such a name."""
     from dragoman.logs import SECRET_WORDS
 
-    found = {value for name, value in environment.items() if any(word in name.upper() for word in SECRET_WORDS)}
+    found = {
+        value
+        for name, value in environment.items()
+        # Where a key is kept is no secret, and would be masked in every path.
+        if any(word in name.upper() for word in SECRET_WORDS) and not (os.path.isabs(value) and os.path.exists(value))
+    }
     found |= set(_secret_settings(configuration.settings))
-    return tuple(sorted((one.strip() for one in found if len(one.strip()) >= _SHORTEST), key=len, reverse=True))
+    return tuple(sorted({one.strip() for one in found if one.strip()}, key=lambda one: (-len(one), one)))
 
 
 def _secret_settings(value: Any) -> Iterator[str]:
@@ -45,21 +52,90 @@ def _secret_settings(value: Any) -> Iterator[str]:
             yield from _secret_settings(one)
 
 
-def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    """Text without the secrets."""
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    return text
+class Secrets:
+    """What may be shown and written down of one run."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        from dragoman.logs import Masker
+
+        self._masker = Masker(secrets)
+        self._outputs: dict[str, _Output] = {}
+        """What each running command writes, by its call."""
+        self._said: tuple[TextChunk | ThinkingChunk | RefusalChunk, MaskedStream] | None = None
+
+    def text(self, text: str) -> str:
+        """A text without secrets."""
+        return self._masker.text(text)
+
+    def value(self, value: Kept) -> Kept:
+        """The same thing with no secret in any of its texts; the thing itself where there was none."""
+        from dragoman.logs import texts_changed
+
+        return texts_changed(value, self._masker.text)
+
+    def events(self, event: AnyEvent) -> Iterator[AnyEvent]:
+        """The next event of the run, as it may be shown.
+
+        What a command writes comes as it writes it, and a secret may be in two pieces of that: a piece that may end
+        in the middle of one is told with the next, or when the command has ended.
+        """
+        from dragoman.model import SessionEnded, ToolCalled, ToolProgressed, ToolReturned, operations as op
+
+        match event:
+            case ToolCalled(call=call) if any(isinstance(one, op.RunCommand) for one in call.operations):
+                self._outputs[call.id] = _Output(self._masker.stream())
+            case ToolProgressed(call_id=call_id) if call_id in self._outputs:
+                yield from self._outputs[call_id].next(event)
+                return
+            case ToolReturned(result=result) if result.call_id in self._outputs:
+                yield from self._outputs.pop(result.call_id).rest()
+            case SessionEnded(stream="main"):
+                for output in self._outputs.values():
+                    yield from output.rest()
+                self._outputs.clear()
+        yield self.value(event)
+
+    def chunks(self, chunk: AnyChunk) -> Iterator[AnyChunk]:
+        """The next piece of a reply, as it may be shown; the end of a text may come with the next piece."""
+        from dragoman.model import RefusalChunk, Restarted, TextChunk, ThinkingChunk
+
+        if isinstance(chunk, Restarted):
+            self._said = None  # what was said so far counts no longer
+        elif self._said is not None and type(self._said[0]) is not type(chunk):
+            yield from self.rest()
+        if isinstance(chunk, TextChunk | ThinkingChunk | RefusalChunk):
+            stream = self._masker.stream() if self._said is None else self._said[1]
+            self._said = chunk, stream
+            text = stream.add(chunk.text)
+            if text:
+                yield msgspec.structs.replace(chunk, text=text)
+        else:
+            yield chunk
+
+    def rest(self) -> Iterator[AnyChunk]:
+        """The end of a text of which nothing more will come."""
+        if self._said is not None:
+            chunk, stream = self._said
+            self._said = None
+            text = stream.end()
+            if text:
+                yield msgspec.structs.replace(chunk, text=text)
 
 
-def without_secrets(value: Kept, secrets: tuple[str, ...]) -> Kept:
-    """The same event, or whatever it is, with no secret in any of its texts; the thing itself where there was none."""
-    try:
-        written = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a half surrogate somewhere: looked at text by text
-        written = None
-    if written is not None and not any(msgspec.json.encode(secret)[1:-1] in written for secret in secrets):
-        return value
-    from dragoman.logs import texts_changed
+class _Output:
+    """What a command writes while it runs."""
 
-    return texts_changed(value, lambda text: redacted(text, secrets))
+    def __init__(self, stream: MaskedStream) -> None:
+        self._stream = stream
+        self._last: ToolProgressed | None = None
+
+    def next(self, event: ToolProgressed) -> Iterator[ToolProgressed]:
+        self._last = event
+        text = self._stream.add(event.message)
+        if text:
+            yield msgspec.structs.replace(event, message=text)
+
+    def rest(self) -> Iterator[ToolProgressed]:
+        text = self._stream.end()
+        if text and self._last is not None:
+            yield msgspec.structs.replace(self._last, id=f"{self._last.id}-rest", message=text)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
@@ -41,13 +41,12 @@ if TYPE_CHECKING:
         ToolPolicy,
     )
     from dragoman.logs import Recorder
-    from dragoman.model import AnyEvent, Conversation, NativeCall, SessionStarted
+    from dragoman.model import AnyChunk, AnyEvent, Conversation, NativeCall, SessionStarted
     from dragoman.tools import DiskWorkspace, Toolset
 
     from .approver import Keyboard, WaitingCall
     from .live import View
-
-Kept = TypeVar("Kept", bound=msgspec.Struct)
+    from .secrets import Secrets
 
 
 # ── a session ────────────────────────────────────────────────────────────────
@@ -82,7 +81,7 @@ class Session:
         self._is_embedded = False
         self._vouched_model = self._vouched_dialect = True
         """Whether the user chose the model and the dialect that the options name."""
-        self._secrets: tuple[str, ...] | None = None
+        self._known_secrets: Secrets | None = None
         self._approvals = Approvals()
 
     @classmethod
@@ -338,7 +337,7 @@ class Session:
     # ── events ─────────────────────────────────────────────────────────────
 
     def _emit(self, event: AnyEvent) -> None:
-        from dragoman.model import SessionStarted
+        from dragoman.model import ModelFinished, SessionStarted
 
         from .vocabulary import is_file
 
@@ -350,12 +349,15 @@ class Session:
             metadata = {"model": self.model, "tools": tools, "dialect": dialect}
             event = msgspec.structs.replace(event, cwd=str(self.folder), metadata=metadata)
         self.events.append(event)
-        shown = self._without_secrets(event)
-        if self._recorder is not None:
-            self._recorder(shown)
-        if self._options.debug:
-            self._show_words(event)
-        self.view.event(shown)
+        for shown in self._secrets.events(event):
+            if self._recorder is not None:
+                self._recorder(shown)
+            if self._options.debug and shown.id == event.id:
+                self._show_words(event)
+            if isinstance(shown, ModelFinished) and shown.stream == "main":
+                for chunk in self._secrets.rest():
+                    self.view.chunk(chunk)
+            self.view.event(shown)
 
     def _note(self, event: AnyEvent) -> None:
         import datetime
@@ -376,7 +378,7 @@ class Session:
         self._stack.callback(file.close)
 
         def record(exchange: Exchange) -> None:
-            file.add(msgspec.json.encode(self._without_secrets(exchange)) + b"\n")
+            file.add(msgspec.json.encode(self._secrets.value(exchange)) + b"\n")
 
         return record
 
@@ -401,7 +403,7 @@ class Session:
                 path.unlink()  # it was made for this run, and nothing is in it
             raise
         for event in self._told:
-            self._recorder(self._without_secrets(event))
+            self._recorder(self._secrets.value(event))
 
     @property
     def recorded(self) -> bool:
@@ -458,7 +460,7 @@ class Session:
         """One thing said to the model, up to the end of its answer."""
         self._open_record()
         running = self.orchestrator.resume(
-            self.events, prompt=prompt, run_id=self.id, answers=answers, observe=self.view.chunk
+            self.events, prompt=prompt, run_id=self.id, answers=answers, observe=self._observe
         )
         if self._options.debug:
             self._show_offer(running.facade)
@@ -525,7 +527,7 @@ class Session:
         from .debugging import offer
 
         for line in offer(facade):
-            self._console.note(self._redacted(line))
+            self._console.note(self._secrets.text(line))
 
     def _show_words(self, event: AnyEvent) -> None:
         from .debugging import heard
@@ -533,25 +535,20 @@ class Session:
         words = heard(event)
         if words is not None:
             self.view.pause()
-            self._console.note(self._redacted(words))
+            self._console.note(self._secrets.text(words))
 
-    def _redacted(self, text: str) -> str:
-        from .secrets import redacted
+    def _observe(self, chunk: AnyChunk) -> None:
+        """A piece of a reply came."""
+        for shown in self._secrets.chunks(chunk):
+            self.view.chunk(shown)
 
-        return redacted(text, self._known_secrets())
+    @property
+    def _secrets(self) -> Secrets:
+        if self._known_secrets is None:
+            from .secrets import Secrets, secrets_of
 
-    def _without_secrets(self, value: Kept) -> Kept:
-        """An event or an exchange as it may be written down."""
-        from .secrets import without_secrets
-
-        return without_secrets(value, self._known_secrets())
-
-    def _known_secrets(self) -> tuple[str, ...]:
-        if self._secrets is None:
-            from .secrets import secrets_of
-
-            self._secrets = secrets_of(self.configuration)
-        return self._secrets
+            self._known_secrets = Secrets(secrets_of(self.configuration))
+        return self._known_secrets
 
     async def close(self) -> None:
         """Ends what was begun, also when nobody reads any more what there is to say."""

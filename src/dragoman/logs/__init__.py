@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .index import Counts as Counts, FileRow as FileRow, Index as Index
     from .laws import check_format as check_format
     from .line_file import LineFile as LineFile
+    from .masking import MaskedStream as MaskedStream, Masker as Masker
     from .normalise import Normaliser as Normaliser, Place as Place, moment as moment
     from .original import Cell as Cell, Original as Original, Originals as Originals
     from .pack import TEMPLATES as TEMPLATES, packed as packed
@@ -97,6 +98,7 @@ _HOME = {
     "format": ("LinesReader", "LogFormat", "LogReader", "Places", "Sample"),
     "index": ("Counts", "FileRow", "Index"),
     "laws": ("check_format",),
+    "masking": ("MaskedStream", "Masker"),
     "normalise": ("Normaliser", "Place", "moment"),
     "original": ("Cell", "Original", "Originals"),
     "pack": ("TEMPLATES", "packed"),

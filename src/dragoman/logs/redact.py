@@ -1,9 +1,9 @@
 """Recorded events without what nobody else should read: secrets, home folders, user names, e-mail addresses.
 
 Rules: the same value becomes the same placeholder wherever it stands; what was found once, by its name (`API_KEY=…`) or
-by its looks, is taken out everywhere, also percent-encoded and in the middle of a word. A placeholder is never taken
-for a secret, so redacting twice changes nothing more. Text in base64 is looked into; where something is in it, all of
-it goes. Pictures are not looked into.
+by its looks, is taken out everywhere, also percent-encoded and in the middle of a word; values known from elsewhere in
+all forms of `masking.py`. A placeholder is never taken for a secret, so redacting twice changes nothing more. Text in
+base64 is looked into; where something is in it, all of it goes. Pictures are not looked into.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ import msgspec
 
 from dragoman.model import Media
 
-Kept = TypeVar("Kept")
+from .masking import SHORTEST as SHORTEST, Masker
 
-SHORTEST: Final = 8
-"""A shorter value is taken out where its name stands, and not wherever its letters occur."""
+Kept = TypeVar("Kept")
 
 _SHORT: Final = 100
 _MOST_ROUNDS: Final = 5
@@ -228,9 +227,11 @@ class Redactor:
         self._looked_at: set[str] = set()
         self._unchanged: set[str] = set()
         """Short texts come again and again: most are names of things, and there is nothing in them."""
+        known = tuple(secrets)
+        self._masker = Masker(known)
         self._known: re.Pattern[str] | None = None
         self._named: re.Pattern[str] | None = None
-        for secret in secrets:
+        for secret in known:
             self._learn_secret(secret)
         if home is not None:
             self._homes[str(home).rstrip("/\\")] = None
@@ -333,6 +334,7 @@ class Redactor:
         return changed
 
     def _changed(self, text: str) -> str:
+        text = self._masker.text(text, lambda found: self._instead("secret", found))
         inner = _document(text)
         if inner is not None:
             changed = self.value(inner)
