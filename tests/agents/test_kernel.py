@@ -246,9 +246,16 @@ async def test_a_run_within_a_deadline_of_the_callers_ends_with_it() -> None:
     cast = Cast(boss=[calls(spawns("kid", "dig", background=False))])
     cast.engines["kid"] = held  # type: ignore[assignment]
     kernel = kernel_of(cast)
+
+    async def until_the_child_is_at_work() -> None:
+        async with asyncio.timeout(None) as deadline:
+            running = asyncio.ensure_future(kernel.run("boss", "Go"))
+            await held.asked.wait()
+            deadline.reschedule(0)
+            await running
+
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await kernel.run("boss", "Go")
+        await until_the_child_is_at_work()
     assert kernel.root is not None
     assert kernel.root.ended is not None
     assert shape(kernel.root.ended) == ("boss", "cancelled", [("kid", "cancelled", [])])
@@ -422,12 +429,12 @@ async def test_cost_is_counted_over_the_tree_and_a_model_without_a_price_is_not_
 
 
 async def test_time_is_limited_also_while_waiting_for_a_child() -> None:
-    boss = agent("boss", limits=AgentLimits(timeout=0.05, max_concurrency=1))
+    boss = agent("boss", limits=AgentLimits(timeout=0.5, max_concurrency=1))
     cast = Cast(boss=[calls(spawns("kid", "a", background=False))])
     cast.engines["kid"] = Held()  # type: ignore[assignment]
     ended = await kernel_of(cast, boss, KID).run("boss", "Go")
     assert shape(ended) == ("boss", "limited", [("kid", "cancelled", [])])
-    assert ended.error == "the limit on seconds (0.05) was reached; give the agent a larger timeout"
+    assert ended.error == "the limit on seconds (0.5) was reached; give the agent a larger timeout"
 
 
 async def test_a_child_is_never_given_more_than_its_parent_has() -> None:

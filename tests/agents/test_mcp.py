@@ -331,12 +331,12 @@ async def test_progress_is_told_as_it_comes() -> None:
 
 async def test_a_call_that_takes_too_long_is_stopped_and_the_server_told() -> None:
     async with nothing_left(), McpServers([peer()]) as servers:
-        (result,) = await executor(servers, [], timeout=0.2).run([calling("wait")])
+        (result,) = await executor(servers, [], timeout=1.0).run([calling("wait")])
         assert result.outcomes == (
             Failure(
                 "timed_out",
-                "It was stopped after 0.2 seconds. What it had done by then, it has done.",
-                {"seconds": 0.2},
+                "It was stopped after 1 seconds. What it had done by then, it has done.",
+                {"seconds": 1.0},
             ),
         )
         cancelled = await run(servers, "cancelled")

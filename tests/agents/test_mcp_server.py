@@ -28,6 +28,7 @@ from dragoman.errors import ConfigError, DefinitionError, ToolError
 from dragoman.model import Failure, NativeResult, outcomes as out
 from dragoman.registry import TOOLS
 from dragoman.tools import Context, MemoryWorkspace, ProviderTool, Tool, Toolset, outcome_of, tool
+from tests.ports import quiet_port
 from tests.strategies import values
 
 from .test_mcp import gone
@@ -414,7 +415,8 @@ async def test_a_server_over_http_that_died_is_a_failure_until_it_is_back(home: 
         assert isinstance(found, Tool)
         return await outcome_of(lambda: found.call({"path": "a.txt"}, Context()))
 
-    async with over_http(home, "--tools", "read") as (url, process):
+    port = quiet_port("127.0.0.1")
+    async with over_http(home, "--tools", "read", port=port) as (url, process):
         servers = McpServers([mcp_server_at(url, name="far")])
         async with servers:
             assert isinstance(await read(servers), out.ContentOutcome)
@@ -422,7 +424,6 @@ async def test_a_server_over_http_that_died_is_a_failure_until_it_is_back(home: 
             dead = await read(servers)
             assert isinstance(dead, Failure)
             assert dead.message.startswith("The MCP server far is not running: ")
-            port = int(url.rpartition(":")[2].split("/")[0])
             async with over_http(home, "--tools", "read", port=port) as (again, _):
                 assert again == url
                 assert isinstance(await read(servers), out.ContentOutcome)

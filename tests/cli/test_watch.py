@@ -26,7 +26,7 @@ def test_it_tells_what_is_written_and_ends_with_ctrl_c(user: User) -> None:
     first = json.loads(process.stdout.readline())
     assert first["session"] == "s-1"
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 130
 
 

@@ -572,11 +572,12 @@ async def test_the_result_of_a_run_that_was_iterated_is_that_of_the_same_run() -
 
 
 async def test_leaving_a_stream_has_ended_the_run_when_it_is_closed() -> None:
-    stopped: list[str] = []
+    began, stopped = asyncio.Event(), list[str]()
 
     @tool
     async def hang() -> str:
         """Hangs."""
+        began.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -587,7 +588,7 @@ async def test_leaving_a_stream_has_ended_the_run_when_it_is_closed() -> None:
     async for item in stream:
         if isinstance(item, ToolCalled):
             break
-    await asyncio.sleep(0.01)
+    await began.wait()
     await stream.aclose()  # type: ignore[attr-defined]
     assert stopped == ["hang"]
 
@@ -640,7 +641,7 @@ def test_a_process_that_was_forked_runs_plain_functions() -> None:
     if child == 0:
 
         async def bounded() -> int:
-            return await asyncio.wait_for(one(), 5)
+            return await asyncio.wait_for(one(), 60)
 
         try:
             os._exit(asyncio.run(bounded()))

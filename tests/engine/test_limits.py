@@ -228,7 +228,7 @@ async def test_a_body_that_never_ends_ends_with_the_whole_time(stream: bool) -> 
 
 
 async def test_content_counts_as_progress_however_long_it_takes() -> None:
-    pieces = [f"data: {json.dumps(event)}\n\n".encode() for event in _chat_events("a" * 12)]
+    pieces = [f"data: {json.dumps(event)}\n\n".encode() for event in _chat_events("a" * 22)]
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM)
@@ -241,10 +241,10 @@ async def test_content_counts_as_progress_however_long_it_takes() -> None:
 
     chunks: list[AnyChunk] = []
     async with hostile(answer) as server:
-        engine = HttpEngine("openai_chat", Transport(server.url, times=Times(read=30, content=1.0, total=None)))
+        engine = HttpEngine("openai_chat", Transport(server.url, times=Times(read=30, content=2.0, total=None)))
         reply = await engine.ask(REQUEST, chunks.append)  # type: ignore[arg-type]
         await engine.close()
-    assert reply.text == "a" * 12
+    assert reply.text == "a" * 22
 
 
 def _chat_events(text: str) -> list[dict[str, Any]]:

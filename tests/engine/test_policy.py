@@ -79,7 +79,7 @@ async def run(tools: Any, *steps: Any, policy: ToolPolicy = USUAL, **options: An
         return await orchestrator.run("go"), engine
 
 
-@tool(repeatable=True, kind="read")
+@tool(repeatable=True, kind="read", timeout=60)  # in time however short the policy's limit is, and busy the machine
 async def look(place: str = "here") -> str:
     """Looks somewhere."""
     return f"{place} is empty"
@@ -192,7 +192,7 @@ async def test_a_plain_function_that_hangs_is_left_behind_and_told_so() -> None:
     @tool
     def hang(context: Context) -> None:
         """Never ends."""
-        release.wait(10)
+        release.wait(60)
         if context.cancellation.cancelled:
             told.set()
 
@@ -204,7 +204,7 @@ async def test_a_plain_function_that_hangs_is_left_behind_and_told_so() -> None:
     assert failures(events) == ["timed_out"] * 40
     assert results(result)[-1] == "here is empty"
     release.set()
-    assert told.wait(5)
+    assert told.wait(60)
 
 
 async def test_max_parallel() -> None:
@@ -261,7 +261,7 @@ async def test_sequential_tools_run_alone_and_results_come_in_the_order_of_the_c
 async def test_sync_tools_run_beside_the_loop_and_keep_context_variables() -> None:
     name: contextvars.ContextVar[str] = contextvars.ContextVar("name")
     name.set("mine")
-    barrier = threading.Barrier(3, timeout=5)
+    barrier = threading.Barrier(3, timeout=60)
 
     @tool
     def meet() -> str:

@@ -17,6 +17,7 @@ from dragoman.errors import ToolError
 from dragoman.model.operations import FindInPage
 from dragoman.tools.reach import Place, Reach, parse_url
 from dragoman.tools.web import Web, redirected
+from tests.ports import quiet_port
 from tests.tools.pages import Names, endlessly, failure_of, page_of, saying, serving, speaking
 from tests.tools.test_web import answering
 
@@ -202,9 +203,10 @@ async def test_the_body_of_a_redirect_is_not_read() -> None:
 async def test_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() -> None:
     names = Names({"site.test": ["127.0.0.2", "127.0.0.1"]})
     # 127.0.0.2 stands for a public address, and 127.0.0.1 for what the name leads to afterwards.
+    port = quiet_port("127.0.0.1", "127.0.0.2")
     async with (
-        serving({"/": "<p>public"}, host="127.0.0.2") as public,
-        serving({"/": "secret"}, port=public.port) as private,
+        serving({"/": "<p>public"}, host="127.0.0.2", port=port) as public,
+        serving({"/": "secret"}, port=port) as private,
         Web(allow=[public.place], look_up=names) as web,
     ):
         assert (await page_of(web, public.url(host="site.test"))).text == "public"
@@ -214,9 +216,10 @@ async def test_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() -
 
 
 async def test_a_name_that_changes_between_redirects_is_checked_again() -> None:
+    port = quiet_port("127.0.0.1", "127.0.0.2")
     async with (
-        serving({"/": lambda: answering("", status=302, Location="/b")}, host="127.0.0.2") as public,
-        serving({"/b": "secret"}, port=public.port) as private,
+        serving({"/": lambda: answering("", status=302, Location="/b")}, host="127.0.0.2", port=port) as public,
+        serving({"/b": "secret"}, port=port) as private,
         Web(allow=[public.place], look_up=Names({"site.test": ["127.0.0.2", "127.0.0.1"]})) as web,
     ):
         assert (await failure_of(page_of(web, public.url(host="site.test")))).kind == "denied"
@@ -406,7 +409,7 @@ async def test_a_fetch_that_is_cancelled_leaves_nothing_open() -> None:
         fetching.cancel()
         with pytest.raises(asyncio.CancelledError):
             await fetching
-        await asyncio.wait_for(gone.wait(), 5)
+        await asyncio.wait_for(gone.wait(), 60)
         assert {task for task in asyncio.all_tasks() - before if not task.done()} <= {asyncio.current_task()}
 
 
