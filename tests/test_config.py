@@ -422,7 +422,7 @@ KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     },
     int: {Kind.LIMIT},
     float: {Kind.LIMIT},
-    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING},
+    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST},
 }
 
 

@@ -129,7 +129,7 @@ def test_an_ordinary_name_is_the_one_models_know() -> None:
 
 
 async def test_every_tool_of_a_server_is_one_of_ours() -> None:
-    async with nothing_left(), McpServers([peer("--pages", timeout=9.0)]) as servers:
+    async with nothing_left(), McpServers([peer("--pages", timeout=9.0, trust_hints=True)]) as servers:
         tools = {tool.name: tool for tool in servers.toolset if isinstance(tool, Tool)}
         assert [name for name in tools if not name.startswith("mcp__peer__")] == [
             "list_mcp_resources",
@@ -154,6 +154,19 @@ async def test_every_tool_of_a_server_is_one_of_ours() -> None:
             {"type": "object"},
             "The tool bare of the MCP server peer.",
         )
+
+
+async def test_hints_of_a_server_that_is_not_trusted_are_part_of_the_definition_and_decide_nothing() -> None:
+    async with McpServers([peer()]) as servers:
+        tools = {tool.mcp[1]: tool for tool in servers.toolset if isinstance(tool, Tool) and tool.mcp is not None}
+        assert {(tool.kind, tool.repeatable) for tool in tools.values()} == {(None, False)}
+        assert tools["look"].hints == {"annotations": {"readOnlyHint": True}}
+        assert tools["look"].snapshot()["hints"] == tools["look"].hints
+        assert tools["put"].hints == {"title": "Put it there", "annotations": {"idempotentHint": True}}
+        assert tools["echo"].hints is None
+        reading = servers.toolset.get("read_mcp_resource")
+        assert isinstance(reading, Tool)
+        assert (reading.kind, reading.repeatable) == (Kind.FETCH, False)
 
 
 async def test_every_provider_takes_the_tools_as_they_are() -> None:

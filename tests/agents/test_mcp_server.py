@@ -31,6 +31,7 @@ from dragoman.tools import Context, MemoryWorkspace, ProviderTool, Tool, Toolset
 from tests.ports import quiet_port
 from tests.strategies import values
 
+from .mcp_peer import PNG
 from .test_mcp import gone
 
 SERVE = (sys.executable, "-m", "dragoman", "mcp", "serve")
@@ -223,7 +224,7 @@ def test_every_outcome_crosses_the_wire_as_it_is(outcome: Any) -> None:
     assert isinstance(back, Failure) == isinstance(outcome, Failure)
 
 
-PICTURE = out.Media("image/png", data="aGk=")
+PICTURE = out.Media("image/png", data=PNG)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_several_outcomes_stand_below_one_key() -> None:
 
 def test_a_picture_read_back_is_the_same_picture() -> None:
     made = from_result(NativeResult("c", (PICTURE,)), (out.ImageOutcome(PICTURE),), structured=False)
-    assert to_outcome(made, server="x") == out.ImageOutcome(out.Media("image/png", data="aGk=", size=2))
+    assert to_outcome(made, server="x") == out.ImageOutcome(out.Media("image/png", data=PNG, size=73))
 
 
 # ── bare pipes ───────────────────────────────────────────────────────────────
@@ -434,7 +435,12 @@ async def test_our_client_and_our_server_understand_each_other(home: dict[str, s
     write(home, "a.txt", "one\n")
     env = {name: Secret(value) for name, value in home.items()}
     server = McpServer(
-        name="own", transport="stdio", command=(*SERVE, "--tools", "read_file,write_file"), env=env, cwd=work(home)
+        name="own",
+        transport="stdio",
+        command=(*SERVE, "--tools", "read_file,write_file"),
+        env=env,
+        cwd=work(home),
+        trust_hints=True,
     )
     async with McpServers([server]) as servers:
         assert servers.toolset.names == ("mcp__own__vfs_read", "mcp__own__vfs_write")

@@ -34,7 +34,7 @@ def test_a_slow_pattern_in_a_servers_schema_ends_in_time_and_other_calls_go_on(t
         LONG = "a" * 100_000 + "!"
 
         async def main():
-            server = McpServer(name="x", transport="stdio", command=(sys.executable, {SERVER!r}))
+            server = McpServer(name="x", transport="stdio", command=(sys.executable, {SERVER!r}, "--mode", "patterns"))
             async with McpServers([server]) as servers:
                 tools = {{tool.mcp[1]: tool for tool in servers.toolset}}
                 calls = [

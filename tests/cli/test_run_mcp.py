@@ -52,8 +52,8 @@ async def test_tools_of_a_server_that_is_set_up_are_offered_called_and_recorded_
     ]
 
 
-async def test_a_call_that_changes_something_needs_a_yes_and_one_that_only_looks_does_not(user: User) -> None:
-    user.settings(server_of())
+async def test_a_call_that_only_looks_needs_no_yes_where_the_server_is_trusted(user: User) -> None:
+    user.settings(server_of() + "trust_hints = true\n")
     look = Turn("I look.", calls=(("c1", "mcp__peer__look", {}), ("c2", "mcp__peer__echo", {"text": "x"})))
     async with loopback(look, DONE) as server:
         answer = await runs(user, server, "look")

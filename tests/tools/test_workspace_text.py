@@ -79,7 +79,7 @@ def test_the_beginning_of_a_text_is_text(data: bytes) -> None:
 def test_a_picture_is_known_and_measured_by_its_header(
     data: bytes, media_type: str | None, size: tuple[int, int] | None
 ) -> None:
-    found = media.kind(data)
+    found = media.media_kind(data)
     assert (found.media_type if found else None, media.picture_size(data)) == (media_type, size)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from dragoman.engine import Retry
 from dragoman.errors import DefinitionError, ToolError, nearest
-from dragoman.model import operations as op, outcomes as out
+from dragoman.model import Kind, operations as op, outcomes as out
 from dragoman.tools import Context, Tool, Toolset
 
 from .mcp_connection import Connection, installed
@@ -53,12 +53,12 @@ class McpServers:
         self._changed = changed
         self._toolset: Toolset | None = None
         self._joined: list[Toolset] = []
-        self._resources = self._resource_tools()
         self.connections: dict[str, Connection] = {}
         for server in given:
             if server.name in self.connections:
                 raise DefinitionError("the MCP servers", [f"there are two servers called {server.name!r}"])
             self.connections[server.name] = Connection(server, back_off, startup, self._tell)
+        self._resources = self._resource_tools()
 
     async def __aenter__(self) -> McpServers:
         installed()
@@ -121,8 +121,13 @@ class McpServers:
     # ── resources ──────────────────────────────────────────────────────────
 
     def _resource_tools(self) -> list[Tool]:
-        listing = Tool.from_operation(op.ListMcpResources, self._list_resources, repeatable=True)
-        return [listing, Tool.from_operation(op.ReadMcpResource, self._read_resource, repeatable=True)]
+        # A URI goes to the server as the model writes it, like that of a page: only a trusted server is just read from.
+        trusted = all(one.server.trust_hints for one in self.connections.values())
+        kind = Kind.READ if trusted else Kind.FETCH
+        return [
+            Tool.from_operation(op.ListMcpResources, self._list_resources, repeatable=trusted, kind=kind),
+            Tool.from_operation(op.ReadMcpResource, self._read_resource, repeatable=trusted, kind=kind),
+        ]
 
     async def _list_resources(self, wanted: op.ListMcpResources, context: Context) -> out.ResourcesOutcome:
         if wanted.uri is not None:

@@ -1,7 +1,9 @@
 """One MCP server: opened when it is needed, its tools as ours, and opened again when it has died.
 
 Rules: a server that is dead, slow or talks nonsense is a failure the model reads, never an exception of the run; it is
-started again by the next call, later and later while it keeps dying. No process of a server outlives ours.
+started again by the next call, later and later while it keeps dying. No process of a server outlives ours. What it says
+is limited in size and in number. What it says of its own tools is believed only where the user trusts it, and a call
+is made only while the tool is still defined as it was when the call was decided on.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,9 +25,10 @@ from dragoman.model import Kind, outcomes as out
 from dragoman.tools import Context, Tool, find_program
 
 from .mcp_content import resource_of, to_outcome
-from .mcp_http import limited_http_client
+from .mcp_http import LARGEST_BODY, limited_http_client
 from .mcp_names import mcp_tool_name
 from .mcp_settings import McpServer, filled
+from .mcp_stdio import stdio_transport
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -36,6 +40,18 @@ ERRORS_KEPT: Final = 8 * 1024
 """Bytes kept of what a server wrote to standard error: the last ones."""
 MOST_PAGES: Final = 100
 """Pages of a list that are asked for: one that never ends must not hang a run."""
+MOST_TOOLS: Final = 1000
+"""Tools of one server that are offered."""
+LARGEST_TOOL: Final = 100_000
+"""Characters that one tool's definition may have as JSON: its description, its schema and its hints."""
+LARGEST_LIST: Final = 4_000_000
+"""The same for all tools of a server together."""
+MOST_PROGRESS: Final = 500
+"""Reports of progress of one call that are passed on."""
+RELIST_PAUSE: Final = 0.2
+"""Seconds between two lists of tools of a server that keeps saying that they changed."""
+SETTLE_SECONDS: Final = 5.0
+"""How long a call waits for such a server."""
 
 
 class Connection:
@@ -62,8 +78,12 @@ class Connection:
         self._settled = asyncio.Event()
         """Nothing it said of its tools is still to be followed up."""
         self._settled.set()
+        self._defined: dict[str, str] = {}
+        """Tool → its definition as it was listed last."""
         self._errors = _Errors()
         self._nonsense: str | None = None
+        self._given_up: str | None = None
+        """Why a session was ended that the server itself had not ended."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -99,7 +119,7 @@ class Connection:
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self.starts += 1
         self._errors.clear()
-        self._nonsense = None
+        self._nonsense = self._given_up = None
         # A task of its own: what the session holds must be closed by the task that opened it.
         self._task = asyncio.create_task(self._run(ready), name=f"MCP server {self.server.name}")
         try:
@@ -115,7 +135,7 @@ class Connection:
             self._fail(f"it did not answer within {self._startup:g} seconds")
         elif (error := ready.exception()) is not None:
             await self._ended()
-            self._fail(_told(error))
+            self._fail(self._why_given_up() or _told(error))
         else:
             self._broken = None
             return ready.result()
@@ -136,12 +156,12 @@ class Connection:
                 await self._follow(client, gone, changes)
                 self._client = None
                 if not self._stop.is_set():
-                    self._fail("it ended")
+                    self._fail(self._why_given_up() or "it ended")
         except Exception as error:  # noqa: BLE001 - a transport may raise anything, in groups; the calls are told
             if not ready.done():
                 ready.set_exception(error)
             elif not self._stop.is_set():
-                self._fail(_told(error))
+                self._fail(self._why_given_up() or _told(error))
         finally:
             ready.cancel()
             self._client = None
@@ -156,7 +176,7 @@ class Connection:
 
         transport = await self._transport(stack)
         client = Client(
-            _watched(transport, gone.set),
+            _watched(transport, gone.set, self._give_up),
             message_handler=self._heard,
             client_info=Implementation(name="dragoman", version=version("dragoman")),
             cache=None,
@@ -168,12 +188,16 @@ class Connection:
         if server.refused is not None:
             raise ConfigError(server.refused)
         if server.transport == "stdio":
-            from mcp.client.stdio import StdioServerParameters, stdio_client
+            from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
 
             program, arguments = _command(server)
             env = {name: filled(value.reveal()) for name, value in server.env.items()}
-            order = StdioServerParameters(command=program, args=arguments, env=env, cwd=server.cwd)
-            return stdio_client(order, errlog=stack.enter_context(self._errors.open()))
+            errors = stack.enter_context(self._errors.open())
+            if os.name != "posix":
+                order = StdioServerParameters(command=program, args=arguments, env=env, cwd=server.cwd)
+                return stdio_client(order, errlog=errors)
+            whole = {**get_default_environment(), **env}
+            return stdio_transport((program, *arguments), whole, server.cwd, errors, self._give_up)
         url = filled(server.url or "")
         headers = {name: filled(value.reveal()) for name, value in server.headers.items()}
         if server.transport == "sse":
@@ -183,7 +207,13 @@ class Connection:
         from mcp.client.streamable_http import streamable_http_client
 
         http = await stack.enter_async_context(limited_http_client(headers))
-        return streamable_http_client(url, http_client=http)
+        return streamable_http_client(url, http_client=http, max_sse_event_size=LARGEST_BODY)
+
+    def _why_given_up(self) -> str | None:
+        return self._given_up
+
+    def _give_up(self, why: str) -> None:
+        self._given_up = self._given_up or why
 
     async def close(self) -> None:
         self._stop.set()
@@ -217,47 +247,70 @@ class Connection:
 
     async def _list(self, client: Client) -> None:
         offered = client.server_capabilities
-        found: list[McpTool] = []
+        tools: dict[str, Tool] = {}
+        defined: dict[str, str] = {}
+        unusable: list[str] = []
+        room = LARGEST_LIST
         cursor: str | None = None
         for _ in range(MOST_PAGES if offered.tools is not None else 0):
             page = await client.list_tools(cursor=cursor)
-            found += page.tools
+            for one in page.tools:
+                room -= self._add(one, tools, unusable, room)
+                defined.setdefault(one.name, _definition(one))
             cursor = page.next_cursor
-            if cursor is None:
+            if cursor is None or room <= 0 or len(tools) >= MOST_TOOLS:
                 break
-        tools: dict[str, Tool] = {}
-        unusable: list[str] = []
-        for one in found:
-            try:
-                tool = self._tool(one)
-            except DefinitionError as error:
-                unusable.append(f"its tool {one.name!r} cannot be offered: {'; '.join(error.problems)}")
-                continue
-            if tool.name in tools:
-                unusable.append(f"it has two tools called {one.name!r}; the first is offered")
-            tools.setdefault(tool.name, tool)
-        if cursor is not None:
+        if cursor is not None and room > 0 and len(tools) < MOST_TOOLS:
             unusable.append(f"its list of tools has more than {MOST_PAGES} pages; the rest is left out")
+        elif room <= 0 or (cursor is not None and len(tools) >= MOST_TOOLS):
+            largest = f"{MOST_TOOLS} tools or {LARGEST_LIST} characters"
+            unusable.append(f"its list of tools is larger than {largest}; the rest is left out")
         known = {tool.name: tool for tool in self.tools}
         # What is the same stays the same object: to a run nothing has changed then.
         now = tuple(known[name] if name in known and _same(known[name], tool) else tool for name, tool in tools.items())
         before = (self.tools, self.has_resources)
         self.tools, self.has_resources = now, offered.resources is not None
-        self._unusable = tuple(unusable)
+        self._unusable, self._defined = tuple(unusable), defined
         if (self.tools, self.has_resources) != before:
             self._changed()
 
+    def _add(self, one: McpTool, tools: dict[str, Tool], unusable: list[str], room: int) -> int:
+        """Adds a tool that can be offered, or says why it cannot; gives the size of its definition."""
+        if room <= 0 or len(tools) >= MOST_TOOLS:
+            return room + 1  # none of the rest is looked at
+        size = len(one.model_dump_json())
+        named = one.name if len(one.name) <= 100 else f"{one.name[:100]}…"
+        why: str | None = None
+        if size > LARGEST_TOOL:
+            why = f"its definition has {size} characters, and {LARGEST_TOOL} is the maximum"
+        else:
+            try:
+                tool = self._tool(one)
+            except DefinitionError as error:
+                why = "; ".join(error.problems)[:1000]
+        if why is not None:
+            if len(unusable) < MOST_PAGES:
+                unusable.append(f"its tool {named!r} cannot be offered: {why}")
+            return min(size, LARGEST_TOOL)
+        if tool.name in tools and len(unusable) < MOST_PAGES:
+            unusable.append(f"it has two tools called {named!r}; the first is offered")
+        tools.setdefault(tool.name, tool)
+        return size
+
     def _tool(self, one: McpTool) -> Tool:
         hints = one.annotations
-        reads = hints is not None and hints.read_only_hint is True
-        again = hints is not None and hints.idempotent_hint is True
+        trusted = self.server.trust_hints and hints is not None
+        reads = trusted and hints is not None and hints.read_only_hint is True
+        again = trusted and hints is not None and hints.idempotent_hint is True
         title = one.title or (hints.title if hints is not None else None)
+        told = one.model_dump(mode="json", by_alias=True, exclude_none=True, include=_HINTS)
         return Tool(
             mcp_tool_name(self.server.name, one.name),
             one.description or title or f"The tool {one.name} of the MCP server {self.server.name}.",
             # The protocol says that arguments are an object; some servers leave that unsaid.
             {"type": "object", **one.input_schema},
-            partial(self._call, one.name),
+            partial(self._call, one.name, _definition(one)),
+            hints=told or None,
             tags=("mcp", f"mcp:{self.server.name}"),
             timeout=self.server.timeout,
             repeatable=reads or again,
@@ -284,6 +337,9 @@ class Connection:
                     await self._list_again(client)
                     if not self._relist.is_set():
                         self._settled.set()
+                    else:
+                        with suppress(TimeoutError):
+                            await asyncio.wait_for(_first_of(gone, self._stop), RELIST_PAUSE)
         finally:
             listening.cancel()
             await asyncio.wait((listening,))
@@ -328,15 +384,42 @@ class Connection:
 
     # ── calling ────────────────────────────────────────────────────────────
 
-    async def _call(self, tool: str, arguments: dict[str, Any], context: Context) -> out.Outcome:
+    async def _call(self, tool: str, definition: str, arguments: dict[str, Any], context: Context) -> out.Outcome:
+        """Makes a call of a tool that was listed with this definition."""
+        reports = count(1)
+
         async def told(progress: float, total: float | None, message: str | None) -> None:
+            number = next(reports)
+            if number > MOST_PROGRESS:
+                return
             fraction = min(max(progress / total, 0.0), 1.0) if total else None
-            context.progress(message or ("" if fraction is not None else f"{progress:g}"), fraction=fraction)
+            text = (message or ("" if fraction is not None else f"{progress:g}"))[:_LONGEST_REPORT]
+            last = " (further progress is not shown)" if number == MOST_PROGRESS else ""
+            context.progress(text + last, fraction=fraction)
 
         async with self._asking() as client:
+            await self._unchanged(tool, definition)
             result = await client.call_tool(tool, arguments, progress_callback=told)
-            await self._settled.wait()  # what the call changed of the tools is offered with its result
+            await self._is_settled()  # what the call changed of the tools is offered with its result
             return to_outcome(result, server=self.server.name)
+
+    async def _unchanged(self, tool: str, definition: str) -> None:
+        """Refuses a call of a tool that is defined otherwise by now: whoever decided on it knew another one."""
+        name = self.server.name
+        if not await self._is_settled():
+            raise ToolError(f"the call was not made: the MCP server {name} keeps changing its tools")
+        if self._defined.get(tool) != definition:
+            what = "changed" if tool in self._defined else "withdrew"
+            again = " Call it again if its new definition still fits." if tool in self._defined else ""
+            message = f"the MCP server {name} {what} its tool {tool} after the call was decided on.{again}"
+            raise ToolError(f"the call was not made: {message}")
+
+    async def _is_settled(self) -> bool:
+        """Whether everything is followed up that the server said of its tools; waits for that, but not for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self._settled.wait()
+        return self._settled.is_set()
 
     async def resources(
         self, cursor: str | None, *, templates: bool, all: bool
@@ -472,23 +555,30 @@ class _Errors:
         return opened()
 
     def _read(self, descriptor: int) -> None:
+        # Once per turn of the loop: a server that never stops writing must not keep everybody else from their turn.
         with suppress(BlockingIOError):
-            while said := os.read(descriptor, 64 * 1024):
-                self._kept = (self._kept + said)[-ERRORS_KEPT:]
+            self._kept = (self._kept + os.read(descriptor, 64 * 1024))[-ERRORS_KEPT:]
 
 
 @asynccontextmanager
-async def _watched(transport: Any, gone: Callable[[], Any]) -> AsyncIterator[Any]:
-    """A transport that says when nothing more will come from the server."""
+async def _watched(transport: Any, gone: Callable[[], Any], give_up: Callable[[str], None]) -> AsyncIterator[Any]:
+    """A transport that says when nothing more will come from the server, or be heard from it."""
     async with transport as (read, write):
-        yield _Watched(read, gone), write
+        yield _Watched(read, gone, give_up), write
+
+
+FLOOD_SECONDS: Final = 10.0
+FLOOD: Final = {"notifications": 5000, "requests": 100}
+"""What a server may say unasked in that time."""
 
 
 class _Watched:
-    """A stream of messages that tells of its end."""
+    """A stream of messages that tells of its end, and ends when a server floods it with what nobody asked for."""
 
-    def __init__(self, stream: Any, gone: Callable[[], Any]) -> None:
-        self._stream, self._gone = stream, gone
+    def __init__(self, stream: Any, gone: Callable[[], Any], give_up: Callable[[str], None]) -> None:
+        self._stream, self._gone, self._give_up = stream, gone, give_up
+        self._since = 0.0
+        self._heard: dict[str, int] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -498,10 +588,29 @@ class _Watched:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._stream.__anext__()
+            message = await self._stream.__anext__()
         except StopAsyncIteration:
             self._gone()
             raise
+        if (why := self._flood(message)) is not None:
+            self._give_up(why)
+            self._gone()
+            raise StopAsyncIteration
+        return message
+
+    def _flood(self, message: Any) -> str | None:
+        """Why no more is to be heard, when a message is one too many."""
+        said = getattr(message, "message", None)
+        if said is not None and not hasattr(said, "method"):
+            return None  # an answer
+        kind = "requests" if hasattr(said, "id") else "notifications"
+        now = asyncio.get_running_loop().time()
+        if now - self._since > FLOOD_SECONDS:
+            self._since, self._heard = now, {}
+        self._heard[kind] = self._heard.get(kind, 0) + 1
+        if self._heard[kind] <= FLOOD[kind]:
+            return None
+        return f"it sent more than {FLOOD[kind]} {kind} in {FLOOD_SECONDS:g} seconds, and was ended"
 
     async def receive(self) -> Any:
         return await self._stream.receive()
@@ -529,6 +638,18 @@ async def _first_of(*events: asyncio.Event) -> None:
 _SESSION_LOST: Final = ("Session terminated", "Server returned an error response")
 """How the package tells of an HTTP status that is an error. So answers a server that was started anew and does not know
 our session, with 404 or with whatever else: a new session costs little, an old one may be of no use for ever."""
+
+
+_HINTS: Final = {"title", "annotations", "output_schema"}
+_DEFINITION: Final = {*_HINTS, "name", "description", "input_schema"}
+_LONGEST_REPORT: Final = 1000
+
+
+def _definition(tool: McpTool) -> str:
+    """Names a tool's definition, as its server gave it: any change of it gives another name."""
+    from hashlib import blake2s
+
+    return blake2s(tool.model_dump_json(include=_DEFINITION).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _same(one: Tool, other: Tool) -> bool:

@@ -1,7 +1,8 @@
 """Results of MCP tools as outcomes, and outcomes as results: one table read in both directions.
 
-Rule: nothing a result holds is lost to the outcome but `_meta` and the annotations of its blocks, which are advice for
-a screen.
+Rules: nothing a result holds is lost to the outcome but `_meta` and the annotations of its blocks, which are advice for
+a screen, and media that are not what they say they are: a provider would refuse the whole request because of them, so
+they are told in words. A link is told as it is; nothing here opens it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.model import Failure, outcomes as out
+from dragoman.tools import media_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,17 +62,48 @@ def _piece(block: ContentBlock) -> str | out.Media:
         case "text":
             return block.text
         case "image" | "audio":
-            return out.Media(block.mime_type, data=block.data, size=_size(block.data))
+            return _media(block.mime_type, block.data)
     resource = _resource(block, None)
     assert resource is not None  # the two kinds left are
     if resource.data is not None:
-        kind = resource.media_type or "application/octet-stream"
-        return out.Media(kind, data=resource.data, url=resource.uri, size=_size(resource.data))
+        return _media(resource.media_type or "application/octet-stream", resource.data, resource.uri)
     kind = f" ({resource.media_type})" if resource.media_type else ""
     if resource.text is not None:
         return f"[{resource.uri}{kind}]\n{resource.text}"
     about = ": ".join(one for one in (resource.name, resource.description) if one)
     return f"[{resource.uri}{kind}] {about}".rstrip()
+
+
+def _media(media_type: str, data: str, uri: str | None = None) -> str | out.Media:
+    """Media by what their bytes are, or words that say why they are not shown."""
+    from base64 import b64decode
+    from binascii import Error
+
+    where = f"[{uri}] " if uri else ""
+    named = media_type[:100]
+    try:
+        content = b64decode(data, validate=True)
+    except (Error, ValueError):
+        return f"{where}[media of the type {named} whose data is not base64: not shown]"
+    known = media_kind(content[:64])
+    if not media_type.startswith("image/"):
+        return out.Media(named, data=data, url=uri, size=len(content))
+    if known is not None and known.media_type in _PICTURES:
+        return out.Media(known.media_type, data=data, url=uri, size=len(content))
+    if known is None and len(content) <= _LONGEST_TEXT:
+        try:
+            return f"{where}[{named}]\n{content.decode()}"  # SVG is text
+        except UnicodeDecodeError:
+            pass
+    what = known.name if known is not None else "of unknown type"
+    return (
+        f"{where}[media of the type {named} that is no picture a model can be shown, but {what}: {len(content)} bytes]"
+    )
+
+
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""What every provider takes."""
+_LONGEST_TEXT = 200_000
 
 
 def _resource(block: ContentBlock, server: str | None) -> out.Resource | None:
@@ -85,11 +118,6 @@ def resource_of(contents: Any, server: str | None) -> out.Resource:
     """A resource with its contents, text or base64."""
     text, data = getattr(contents, "text", None), getattr(contents, "blob", None)
     return out.Resource(contents.uri, media_type=contents.mime_type, server=server, text=text, data=data)
-
-
-def _size(data: str) -> int:
-    """Bytes of a base64 text."""
-    return len(data) * 3 // 4 - data[-2:].count("=")
 
 
 # ── what we say ──────────────────────────────────────────────────────────────

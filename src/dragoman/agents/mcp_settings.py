@@ -34,6 +34,8 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None = None
     headers: Mapping[str, Secret] = {}
     timeout: float | None = None
+    trust_hints: bool = False
+    """Whether its hints (`readOnlyHint`, `idempotentHint`) are believed; only the user can say so."""
     origin: str | None = None
     refused: str | None = None
     unmapped: tuple[str, ...] = ()
@@ -69,8 +71,11 @@ def configured_mcp_servers(configuration: Configuration) -> dict[str, McpServer]
             continue
         if name in refused and _incomplete(row):  # a project that is not trusted says how it is reached
             continue
-        origins = [one.origin for key, one in configuration.values.items() if key.startswith(f"mcp.servers.{name}.")]
-        server = _server(name, row, str(origins[0]) if origins else None)
+        stated = [one.origin for key, one in configuration.values.items() if key.startswith(f"mcp.servers.{name}.")]
+        server = _server(name, row, str(stated[0]) if stated else None)
+        # The user trusts the server they set up: a project that gives the name another command has not earned that.
+        own = not any(origin.layer == "project" for origin in stated)
+        server = msgspec.structs.replace(server, trust_hints=row.trust_hints and own)
         found[name] = placed(server, _base(configuration, name), own_folder(configuration))
     return dict(sorted((refused | found).items()))
 
@@ -135,6 +140,8 @@ def mcp_server_of(
     """
     known = Row.__struct_fields__
     problems = [f"`{key}` is nothing a server has.{nearest(str(key), known)}" for key in table if key not in known]
+    if "trust_hints" in table:
+        problems.append("`trust_hints` can only be set in your own settings: [mcp.servers.NAME]")
     row: Row | None = None
     try:
         # A folder is relative to whoever starts it; a key that is unknown was said to be.

@@ -308,9 +308,12 @@ def list_servers(console: Console, *, as_json: bool) -> ExitCode:
     return ExitCode.OK
 
 
+_ROW = ("name", "transport", "command", "cwd", "timeout", "trust_hints", "origin")
+
+
 def _row(server: McpServer) -> dict[str, Any]:
     names = {"env": sorted(server.env), "headers": sorted(server.headers)}  # names alone: the values are secrets
-    facts = {name: getattr(server, name) for name in ("name", "transport", "command", "cwd", "timeout", "origin")}
+    facts = {name: getattr(server, name) for name in _ROW}
     return {**facts, "url": server.shown if server.url else None, **names, **_state(server)}
 
 

@@ -50,6 +50,7 @@ class Kind(enum.Enum):
     OPTIONS = "anything: it is passed on as it is", Rule.TRUSTED
     BOOKKEEPING = "what is recorded of a run, and what limits on cost are counted by", Rule.TRUSTED
     CODE = "Python that is imported", Rule.OWN
+    TRUST = "whether what a stranger says of itself is believed", Rule.OWN
     STORAGE = "where dragoman keeps its own files", Rule.OWN
     DISPLAY = "how output looks on the user's terminal", Rule.OWN
 

@@ -233,6 +233,10 @@ class McpServer(Table, frozen=True):
     transport: Annotated[Literal["http", "sse"], setting("What is spoken at the URL.", Kind.ADDRESS)] = "http"
     timeout: Annotated[Positive | None, setting("Seconds one of its calls may take.", Kind.LIMIT)] = None
     enabled: Annotated[bool, setting("Whether it is used.", Kind.CHOICE, strictest_first=(False, True))] = True
+    trust_hints: Annotated[
+        bool,
+        setting("Whether its tools are believed to only read, or to be repeatable, when they say so.", Kind.TRUST),
+    ] = False
 
 
 class Mcp(Table, frozen=True):

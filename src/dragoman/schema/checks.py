@@ -49,6 +49,14 @@ Coercion = tuple[str, Any, Any]
 """Rule, value before, value after."""
 
 
+MOST_STEPS = 100_000
+"""Steps that checking one value may take; about a tenth of a second."""
+
+
+class TooManyStepsError(Exception):
+    """Checking a value takes more steps than it may."""
+
+
 class _MismatchError(Exception):
     """Ends a trial at its first problem."""
 
@@ -93,12 +101,22 @@ def _keys(path: Path) -> list[Any]:
 class Report:
     """What a check found. A trial stops at the first problem; only a lenient check coerces."""
 
-    __slots__ = ("coercions", "lenient", "problems", "trial", "written")
+    __slots__ = ("coercions", "lenient", "problems", "steps", "trial", "written")
 
-    def __init__(self, *, lenient: bool, trial: bool = False, written: Written | None = None) -> None:
+    def __init__(
+        self, *, lenient: bool, trial: bool = False, written: Written | None = None, steps: list[int] | None = None
+    ) -> None:
         self.lenient, self.trial, self.written = lenient, trial, written
+        self.steps = [0] if steps is None else steps
+        """References followed and alternatives tried so far: one count for a report and all its trials."""
         self.problems: list[tuple[Path, str]] = []
         self.coercions: list[tuple[Path, str, Any, Any]] = []
+
+    def step(self) -> None:
+        """Counts a step: a small schema can stand for any number of them, when each part names the next one twice."""
+        self.steps[0] += 1
+        if self.steps[0] > MOST_STEPS:
+            raise TooManyStepsError
 
     def problem(self, path: Path, message: str) -> None:
         if self.trial:
@@ -111,7 +129,8 @@ class Report:
 
     def tried(self, check: Check, value: Any, path: Path, *, lenient: bool) -> tuple[Any] | None:
         """The value as `check` leaves it (in a tuple, for it may be null), or nothing if it does not fit."""
-        trial = Report(lenient=lenient, trial=True, written=self.written)
+        self.step()
+        trial = Report(lenient=lenient, trial=True, written=self.written, steps=self.steps)
         try:
             result = check(value, path, trial)
         except _MismatchError:
@@ -120,12 +139,18 @@ class Report:
         return (result,)
 
 
+def referred(check: Check, value: Any, path: Path, report: Report) -> Any:
+    """What a reference stands for."""
+    report.step()
+    return check(value, path, report)
+
+
 Check = Callable[[Any, Path, Report], Any]
 
 
-def fits(check: Check, value: Any) -> bool:
-    """Whether a value fits as it stands."""
-    return Report(lenient=False).tried(check, value, (), lenient=False) is not None
+def fits(check: Check, value: Any, report: Report) -> bool:
+    """Whether a value fits as it stands; the steps that takes count for the report."""
+    return report.tried(check, value, (), lenient=False) is not None
 
 
 def anything(value: Any, path: Path, report: Report) -> Any:
@@ -145,7 +170,11 @@ def in_turn(steps: list[Check]) -> Check:
         known, result = len(report.problems), value
         for step in steps:
             result = step(result, path, report)
-        if result is not value and len(report.problems) == known and not all(fits(step, result) for step in steps):
+        if (
+            result is not value
+            and len(report.problems) == known
+            and not all(fits(step, result, report) for step in steps)
+        ):
             # A later step has coerced what an earlier one had let pass.
             report.problem(path, f"does not fit, not even as {shown(result)}")
         return result
@@ -387,7 +416,13 @@ class ObjectCheck(msgspec.Struct, frozen=True, kw_only=True):
         if self.names is not None:
             self.names(key, place, report)
         own = self.properties.get(key)
-        if item is None and own is not None and report.lenient and key not in self.required and not fits(own, None):
+        if (
+            item is None
+            and own is not None
+            and report.lenient
+            and key not in self.required
+            and not fits(own, None, report)
+        ):
             report.coerced(place, "null_as_omitted", None, self.defaults.get(key))
             return NODEFAULT
         checks = [own] if own is not None else []
@@ -413,7 +448,7 @@ def any_of(checks: list[Check], schemas: list[Schema]) -> Check:
                 lenient
                 and isinstance(value, str)
                 and value.strip() == "null"
-                and any(fits(each, None) for each in checks)
+                and any(fits(each, None, report) for each in checks)
             ):
                 return report.coerced(path, "json_from_text", value, None)
             for branch in checks:
@@ -433,7 +468,7 @@ def one_of(checks: list[Check], schemas: list[Schema]) -> Check:
     alternatives = any_of(checks, schemas)
 
     def check(value: Any, path: Path, report: Report) -> Any:
-        if sum(fits(branch, value) for branch in checks) > 1:
+        if sum(fits(branch, value, report) for branch in checks) > 1:
             report.problem(path, "must fit exactly one of the alternatives, and fits several")
             return value
         return alternatives(value, path, report)
@@ -443,7 +478,7 @@ def one_of(checks: list[Check], schemas: list[Schema]) -> Check:
 
 def not_(unwanted: Check) -> Check:
     def check(value: Any, path: Path, report: Report) -> Any:
-        if fits(unwanted, value):
+        if fits(unwanted, value, report):
             report.problem(path, f"must not be {shown(value)}")
         return value
 
@@ -452,7 +487,7 @@ def not_(unwanted: Check) -> Check:
 
 def condition(tested: Check, then: Check, otherwise: Check) -> Check:
     def check(value: Any, path: Path, report: Report) -> Any:
-        return (then if fits(tested, value) else otherwise)(value, path, report)
+        return (then if fits(tested, value, report) else otherwise)(value, path, report)
 
     return check
 

@@ -25,6 +25,7 @@ from .checks import (
     nothing,
     number_check,
     one_of,
+    referred,
     text_check,
     values_check,
 )
@@ -155,7 +156,7 @@ class Compiler:
             # Entered before it is compiled, so that a schema may refer to itself.
             references[reference] = anything
             references[reference] = self.compile(target[0], reference)
-        return lambda value, path, report: references[reference](value, path, report)
+        return lambda value, path, report: referred(references[reference], value, path, report)
 
     def _target(self, reference: str) -> tuple[Any] | None:
         """What a local reference leads to (in a tuple, for it may be false)."""

@@ -103,12 +103,18 @@ class Reader(Generic[T]):
         problems = [f"parameters{path and '.'}{path} {message}" for path, message in json_problems(schema)]
         if problems:
             raise DefinitionError(name, problems)
-        # A copy: what its author changes later was not checked.
-        copy: Schema = to_json(schema)
+        try:
+            # A copy: what its author changes later was not checked.
+            copy: Schema = to_json(schema)
+        except TypeError as error:
+            raise DefinitionError(name, [_TOO_DEEP]) from error
         if not isinstance(copy, dict):
             raise DefinitionError(name, [f'#: parameters are an object: say "type": "object", not {shown(copy)}'])
         compiler = Compiler(copy)
-        check = compiler.compile(copy)
+        try:
+            check = compiler.compile(copy)
+        except RecursionError:
+            raise DefinitionError(name, [_TOO_DEEP]) from None
         if copy.get("type") != "object":
             compiler.problems.insert(0, '#/type: parameters are an object: say "type": "object"')
         if compiler.problems:
@@ -154,6 +160,8 @@ class Reader(Generic[T]):
         return converted
 
     def _checked(self, value: Any, report: Report) -> Any:
+        from .checks import TooManyStepsError
+
         if self._check is None:
             from .compiler import Compiler
 
@@ -166,6 +174,9 @@ class Reader(Generic[T]):
             return value
         except PatternError as error:
             report.problem((), f"cannot be checked: {error}")
+            return value
+        except TooManyStepsError:
+            report.problem((), _TOO_MANY_STEPS)
             return value
 
     def _read_leniently(self, arguments: Any) -> tuple[T, tuple[Coerced, ...]]:
@@ -221,11 +232,13 @@ class Reader(Generic[T]):
         return problems
 
     def _refusal(self, problems: Problems) -> ToolError:
-        listed = "; ".join(f"{path or 'the JSON'} {message}" for path, message in problems)
+        told = problems[:MOST_PROBLEMS]
+        listed = "; ".join(f"{path or 'the JSON'} {message}" for path, message in told)
+        more = f"; and {len(problems) - len(told)} more problems" if len(problems) > len(told) else ""
         return ToolError(
-            f"{self.name} cannot take these arguments: {listed}",
+            f"{self.name} cannot take these arguments: {listed}{more}",
             kind="invalid_arguments",
-            details={"problems": [{"path": path, "message": message} for path, message in problems]},
+            details={"problems": [{"path": path, "message": message} for path, message in told]},
         )
 
 
@@ -278,6 +291,10 @@ def _parts(value: Any, hint: Any) -> list[tuple[Any, Any, Any]]:
     return []
 
 
+MOST_PROBLEMS = 50
+"""Problems of arguments that are told."""
+_TOO_DEEP = "parameters are nested too deeply"
+_TOO_MANY_STEPS = "cannot be checked: the schema has too many alternatives for it"
 _LONE_SURROGATE = "it holds half a surrogate pair, which is no text"
 
 
@@ -313,7 +330,7 @@ def _joined(first: str, second: str) -> str:
 
 def problems_against(schema: Mapping[str, Any], value: Any) -> list[str]:
     """Every way in which a plain JSON value does not fit a JSON Schema, each with its path."""
-    from .checks import Report
+    from .checks import Report, TooManyStepsError
     from .compiler import Compiler
 
     report = Report(lenient=False)
@@ -324,4 +341,6 @@ def problems_against(schema: Mapping[str, Any], value: Any) -> list[str]:
         report.problem((), "is nested too deeply")
     except PatternError as error:
         report.problem((), f"cannot be checked: {error}")
+    except TooManyStepsError:
+        report.problem((), _TOO_MANY_STEPS)
     return [f"{written(path) or 'the value'} {message}" for path, message in report.problems]

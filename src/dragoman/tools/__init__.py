@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .diff import Hunk as Hunk
     from .disk import DiskWorkspace as DiskWorkspace
     from .draft import FileChange as FileChange
+    from .media import media_kind as media_kind
     from .memory import MemoryWorkspace as MemoryWorkspace
     from .performing import (
         NOT_HONOURED as NOT_HONOURED,
@@ -67,6 +68,7 @@ _HOME = {
     "find_program": "programs",
     "host_of": "reach",
     "in_thread": "threads",
+    "media_kind": "media",
     "standard_context": "performing",
     "NOT_HONOURED": "performing",
     "ripgrep_path": "ripgrep",

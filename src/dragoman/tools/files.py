@@ -52,7 +52,7 @@ def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageO
     workspace = context.workspace
     path, resolved = _found(workspace, operation.path)
     look = _looked_at(workspace, path)
-    kind = media.kind(look.data)
+    kind = media.media_kind(look.data)
     if kind and kind.media_type == "application/pdf":
         raise ToolError(
             f'"{path}" is a PDF document, and there is no reader for them here; turn it into text with a command',
@@ -279,7 +279,7 @@ def _picture(workspace: Workspace, path: str) -> ImageOutcome:
     import base64
 
     data = workspace.read(path, limit=IMAGE_LIMIT + 1)
-    kind = media.kind(data)
+    kind = media.media_kind(data)
     if kind is None or kind.media_type not in media.SEEN:
         what = kind.name if kind else ("text" if sniff(data[:_HEAD], whole=False) else "of unknown type")
         raise ToolError(

@@ -42,7 +42,7 @@ class Kind(NamedTuple):
     name: str
 
 
-def kind(data: bytes) -> Kind | None:
+def media_kind(data: bytes) -> Kind | None:
     """What bytes (the first 64 will do) are known to be the beginning of."""
     for magic, media_type, name in _MAGIC:
         if data.startswith(magic):
@@ -65,13 +65,13 @@ def kind(data: bytes) -> Kind | None:
 
 def describe(data: bytes) -> str:
     """What a binary file is, in words."""
-    found = kind(data)
+    found = media_kind(data)
     return found.name if found else "of unknown type"
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels as a picture's header states them; `None` when it does not, or is cut short."""
-    found = kind(data)
+    found = media_kind(data)
     measure = _MEASURES.get(found.media_type) if found else None
     try:
         return measure(data) if measure else None

@@ -7,6 +7,7 @@ read by its own types; a provider's tool has nothing that could be run by mistak
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
@@ -19,7 +20,7 @@ from dragoman.schema import Reader, class_info, json_problems, to_json
 from .signature import read_signature, read_value_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dragoman.model import Coercion, FunctionDefinition, Kind, Operation, ToolExample
 
@@ -52,6 +53,9 @@ class Traits(TypedDict, total=False):
     """What it does to the world; what policies group by."""
     mcp: tuple[str, str] | None
     """The MCP server it is a tool of, and its name there: then a call of it means `CallMcpTool`."""
+    hints: Mapping[str, Any] | None
+    """What whoever offers it says about it beside that, as plain JSON. Nothing is decided by it, but a change of it is
+    a change of the definition."""
 
 
 class Tool:
@@ -68,6 +72,7 @@ class Tool:
         "approval",
         "description",
         "examples",
+        "hints",
         "is_async",
         "kind",
         "mcp",
@@ -99,6 +104,7 @@ class Tool:
     repeatable: bool
     kind: Kind | None
     mcp: tuple[str, str] | None
+    hints: dict[str, Any] | None
     operation: type[Operation] | None
     """The operation it does, when it was made from one: then a dialect may have its own words for it."""
     _invoke: Invoke
@@ -297,7 +303,8 @@ class Tool:
         """All there is to know of it as plain JSON, without anything that can run."""
         names = ("name", "description", "parameters", "examples", "tags", "version", "timeout", "approval")
         facts = {name: getattr(self, name) for name in (*names, "sequential", "repeatable", "kind")}
-        plain: dict[str, Any] = to_json(facts if self.mcp is None else {**facts, "mcp": self.mcp})
+        facts |= {name: value for name in ("mcp", "hints") if (value := getattr(self, name)) is not None}
+        plain: dict[str, Any] = to_json(facts)
         return plain
 
     def _but(self, **changes: Any) -> Tool:
@@ -405,6 +412,10 @@ def _read_traits(traits: Mapping[str, Any], problems: list[str]) -> dict[str, An
     mcp = traits.get("mcp")
     if mcp is not None and not (isinstance(mcp, tuple) and [type(part) for part in mcp] == [str, str]):
         problems.append(f"`mcp` is {mcp!r}; it must be the names of a server and of its tool, or None")
+    hints = traits.get("hints")
+    if hints is not None and (not isinstance(hints, Mapping) or json_problems(dict(hints))):
+        problems.append("`hints` must be an object of plain JSON values, or None")
+        hints = None
     for name in ("sequential", "repeatable"):
         if not isinstance(traits.get(name, False), bool):
             problems.append(f"`{name}` is {traits[name]!r}; it must be True or False")
@@ -420,6 +431,7 @@ def _read_traits(traits: Mapping[str, Any], problems: list[str]) -> dict[str, An
         "repeatable": traits.get("repeatable", False),
         "kind": _read_kind(traits.get("kind"), problems),
         "mcp": mcp,
+        "hints": None if hints is None else to_json(dict(hints)),
     }
 
 

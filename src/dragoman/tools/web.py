@@ -459,9 +459,9 @@ def readable(fetched: Fetched, format: Format) -> Readable:
     media_type = fetched.media_type or ("text/html" if _LOOKS_LIKE_HTML.match(fetched.body[:2000]) else "text/plain")
     text = decode(fetched.body, fetched.charset)
     if "\0" in text[:8000]:
-        from .media import kind
+        from .media import media_kind
 
-        known = kind(fetched.body)
+        known = media_kind(fetched.body)
         raise not_text(fetched.url, known.media_type if known else media_type, len(fetched.body))
     if media_type in _HTML:
         return read_html(text, fetched.final_url, format, rendered=fetched.rendered)

@@ -1,0 +1,167 @@
+"""What carries messages from and to an MCP server that is a process: its standard input and output.
+
+Rules: no message of a server is larger than `LARGEST_MESSAGE`, whatever it sends. A process is asked to end, then told
+to, then killed, and every wait is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+LARGEST_MESSAGE: Final = 32 << 20
+"""Bytes of one message: room for several pictures."""
+
+
+_GRACE, _TERMINATION, _KILL = 2.0, 2.0, 2.0
+"""Seconds for a server to end by itself, when it is told to, and when it is killed."""
+_POLL: Final = 0.01
+
+
+@asynccontextmanager
+async def stdio_transport(
+    command: tuple[str, ...],
+    env: Mapping[str, str],
+    cwd: Path | None,
+    errors: Any,
+    broken: Callable[[str], None],
+) -> AsyncIterator[tuple[_Incoming, _Outgoing]]:
+    """Starts a server; gives the streams of messages from it and to it. `broken` is told why it had to be given up."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=errors,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,  # a Ctrl-C on the terminal is for us
+        limit=LARGEST_MESSAGE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield _Incoming(process.stdout, broken), _Outgoing(process.stdin, process.stdout)
+    finally:
+        await _shielded(_ended(process))
+
+
+class _Stream:
+    """What the package wants of either direction beside messages: the process is closed by whoever started it."""
+
+    async def aclose(self) -> None:
+        return None
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+class _Incoming(_Stream):
+    """Messages from a server, read when they are asked for: one that says too much waits until we have listened."""
+
+    def __init__(self, reader: asyncio.StreamReader, broken: Callable[[str], None]) -> None:
+        self._reader, self._broken = reader, broken
+
+    def __aiter__(self) -> _Incoming:
+        return self
+
+    async def __anext__(self) -> Any:
+        await asyncio.sleep(0)  # a line that is there already is read without a pause: others have their turn as well
+        try:
+            return _message(await self._reader.readuntil(b"\n"))
+        except asyncio.LimitOverrunError:
+            self._broken(f"it sent a message of more than {LARGEST_MESSAGE >> 20} MB")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # what was begun and not ended is no message
+        raise StopAsyncIteration
+
+    async def receive(self) -> Any:
+        return await self.__anext__()
+
+
+class _Outgoing(_Stream):
+    """Messages to a server."""
+
+    def __init__(self, writer: asyncio.StreamWriter, reader: asyncio.StreamReader) -> None:
+        self._writer, self._reader = writer, reader
+
+    async def send(self, said: Any) -> None:
+        try:
+            self._writer.write(said.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            await self._writer.drain()
+        except ConnectionError:
+            self._reader.feed_eof()  # it may live on without hearing us: the session is over
+
+
+def _message(line: bytes) -> Any:
+    """A message, or the error that says why it is none."""
+    from mcp.shared.message import SessionMessage
+    from mcp.types import jsonrpc_message_adapter
+
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+# ── ending ───────────────────────────────────────────────────────────────────
+
+
+async def _shielded(ending: Any) -> None:
+    """Runs to the end even when the caller is cancelled: a server must not be left behind."""
+    task = asyncio.ensure_future(ending)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    # What it still writes is read, so that it is not kept from ending.
+    reading = asyncio.create_task(_drained(process.stdout))
+    process.stdin.close()
+    if not await _is_gone(process, _GRACE):
+        _signal(process, signal.SIGTERM)
+        if not await _is_gone(process, _TERMINATION):
+            _signal(process, signal.SIGKILL)
+            await _is_gone(process, _KILL)
+    _signal(process, signal.SIGKILL)  # what is left of its group
+    reading.cancel()
+    await asyncio.wait((reading,))
+    # A process below it may hold the pipes open for ever.
+    process._transport.close()  # type: ignore[attr-defined]
+
+
+async def _drained(reader: asyncio.StreamReader) -> None:
+    with suppress(ConnectionError):
+        while await reader.read(1 << 16):
+            pass
+
+
+def _signal(process: asyncio.subprocess.Process, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+async def _is_gone(process: asyncio.subprocess.Process, seconds: float) -> bool:
+    """Whether it ends in time. `process.wait()` would wait for whoever else has its pipes."""
+    end = asyncio.get_running_loop().time() + seconds
+    while process.returncode is None:
+        if asyncio.get_running_loop().time() >= end:
+            return False
+        await asyncio.sleep(_POLL)
+    return True
