@@ -631,6 +631,20 @@ def test_sources_that_come_in_several_chunks_are_joined_and_told_at_the_end() ->
     assert list(stream.close().citations) == expected
 
 
+def test_any_number_of_events_with_sources_costs_what_they_say() -> None:
+    """Each was once compared with all before it, and the reply put together anew for each: 3,000 took minutes."""
+    number = 3_000
+    sources = [{"groundingChunks": [{"web": {"uri": f"https://a.example/{one}"}}]} for one in range(number)]
+    stream = API.stream()
+    chunks = stream.feed(sse(told({"text": "Hello"}, finishReason="STOP")))
+    for source in sources:
+        chunks += stream.feed(sse(told(groundingMetadata=source)))
+    chunks += stream.end()
+    arrived = [chunk.citation.url for chunk in chunks if isinstance(chunk, CitationArrived)]
+    assert arrived == [f"https://a.example/{one}" for one in range(number)]
+    assert [citation.url for citation in stream.close().citations] == arrived
+
+
 def test_a_stream_that_breaks_off_is_interrupted() -> None:
     stream = API.stream()
     stream.feed(sse(told({"text": "Hel"})))

@@ -630,6 +630,17 @@ def test_sources_told_again_with_every_event_arrive_once() -> None:
     assert reply.citations == (Citation("https://a", "A"),)
 
 
+def test_any_number_of_annotations_costs_what_they_say() -> None:
+    """Each was once compared with all before it: 20,000 took half a minute."""
+    cited = [
+        {"type": "url_citation", "url_citation": {"url": f"https://a.example/{one % 10_000}"}} for one in range(20_000)
+    ]
+    chunks, reply = streamed(*(delta(annotations=[one]) for one in cited), delta("stop", content="x"))
+    arrived = [chunk.citation.url for chunk in chunks if isinstance(chunk, CitationArrived)]
+    assert arrived == [f"https://a.example/{one}" for one in range(10_000)]
+    assert [citation.url for citation in reply.citations] == arrived
+
+
 def test_odd_events_are_passed_over_or_kept() -> None:
     chunks, reply = streamed(
         {"choices": [], "prompt_filter_results": [{"n": 1}]},

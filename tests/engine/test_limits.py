@@ -112,6 +112,20 @@ async def test_the_body_of_an_error_is_limited_and_its_beginning_shown(status: i
     assert "max_error_body in [providers.p.limits]" in error.message
 
 
+@pytest.mark.parametrize("status", [200, 403, 502])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+async def test_a_web_page_without_an_end_is_a_web_page(status: int, coding: str) -> None:
+    head = b"HTTP/1.1 %d X\r\ncontent-type: text/html\r\ncontent-encoding: %s\r\n\r\n" % (status, coding.encode())
+    page = b"<html><title>Sign in</title>" + b"<p>" * 10_000
+    if coding == "identity":
+        error, server = await failed(endless(head + page, b"<p>" * 1_000))
+    else:
+        error, server = await failed(sends(head, gzip.compress(page + b"<p>" * 10_000_000)))
+    again = status >= 500
+    assert (error.status, error.retryable, server.asked) == (status, again, 2 if again else 1)
+    assert 'the server sent a web page ("Sign in"), not an answer of an API' in error.message
+
+
 def packed(coding: str, data: bytes) -> bytes:
     return gzip.compress(data) if coding.endswith("gzip") else zlib.compress(data)
 

@@ -114,6 +114,8 @@ def _plain_events(data: bytes) -> list[Event] | None:
 
 def _events(data: bytes) -> list[Event]:
     """Whole events, whatever lines they have."""
+    if b"data" not in data:  # comments and empty lines, of which a server may send any number
+        return []
     events: list[Event] = []
     name: str | None = None
     held: list[bytes] = []

@@ -97,6 +97,10 @@ def bounds_of(limits: ProviderLimits) -> Bounds:
     return Bounds(Times(**times), Sizes(**sizes))
 
 
+_PAGE = 64 * 1024
+"""Bytes that are read of a web page."""
+
+
 class Response(msgspec.Struct, frozen=True):
     """A response. `body` is empty where a sink took it."""
 
@@ -192,7 +196,7 @@ class Connection(asyncio.Protocol):
         self._sink, self._begun = sink, begun
         self._pieces: list[bytes] = []
         """Of the body, as they came with the last read."""
-        self._whole: list[bytes] = []
+        self._whole = bytearray()
         """The body, where no sink takes it."""
         self.on_body = self._pieces.append  # before the parser is made: it looks its callbacks up then
         self._headers: dict[str, str] = {}
@@ -223,7 +227,7 @@ class Connection(asyncio.Protocol):
     @property
     def arrived(self) -> Response:
         """What came of the last response and was taken by no sink."""
-        return Response(self._status, self._headers, b"".join([*self._whole, *self._pieces]))
+        return Response(self._status, self._headers, bytes(self._whole) + b"".join(self._pieces))
 
     def abort(self) -> None:
         self._open = False
@@ -326,20 +330,24 @@ class Connection(asyncio.Protocol):
         try:
             for piece in self._unpacker.feed(arrived):
                 self._take(piece)
+                if self._done is None or self._done.done():
+                    return
         except zlib.error as error:
             message = f"the compressed answer cannot be read: {error}"
             raise EngineError(message, status=self._status, code="encoding", retryable=True) from error
 
     def _take(self, data: bytes) -> None:
         self._body += len(data)
-        if self._body > self._most:
-            self._whole.append(data)
-            raise self._body_too_large()
         if self._sink is None:
-            self._whole.append(data)
-        elif self._sink(data) is False:
+            self._whole += data
+        if self._body > min(self._most, _PAGE) and is_html(self._headers):
+            self._open = False  # no API: its title is all that is of interest
+            self._answer()
             return
-        self._moved = self._heard
+        if self._body > self._most:
+            raise self._body_too_large()
+        if self._sink is None or self._sink(data) is not False:
+            self._moved = self._heard
 
     def on_message_complete(self) -> None:
         if 100 <= self._status < 200:
@@ -351,8 +359,11 @@ class Connection(asyncio.Protocol):
             self._hand_on()
         if self._unpacker is not None and self._unpacker.cut:
             raise EngineError("the compressed answer was cut", status=self._status, code="disconnected", retryable=True)
+        self._answer()
+
+    def _answer(self) -> None:
         if self._done is not None and not self._done.done():
-            self._done.set_result(Response(self._status, self._headers, b"".join(self._whole)))
+            self._done.set_result(Response(self._status, self._headers, bytes(self._whole)))
 
     # ── limits ─────────────────────────────────────────────────────────────
 
@@ -361,11 +372,11 @@ class Connection(asyncio.Protocol):
         return self._bounds.reached("header_bytes", message, code="headers_too_large", status=self._status or None)
 
     def _body_too_large(self) -> EngineError:
-        if 200 <= self._status < 300 and not is_html(self._headers):
+        if 200 <= self._status < 300:
             return self._bounds.reached(
                 "body", f"the answer is larger than {self._most:,} bytes", code="body_too_large", status=self._status
             )
-        begins = one_line(b"".join(self._whole)[:1000])
+        begins = one_line(bytes(self._whole[:1000]))
         message = f"the server answered {self._status} with more than {self._most:,} bytes, which begin {begins!r}"
         again = self._status in (408, 409, 425, 429) or self._status >= 500
         return self._bounds.reached(

@@ -94,6 +94,7 @@ class MessageStream(StreamDecoder):
         super().__init__(NAME)
         self._message: dict[str, Any] = {}
         self._blocks: list[_Block] = []
+        self._unstopped: list[_Block] = []
         self._open: dict[int, _Block] = {}
         self._taken: set[str] = set()
         self._client_calls = False
@@ -212,6 +213,7 @@ class MessageStream(StreamDecoder):
     def _begin(self, raw: Any, chunks: list[AnyChunk]) -> _Block:
         block = _Block(raw if isinstance(raw, dict) else {"unread": raw}, len(self._blocks))
         self._blocks.append(block)
+        self._unstopped.append(block)
         kind = block.raw.get("type")
         for key, chunk in (("text", TextChunk), ("thinking", ThinkingChunk)):
             said = block.raw.get(key)
@@ -311,8 +313,9 @@ class MessageStream(StreamDecoder):
         chunks.append(ArgumentsChunk(block.call_id, text))
 
     def _stop_all(self, chunks: list[AnyChunk]) -> None:
-        for block in self._blocks:
+        for block in self._unstopped:
             self._stop(block, chunks)
+        self._unstopped.clear()
 
     # ── the reply ──────────────────────────────────────────────────────────
 

@@ -18,7 +18,6 @@ from dragoman.model.calls import ExecutedBy, NativeCall
 from dragoman.model.conversation import (
     AnyPart,
     CallPart,
-    Citation,
     FinishReason,
     MediaPart,
     Reply,
@@ -127,6 +126,8 @@ class _Candidate:
         self.thought = False
         self.call: tuple[dict[str, Any], PathArguments, NativeCall | None] | None = None
         """The call that goes on: its part, its arguments, and what was told of it."""
+        self.listed: dict[int, tuple[list[Any], set[str]]] = {}
+        """Each list that grew, by its id, and what it holds."""
 
     def settle(self) -> None:
         """Puts the pieces of the last text together."""
@@ -199,7 +200,11 @@ class GeminiStream(StreamDecoder):
         self._seed: str | None = None
         self._reader: PartReader | None = None
         """Reads the parts of the first candidate as they come, so that ids hold from the first."""
-        self._cited: list[Citation] = []
+        self._cited: set[bytes] = set()
+        self._sourced = 0
+        """How often sources were told of, since the reply ended."""
+        self._cite_at = 1
+        self._uncited = False
         self._finished = False
         self._calls = False
         self._by_path: dict[str, PathArguments] = {}
@@ -363,7 +368,7 @@ class GeminiStream(StreamDecoder):
                 if value is not None:
                     candidate.said[key] = value
             elif key not in ("index", "content"):
-                candidate.said[key] = _joined(candidate.said.get(key), value, key)
+                candidate.said[key] = _joined(candidate.said.get(key), value, key, candidate.listed)
         if chunks is None:
             return
         if said.get("finishReason") is not None:
@@ -504,12 +509,32 @@ class GeminiStream(StreamDecoder):
         chunks.append(Finished(FinishReason.CALLS if finish is FinishReason.STOP and self._calls else finish))
 
     def _cite(self, candidate: _Candidate, chunks: list[AnyChunk]) -> None:
-        """Sources are told when the text they are of is there, each once."""
-        if any(key.endswith("Metadata") for key in candidate.said):
-            for citation in self._whole().citations:
-                if citation not in self._cited:
-                    self._cited.append(citation)
-                    chunks.append(CitationArrived(citation))
+        """Sources are told when the text they are of is there, each once.
+
+        Finding them costs a look at the whole reply. So with more and more events that have some, it is done ever more
+        rarely, and once more at the end.
+        """
+        if not any(key.endswith("Metadata") for key in candidate.said):
+            return
+        self._sourced += 1
+        self._uncited = self._sourced < self._cite_at
+        if not self._uncited:
+            self._cite_at = self._sourced * 2 if self._sourced > _OFTEN else 0
+            self._cite_all(chunks)
+
+    def _cite_all(self, chunks: list[AnyChunk]) -> None:
+        for citation in self._whole().citations:
+            written = msgspec.json.encode(citation)
+            if written not in self._cited:
+                self._cited.add(written)
+                chunks.append(CitationArrived(citation))
+
+    def end(self) -> list[AnyChunk]:
+        chunks = super().end()
+        if self._uncited and self.error is None:
+            self._uncited = False
+            self._cite_all(chunks)
+        return chunks
 
     def _whole(self) -> Reply:
         body = {key: value for key, value in self._body.items() if key not in ("usageMetadata", "usage_metadata")}
@@ -530,11 +555,16 @@ class GeminiStream(StreamDecoder):
         return reply
 
 
+_OFTEN = 16
+"""So many events with sources are looked at one by one."""
 _GROWING = frozenset({"citations", "citationSources", "urlMetadata", "groundingSupports", "webSearchQueries"})
 
 
-def _joined(before: Any, now: Any, key: str) -> Any:
-    """What a candidate says of itself, said again: lists of sources grow, everything else is as last said."""
+def _joined(before: Any, now: Any, key: str, listed: dict[int, tuple[list[Any], set[str]]]) -> Any:
+    """What a candidate says of itself, said again: lists of sources grow, everything else is as last said.
+
+    `listed` has what each growing list holds, by the id of the list, so that adding to one costs what is added.
+    """
     if not key.endswith("Metadata") or not isinstance(before, dict) or not isinstance(now, dict):
         return now
     joined = dict(before)
@@ -542,19 +572,33 @@ def _joined(before: Any, now: Any, key: str) -> Any:
     shift = 0
     chunks, more = before.get("groundingChunks"), now.get("groundingChunks")
     if isinstance(chunks, list) and isinstance(more, list):
-        again = more[: len(chunks)] == chunks
-        joined["groundingChunks"] = more if again else [*chunks, *more]
+        again = len(more) >= len(chunks) and more[: len(chunks)] == chunks
         shift = 0 if again else len(chunks)
+        if again:
+            joined["groundingChunks"] = more
+        else:
+            chunks += more
     for name, value in now.items():
         held = joined.get(name)
         if name == "groundingChunks" and isinstance(held, list):
             continue
         if name in _GROWING and isinstance(held, list) and isinstance(value, list):
-            added = [_shifted(one, shift) for one in value] if name == "groundingSupports" else value
-            joined[name] = [*held, *(one for one in added if one not in held)]
+            _grow(held, [_shifted(one, shift) for one in value] if name == "groundingSupports" else value, listed)
         else:
             joined[name] = value
     return joined
+
+
+def _grow(held: list[Any], added: list[Any], listed: dict[int, tuple[list[Any], set[str]]]) -> None:
+    """Adds to a list what it does not hold."""
+    known = listed.get(id(held))
+    if known is None:
+        known = listed[id(held)] = (held, {json_text(one) for one in held})
+    for one in added:
+        written = json_text(one)
+        if written not in known[1]:
+            known[1].add(written)
+            held.append(one)
 
 
 def _shifted(support: Any, shift: int) -> Any:

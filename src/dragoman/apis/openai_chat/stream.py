@@ -95,8 +95,9 @@ class _Choice:
     """One answer of which more may come."""
 
     __slots__ = (
-        *("annotations", "audio", "blank", "blocks", "by_id", "by_index", "calls", "content", "details", "executed"),
-        *("fields", "finish", "finished", "index", "legacy", "rest", "seed", "taken", "texts", "voice"),
+        *("annotations", "audio", "blank", "blocks", "by_id", "by_index", "calls", "cited", "content", "details"),
+        *("executed", "fields", "finish", "finished", "index", "known_details", "legacy", "rest", "seed", "taken"),
+        *("texts", "voice"),
     )
 
     def __init__(self, index: int) -> None:
@@ -107,9 +108,14 @@ class _Choice:
         self.texts: dict[str, list[str]] = {}
         self.voice: str | None = None  # of several fields that say the same thoughts, the one that tells them
         self.details: list[tuple[dict[str, Any], str, list[str]]] = []
+        self.known_details: dict[str, tuple[dict[str, Any], list[str]]] = {}
+        """Key, type and index of a detail that may go on → the last such detail."""
         self.annotations: list[Any] = []
+        self.cited: set[str] = set()
+        """The annotations, written out: looking through the list would cost the square of their number."""
         self.audio: dict[str, Any] | None = None
-        self.executed: dict[Any, dict[str, Any]] = {}
+        self.executed: dict[Any, tuple[int, dict[str, Any]]] = {}
+        """Place → position among them, and what is known of it."""
         self.legacy: _Call | None = None
         self.calls: list[_Call] = []
         self.by_index: dict[int, _Call] = {}
@@ -139,7 +145,7 @@ class _Choice:
         if self.audio is not None:
             message["audio"] = {**self.audio, **{key: _joined(key, self.audio[key]) for key in ("data", "transcript")}}
         if self.executed:
-            message["executed_tools"] = list(self.executed.values())
+            message["executed_tools"] = [tool for _, tool in self.executed.values()]
         if self.legacy is not None:
             message["function_call"] = self.legacy.item()["function"]
         if self.calls:
@@ -350,7 +356,9 @@ class ChatStream(StreamDecoder):
                 self._detail(state, detail, chunks)
         elif key == "annotations" and type(value) is list:
             for annotation in value:
-                if annotation not in state.annotations:
+                written = write_json(annotation)
+                if written not in state.cited:
+                    state.cited.add(written)
                     state.annotations.append(annotation)
                     if isinstance(annotation, dict):
                         chunks.append(CitationArrived(read_annotation(annotation)))
@@ -406,15 +414,18 @@ class ChatStream(StreamDecoder):
         key = "summary" if kind == "reasoning.summary" else "text"
         text = detail.get(key)
         if kind != "reasoning.encrypted" and (isinstance(text, str) or (text is None and "signature" in detail)):
-            for known, its_key, pieces in reversed(state.details):
-                if its_key == key and known.get("type") == kind and known.get("index") == detail.get("index"):
-                    if isinstance(text, str):
-                        pieces.append(text)
-                    known.update({name: value for name, value in detail.items() if name != key and value})
-                    break
+            place = write_json([key, kind, detail.get("index")])
+            found = state.known_details.get(place)
+            if found is not None:
+                known, pieces = found
+                if isinstance(text, str):
+                    pieces.append(text)
+                known.update({name: value for name, value in detail.items() if name != key and value})
             else:
                 kept = {name: value for name, value in detail.items() if name != key or text is None}
-                state.details.append((kept, key, [text] if isinstance(text, str) else []))
+                pieces = [text] if isinstance(text, str) else []
+                state.details.append((kept, key, pieces))
+                state.known_details[place] = (kept, pieces)
             if isinstance(text, str) and text and state.voice in (None, "reasoning_details"):
                 state.voice = "reasoning_details"
                 chunks.append(ThinkingChunk(text))
@@ -445,10 +456,9 @@ class ChatStream(StreamDecoder):
         index = tool.get("index")
         place = index if type(index) is int else len(state.executed)
         known = state.executed.get(place)
-        before = {} if known is None else dict(known)
+        position, before = (len(state.executed), {}) if known is None else known
         whole = {**before, **{key: value for key, value in tool.items() if value is not None or key not in before}}
-        state.executed[place] = whole
-        position = list(state.executed).index(place)
+        state.executed[place] = (position, whole)
         call, result = read_executed(whole, state.seed, position)
         if known is None:
             chunks.append(CallStarted(call.id, call.name, call.namespace, ExecutedBy.PROVIDER))

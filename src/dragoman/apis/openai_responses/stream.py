@@ -345,6 +345,7 @@ class ResponsesStream(StreamDecoder):
         item.item, item.done = said, True
         self._start(place, item, chunks)
         citations, told = 0, sum(map(len, item.annotations.values()))
+        said_before = {"".join(pieces) for pieces in item.places.values()}
         for part in self._reader.read(place, said):
             if isinstance(part, CallPart):
                 self._finish_call(item, part.call, chunks)
@@ -353,7 +354,7 @@ class ResponsesStream(StreamDecoder):
             elif isinstance(part, ThinkingPart) and part.text and item.thought is None:
                 chunks.append(ThinkingChunk(part.text))
             elif isinstance(part, RefusalPart | TextPart):
-                self._untold(item, part, chunks)
+                self._untold(item, part, said_before, chunks)
                 for citation in part.citations if isinstance(part, TextPart) else ():
                     citations += 1
                     if citations > told:
@@ -366,12 +367,12 @@ class ResponsesStream(StreamDecoder):
             chunks.append(ArgumentsChunk(call.id, text))
         chunks.append(CallFinished(call))
 
-    def _untold(self, item: _Item, part: TextPart | RefusalPart, chunks: list[AnyChunk]) -> None:
+    def _untold(self, item: _Item, part: TextPart | RefusalPart, said_before: set[str], chunks: list[AnyChunk]) -> None:
         place = part.metadata[NAME]["index"]
         field = "text" if isinstance(part, TextPart) else "refusal"
         if not part.text or (field, place) in item.places:
             return
-        if part.text not in ("".join(pieces) for pieces in item.places.values()):  # Bedrock counts places otherwise
+        if part.text not in said_before:  # Bedrock counts places otherwise
             chunks.append(TextChunk(part.text) if isinstance(part, TextPart) else RefusalChunk(part.text))
 
     # ── the end ────────────────────────────────────────────────────────────
