@@ -30,8 +30,8 @@ class Hostile:
         self.nobody.clear()
         try:
             head = await reader.readuntil(b"\r\n\r\n")
-            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-            await reader.readexactly(int(length.partition(b":")[2]))
+            lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            await reader.readexactly(int(lengths[0].partition(b":")[2]) if lengths else 0)
             self.asked += 1
             await self.answers(writer)
             with suppress(ConnectionError):
