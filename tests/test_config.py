@@ -1087,8 +1087,8 @@ def test_rules_of_all_layers_hold_and_each_knows_whose_it_is(machine: Machine) -
             arguments={"timeout_ms": 5000, "job": "main*"},
             source="your settings",
         ),
-        PolicyRule(verdict="deny", path="*.env", source="the project's settings"),
-        PolicyRule(verdict="ask", domain="*.example.com", source="the project's settings"),
+        PolicyRule(verdict="deny", path="*.env", source="the untrusted project's settings"),
+        PolicyRule(verdict="ask", domain="*.example.com", source="the untrusted project's settings"),
         PolicyRule(verdict="ask", agent="a*", source="the environment"),
         PolicyRule(verdict="deny", server="prod", source="--set"),
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, strategies as st
+import pytest
+from hypothesis import example, given, strategies as st
 
+from dragoman import config
 from dragoman.engine import Approval, Executor, Orchestrator, ScriptedEngine, ToolPolicy, verdict_on
 from dragoman.model import Call, Failure, NativeCall, operations as op
 from dragoman.registry import TOOLS
@@ -80,3 +82,54 @@ def test_what_the_outer_policy_does_not_allow_is_not_offered() -> None:
     tools = [TOOLS["read_file"], TOOLS["write_file"]]
     prepared = Orchestrator(ScriptedEngine([]), tools, policy, model_name="m").prepare("go")
     assert [one.name for one in prepared.request.definitions] == ["vfs_read"]
+
+
+# ── rules of a project that nobody trusts ────────────────────────────────────
+
+_rules = st.lists(
+    st.fixed_dictionaries(
+        {"verdict": VERDICTS},
+        optional={
+            "kind": st.sampled_from(["execute", "write", "*"]),
+            "operation": st.sampled_from(["run_command", "write_file"]),
+            "command": st.sampled_from(["ls*", "git *", "*"]),
+            "path": st.sampled_from(["*.env", "a*"]),
+        },
+    ),
+    max_size=3,
+)
+_OPERATIONS = (op.RunCommand("ls -l"), op.RunCommand("git status"), op.WriteFile("a.env", "x"), op.ReadFile("b"))
+
+
+@given(
+    default=VERDICTS,
+    of_provider=st.none() | VERDICTS,
+    user=_rules,
+    project=_rules,
+    tool=st.dictionaries(st.sampled_from(["run_command", "write_file"]), VERDICTS),
+)
+@example(default="deny", of_provider=None, user=[], project=[{"verdict": "ask"}], tool={})
+@example(default="ask", of_provider="deny", user=[], project=[], tool={"run_command": "ask"})
+def test_rules_of_an_untrusted_project_never_loosen_a_verdict(
+    default: str,
+    of_provider: str | None,
+    user: list[dict[str, str]],
+    project: list[dict[str, str]],
+    tool: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    flags: dict[str, object] = {"policy.approval": default, "policy.rules": user}
+    if of_provider is not None:
+        flags["providers.acme.policy"] = {"default": of_provider}
+
+    def strictness() -> list[int]:
+        found = config.load(cwd=folder, environ={"DRAGOMAN_CONFIG_DIR": str(folder / "config")}, flags=flags)
+        policy = ToolPolicy.from_settings(found.settings, "acme", "model")
+        return [STRICTNESS[verdict_on(*call_of(operation), policy)[0]] for operation in _OPERATIONS]
+
+    alone = strictness()
+    rows = ["[[policy.rules]]\n" + "".join(f"{key} = {value!r}\n" for key, value in rule.items()) for rule in project]
+    tools = "".join(["[policy.tools]\n", *(f"{name} = {verdict!r}\n" for name, verdict in tool.items())])
+    (folder / "dragoman.toml").write_text("".join([tools, *rows]))
+    assert all(after >= before for before, after in zip(alone, strictness(), strict=True))

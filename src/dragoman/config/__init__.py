@@ -24,7 +24,7 @@ from .configuration import (
     use,
 )
 from .folders import OTHER_CACHE_DIR, OTHER_CONFIG_DIR, OTHER_DATA_DIR, current_folder, home_folder, system_folder
-from .kinds import Kind, Rule
+from .kinds import UNTRUSTED, Kind, Rule
 from .layers import Found, Origin, read_ordinary_file, read_settings_file
 from .private_file import replacing, write_private
 from .settings import (
@@ -53,6 +53,7 @@ __all__ = [
     "OTHER_CONFIG_DIR",
     "OTHER_DATA_DIR",
     "SERVER_FILES",
+    "UNTRUSTED",
     "Approval",
     "Configuration",
     "Found",

@@ -240,9 +240,15 @@ def _admitted(project: Layer, own: Layer, *, trusted: bool) -> tuple[Layer, list
 
 def _own_value(path: Key, found: Found, own: Layer) -> Any:
     """The value that holds without the project."""
+    if path in own:
+        return own[path].value
     fallback = tuple((found.field.unset_means or "").split("."))
-    known = own.get(path) or own.get(fallback)
-    return found.field.default if known is None else known.value
+    if fallback not in own:
+        return found.field.default
+    # With some providers or models another default may hold, and what is said of one tool would take its place too.
+    order = found.field.strictest_first
+    others = [one.value for key, one in own.items() if key[2:] == ("policy", "default") and one.value in order]
+    return min(own[fallback].value, *others, key=order.index) if others else own[fallback].value
 
 
 def _exposed_secrets(user: Sequence[Reader], path: Path) -> list[str]:

@@ -85,12 +85,20 @@ class Judged(msgspec.Struct, frozen=True):
     trust_helps: bool = True
 
 
+UNTRUSTED: Final = "the untrusted project's settings"
+"""The source of rules that only make a verdict stricter, whatever else would decide."""
+
+
+def _untrusted(rule: Any) -> Any:
+    return msgspec.structs.replace(rule, source=UNTRUSTED)
+
+
 def judged(kind: Kind, value: Any, before: Any, *, strictest_first: Sequence[Any], trusted: bool) -> Judged:
     """What becomes of a project's `value`, where the user's own settings alone give `before`."""
     if kind is Kind.RESTRICTIONS:  # joined, trusted or not: a project cannot know what the user's list holds
         return Judged((*before, *(entry for entry in value if entry not in before)))
     if kind is Kind.RULES:
-        held = tuple(rule for rule in value if trusted or rule.verdict != "allow")
+        held = value if trusted else tuple(_untrusted(rule) for rule in value if rule.verdict != "allow")
         refused = len(value) - len(held)
         what = "a rule that allows" if refused == 1 else f"{refused} rules that allow"
         return Judged(held, f"{what} needs trust" if refused == 1 else f"{what} need trust" if refused else None)

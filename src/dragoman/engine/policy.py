@@ -169,8 +169,11 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def from_settings(cls, settings: Settings, provider: str = "", model: str = "") -> ToolPolicy:
         """The policy that the settings state, with what differs for this provider, then for this model."""
+        from dragoman.config import UNTRUSTED
+
         general = settings.policy
-        rules = [msgspec.to_builtins(rule) for rule in general.rules]
+        rules = [msgspec.to_builtins(rule) for rule in general.rules if rule.source != UNTRUSTED]
+        strangers = [msgspec.to_builtins(rule) for rule in general.rules if rule.source == UNTRUSTED]
         rules += [{"verdict": verdict, "tool": name, "source": OWN} for name, verdict in general.tools.items()]
         sections: list[Mapping[str, Any]] = [
             {
@@ -192,7 +195,11 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for pattern, row in settings.models.items()
             if fnmatchcase(model, pattern)
         ]
-        return cls.read(*sections)
+        policy = cls.read(*sections)
+        if not strangers:
+            return policy
+        # Beside the others, a rule that asks would take the place of a default that denies.
+        return msgspec.structs.replace(policy, within=cls.read({"default": "allow", "approval": strangers}))
 
     @classmethod
     def read(cls, *sections: Mapping[str, Any]) -> ToolPolicy:
