@@ -427,6 +427,7 @@ def test_a_role_of_codex() -> None:
                 {"verdict": "deny", "operation": "search_web"},
             ]
         },
+        sandbox={"read_only": (".",), "network": False},
         mcp_servers={"docs": {"url": "https://docs.example/mcp"}},
         path=CODEX,
         format="codex",

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from dragoman.agents import Activation, Agent, AgentLimits, Kernel
+from dragoman.config import Sandbox
 from dragoman.engine import Approval, Question, ScriptedEngine, ToolPolicy
 from dragoman.errors import ConfigError, DefinitionError, EngineError
 from dragoman.logs import sessions_of
@@ -17,6 +18,7 @@ from dragoman.model import (
     AgentEnded,
     AgentStarted,
     AnyEvent,
+    ClientNoted,
     Failure,
     ModelAsked,
     Reply,
@@ -703,8 +705,6 @@ async def test_the_events_of_a_tree_are_one_session_with_a_stream_for_each_agent
 
 
 async def test_what_a_file_asks_for_beyond_its_bounds_is_noted_and_not_done() -> None:
-    from dragoman.model import ClientNoted
-
     events: list[AnyEvent] = []
     kid = agent("kid", policy={"max_cost": 100.0, "timeout": 9999.0})
     cast = Cast(boss=[calls(spawns("kid", "a", background=False)), says("x")], kid=[says("y")])
@@ -729,8 +729,6 @@ def test_an_activation_is_data() -> None:
 
 
 async def test_servers_that_nobody_opened_for_a_child_are_noted() -> None:
-    from dragoman.model import ClientNoted
-
     kid = agent("kid", mcp_servers={"near": {"command": "near-mcp"}, "open": {"command": "open-mcp"}})
     tool = Tool("mcp__open__x", "x", {"type": "object", "properties": {}}, lambda _: "x", tags=("mcp", "mcp:open"))
     cast = Cast(boss=[calls(spawns("kid", "a", background=False)), says("x")], kid=[says("y")])
@@ -778,3 +776,21 @@ async def test_a_strangers_agent_cannot_choose_a_model_file_and_one_that_was_giv
     cast.engines["boss"] = ScriptedEngine([calls(spawns("kid", "one", background=False)), says("Done.")])
     given = await Kernel((BOSS, kid), engines=engines).run("boss", "Go")
     assert (shape(given), opened) == (("boss", "completed", [("kid", "completed", [])]), ["boss", "boss", file])
+
+
+async def test_the_sandbox_of_an_agent_holds_for_all_below_it_and_only_gets_stricter() -> None:
+    boss = agent("boss", sandbox={"network": False, "hidden": (".env",)})
+    kid = agent("kid", sandbox={"network": True, "unsandboxed": "deny", "hidden": ("keys",)})
+    cast = Cast(boss=[calls(spawns("kid", "a", background=False)), says("x")], kid=[says("y")])
+    events: list[AnyEvent] = []
+    kernel = kernel_of(cast, boss, kid, sandbox=Sandbox(mode="auto"), emit=events.append)
+    await kernel.run("boss", "Go")
+    assert kernel.root is not None
+    assert kernel.root.sandbox == Sandbox(mode="auto", network=False, hidden=(".env",))
+    assert kernel._live["kid-1"].sandbox == Sandbox(
+        mode="auto", network=False, hidden=(".env", "keys"), unsandboxed="deny"
+    )
+    noted = [one.data for one in events if isinstance(one, ClientNoted)]
+    assert noted == [
+        {"refused": ["sandbox.network: true is not stricter than false, so only your own settings may set it"]}
+    ]

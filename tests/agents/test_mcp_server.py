@@ -39,10 +39,11 @@ SERVE = (sys.executable, "-m", "dragoman", "mcp", "serve")
 
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
-    """The environment of somebody who has set nothing."""
+    """The environment of somebody who has set next to nothing."""
     (tmp_path / "work").mkdir()
     folders = {f"DRAGOMAN_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
-    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **folders}
+    # In a sandbox a command does not know its own number outside of it.
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DRAGOMAN_SANDBOX__MODE": "off", **folders}
 
 
 def official(home: dict[str, str], *flags: str, **facts: Any) -> Client:

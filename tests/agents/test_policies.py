@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.agents import Agent, parse_agent, policy_for
+from dragoman.agents import Agent, parse_agent, policy_for, sandbox_for
+from dragoman.config import Sandbox
 from dragoman.engine import Approval, ToolPolicy
 from dragoman.engine.approval import verdict_on
+from dragoman.errors import DefinitionError
 from dragoman.model import Call, NativeCall, operations as op
 from dragoman.tools import Tool
 
@@ -198,3 +200,58 @@ def test_the_stricter_of_both_holds(stated: dict[str, Any], own: dict[str, Any])
     assert verdicts(held) == [max(pair) for pair in zip(verdicts(base), verdicts(wanted), strict=True)]
     for tool in ("read_file", "write_file", "read_other", "run_command"):
         assert held.allows(tool) == (base.allows(tool) and wanted.allows(tool))
+
+
+# ── the sandbox ──────────────────────────────────────────────────────────────
+
+
+def test_a_file_states_a_sandbox_in_a_word_or_a_table() -> None:
+    assert parse_agent("---\nname: a\nsandbox: require\n---\n").sandbox == {"mode": "require"}
+    table = "{mode: bubblewrap, network: false, hidden: [.env], read_only: [docs], unsandboxed: deny}"
+    assert parse_agent(f"---\nname: a\nsandbox: {table}\n---\n").sandbox == {
+        "mode": "bubblewrap",
+        "network": False,
+        "hidden": (".env",),
+        "read_only": ("docs",),
+        "unsandboxed": "deny",
+    }
+    assert parse_agent("---\nname: a\n---\n").sandbox == {}
+
+
+@pytest.mark.parametrize(
+    "sandbox, problem",
+    [
+        ("full", "line 3: sandbox: Invalid enum value 'full'"),
+        ("[a]", "line 3: sandbox: must be a table, not ['a']"),
+        ("{mode: full}", "line 3: sandbox.mode: Invalid enum value 'full'"),
+        ("{network: perhaps}", "line 3: sandbox.network: Expected bool, got str"),
+        ("{hide: [x]}", 'line 3: sandbox.hide: there is no key "hide" in a sandbox; known: mode, network,'),
+    ],
+)
+def test_a_wrong_sandbox_is_told_with_its_line(sandbox: str, problem: str) -> None:
+    with pytest.raises(DefinitionError) as failure:
+        parse_agent(f"---\nname: a\nsandbox: {sandbox}\n---\n")
+    (told,) = failure.value.problems
+    assert told.startswith(problem)
+
+
+def test_no_file_makes_a_sandbox_looser() -> None:
+    base = Sandbox(mode="require", writable=("/data", "/cache"), hidden=("~/notes",), unsandboxed="ask")
+    looser = Agent(
+        name="a",
+        sandbox={"mode": "auto", "writable": ("/",), "readable": ("~/.ssh",), "unsandboxed": "allow", "hidden": ()},
+    )
+    assert sandbox_for(looser, base) == (
+        base,
+        (
+            "sandbox.mode: auto is not stricter than require, so only your own settings may set it",
+            "sandbox.writable: [/] is not stricter than [/data, /cache], so only your own settings may set it",
+            "sandbox.readable: [~/.ssh] is not stricter than [], so only your own settings may set it",
+            "sandbox.unsandboxed: allow is not stricter than ask, so only your own settings may set it",
+        ),
+    )
+    stricter = Agent(name="a", sandbox={"network": False, "writable": ("/data",), "hidden": (".env",)})
+    assert sandbox_for(stricter, base) == (
+        Sandbox(mode="require", network=False, writable=("/data",), hidden=("~/notes", ".env")),
+        (),
+    )

@@ -24,7 +24,7 @@ def test_check_says_ok_or_everything_that_is_wrong(user: User) -> None:
     assert answer.out.splitlines() == [
         str(bad),
         '  line 2: nam: there is no key "nam" here; known: name, description, model, dialect, tools, custom_tools, '
-        'limits, policy, mcp_servers. Did you mean "name"?',
+        'limits, policy, sandbox, mcp_servers. Did you mean "name"?',
         '  line 3: tools[0]: there is no tool "reed_file". Did you mean "read_file"?',
         str(good),
         "  ok",

@@ -84,7 +84,8 @@ async def test_a_change_is_shown_asked_about_and_made(user: User) -> None:
 
 async def test_a_refusal_is_heard_by_the_model_with_its_reason(user: User) -> None:
     def scene(terminal: Terminal) -> None:
-        terminal.sees("? run echo written; exit 3\n  purpose, in the model's words: a look\nAllow it?")
+        terminal.sees("? run echo written; exit 3\n  purpose, in the model's words: a look\n")
+        terminal.sees("  sandbox: none (sandbox.mode is off)\nAllow it?")
         terminal.types("\n")
         terminal.sees("y: allow this call; n: refuse it")
         terminal.sees("[l]ater >")

@@ -12,6 +12,7 @@ def test_config_show_says_where_each_value_came_from(user: User) -> None:
     answer = user.types("--set", "policy.timeout=5", "config", "show")
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in answer.out.splitlines()}
     assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines()[-1] == "sandbox here: none (sandbox.mode is off)"
     assert [
         lines[key] for key in ("model", "policy.timeout", "policy.approval", "cache_dir", "providers.x.api_key")
     ] == [

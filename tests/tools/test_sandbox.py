@@ -395,16 +395,16 @@ def test_where_the_home_folder_is_the_workspace_our_own_folders_are_made_and_clo
 
 def test_a_sandbox_is_described_in_one_line() -> None:
     options = Sandbox()
-    assert described(Mechanism(None), options) == "no sandbox: sandbox.mode is off"
-    assert described(Mechanism(f"none: {NOTHING}"), options) == f"no sandbox: {NOTHING}"
+    assert described(Mechanism(None), options) == "none (sandbox.mode is off)"
+    assert described(Mechanism(f"none: {NOTHING}"), options) == f"none ({NOTHING})"
     assert described(Mechanism("bubblewrap", "bubblewrap", "/usr/bin/bwrap"), options) == (
-        "in a sandbox (bubblewrap): writes only in the workspace and a temporary folder, network on, "
-        "secrets in the home folder hidden"
+        "bubblewrap (writes only in the workspace and a temporary folder, network on, "
+        "secrets in the home folder hidden)"
     )
     assert described(Mechanism("landlock", "landlock"), Sandbox(network=False)) == (
-        "in a sandbox (landlock): writes only in the workspace and a temporary folder, network off (TCP, not "
-        "UDP), secrets in the home folder unreadable; does not protect .git/hooks and .git/config, hide other "
-        "processes or block sockets that are files"
+        "landlock (writes only in the workspace and a temporary folder, network off (TCP, not UDP), secrets in the "
+        "home folder unreadable; does not protect .git/hooks, .git/config and other read-only paths in the workspace, "
+        "hide other processes or block sockets that are files)"
     )
 
 

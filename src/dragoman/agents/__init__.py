@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .mcp_server import ToolServer as ToolServer
     from .mcp_settings import own_folder as own_folder, placed as placed
     from .policies import limits_for as limits_for, policy_for as policy_for
+    from .sandboxes import sandbox_for as sandbox_for
     from .template import placeholders as placeholders, prompt_of as prompt_of, render as render
     from .tree import Activation as Activation, Live as Live
 
@@ -52,6 +53,7 @@ _HOME = {
         *("own_folder", "placed"),
     ),
     "policies": ("limits_for", "policy_for"),
+    "sandboxes": ("sandbox_for",),
     "template": ("placeholders", "prompt_of", "render"),
     "tree": ("Activation", "Live"),
 }

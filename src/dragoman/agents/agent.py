@@ -72,6 +72,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """What it may use: operations (`read_file`), names of tools, or `server/tool` globs of MCP; `None`: everything."""
     policy: Mapping[str, Any] = {}
     """What `engine.ToolPolicy.read` reads."""
+    sandbox: Mapping[str, Any] = {}
+    """What differs from the sandbox of whoever runs it, as fields of `config.Sandbox`: it can only be stricter."""
     limits: AgentLimits = AgentLimits()
     custom_tools: tuple[CustomTool, ...] = ()
     mcp_servers: Mapping[str, dict[str, Any]] = {}

@@ -25,6 +25,7 @@ class Draft:
         self.unmapped: dict[str, Any] = {}
         self.rules: list[dict[str, Any]] = []
         self.policy: dict[str, Any] = {}
+        self.sandbox: dict[str, Any] = {}
         self.limits: dict[str, Any] = {}
 
     def said(self, key: str, kind: type) -> Any:
@@ -94,6 +95,7 @@ class Draft:
         return Agent(
             name=name,
             policy=policy,
+            sandbox=self.sandbox,
             limits=AgentLimits(**self.limits),
             unmapped=self.unmapped,
             path=path,

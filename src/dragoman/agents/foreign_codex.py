@@ -74,13 +74,14 @@ def _role(
 
 
 def _sandbox(draft: Draft) -> None:
-    """Their sandbox stops a program, our rules a call: so where it may only read, a command is asked about."""
+    """Where their sandbox lets a program only read, so does ours; as there may be none, commands are asked about."""
     mode = draft.said("sandbox_mode", str)
     match mode:
         case None:
             pass
         case "read-only":
             draft.rules += [{"verdict": "deny", "kind": "write"}, {"verdict": "ask", "kind": "execute"}]
+            draft.sandbox |= {"read_only": (".",), "network": False}
         case "danger-full-access":
             draft.policy["default"] = "allow"
         case "workspace-write":
@@ -91,7 +92,7 @@ def _sandbox(draft: Draft) -> None:
     approval = draft.section.take("approval_policy")
     if approval in ("untrusted", "on-request", "on-failure"):
         draft.policy["default"] = "ask"
-    elif approval is not None:  # `never` runs everything inside the sandbox, which there is none of here
+    elif approval is not None:  # `never` runs everything inside the sandbox, and here there may be none
         draft.keep("approval_policy", approval)
 
 

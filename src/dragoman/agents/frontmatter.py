@@ -18,6 +18,7 @@ from dragoman.errors import DefinitionError, nearest
 from .agent import Agent, AgentLimits, CustomTool
 from .page import LARGEST_FILE, Problems, Section, raise_all, read_page, shown
 from .policies import read_policy
+from .sandboxes import read_sandbox
 from .tool_words import own_names, unknown_here
 
 OWN: Final = "dragoman"
@@ -123,6 +124,7 @@ def _own(text: str, problems: Problems, path: str | None, known: Collection[str]
     limits = limits_in(section) or AgentLimits()
     stated = section.table("policy")
     policy = {} if stated is None else read_policy(stated, dialect, known)
+    sandbox = read_sandbox(section)
     servers = servers_in(section, "mcp_servers")
     section.close()
     if name is None:
@@ -135,6 +137,7 @@ def _own(text: str, problems: Problems, path: str | None, known: Collection[str]
         dialect=dialect,
         tools=tools,
         policy=policy,
+        sandbox=sandbox,
         limits=limits,
         custom_tools=custom,
         mcp_servers=servers,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dragoman.config import Sandbox
 from dragoman.engine import (
     Approvals,
     Approver,
@@ -42,11 +43,12 @@ from dragoman.model import (
     UserSaid,
     operations as op,
 )
-from dragoman.tools import ProviderTool, Tool, Toolset, Web, Workspace, standard_context
+from dragoman.tools import ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
 
 from .agent import Agent, AgentLimits
 from .agent_tool import agent_tools, custom_tool
 from .policies import policy_for
+from .sandboxes import sandbox_for
 from .tree import Activation, Live, Status, stricter
 
 if TYPE_CHECKING:
@@ -63,11 +65,11 @@ class Kernel:
     """Runs agents. `agents` are known by name; those in the workspace's `agents/` folder are read when they are wanted.
 
     Agents of that folder and `strangers` are lent tools: they have at most those of the agent that starts them.
-    `model` is for agents that name none; `tools` is what agents may be given. `policy` holds for all of them, whatever
-    their files say, and so does `limits`; without it the limits of the agent that is run hold for all below it.
-    `approver` is asked by all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and `watch` the
-    chunks of every reply with the agent whose it is. `web` makes what one agent reaches the web with; it is given the
-    search of the agent's own provider, where that is to be asked for each search.
+    `model` is for agents that name none; `tools` is what agents may be given. `policy` and `sandbox` hold for all of
+    them, whatever their files say, and so does `limits`; without it the limits of the agent that is run hold for all
+    below it. `approver` is asked by all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and
+    `watch` the chunks of every reply with the agent whose it is. `web` makes what one agent reaches the web with; it is
+    given the search of the agent's own provider, where that is to be asked for each search.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Kernel:
         workspace: Workspace | None = None,
         tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
         policy: ToolPolicy = ToolPolicy(),  # noqa: B008 - frozen
+        sandbox: Sandbox = Sandbox(mode="off"),  # noqa: B008 - frozen
         limits: AgentLimits | None = None,
         approver: Approver | None = None,
         hooks: Hooks = Hooks(),  # noqa: B008 - frozen
@@ -92,7 +95,7 @@ class Kernel:
         self._strangers = {agent.name: agent for agent in strangers}
         self.model, self.workspace = model, workspace
         self.tools = tools if isinstance(tools, Toolset) else Toolset(tools)
-        self.policy, self.limits = policy, limits
+        self.policy, self.sandbox, self.limits = policy, sandbox, limits
         self.root: Live | None = None
         """The activation that `run` began with, also after it has ended."""
         self._engines, self._approver, self._hooks, self._emit = engines, approver, hooks, emit
@@ -314,7 +317,9 @@ class Kernel:
             live.model = live.parent.model if live.parent is not None else self.model
         policy, refused = policy_for(live.agent, bound, trusted=False)
         live.policy = msgspec.structs.replace(policy, agent=live.agent.name)
-        return refused
+        above = self.sandbox if live.parent is None else live.parent.sandbox
+        live.sandbox, looser = sandbox_for(live.agent, above)
+        return (*refused, *looser)
 
     def _begin(self, live: Live) -> None:
         live.task = asyncio.create_task(self._work(live), name=f"agent {live.id}")
@@ -477,7 +482,8 @@ class Kernel:
         engine, name = self._engine(live)
         local = live.policy.where.get("search_web") == "local"
         search = None if local else provider_search(engine, name, spent=live.charge)
-        return await stack.enter_async_context(standard_context(self.workspace, web=self._web(search)))
+        shell = Shell(sandbox=live.sandbox)
+        return await stack.enter_async_context(standard_context(self.workspace, shell=shell, web=self._web(search)))
 
     async def _asked(self, live: Live, question: Question) -> Any:
         assert self._approver is not None

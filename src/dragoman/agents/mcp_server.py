@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+from dragoman.config import Sandbox
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.engine import Executor, Facade, ToolPolicy
 from dragoman.errors import ConfigError, DefinitionError
@@ -25,7 +26,7 @@ from dragoman.model import (
     Result,
     ToolChoice,
 )
-from dragoman.tools import Context, Tool, Toolset, standard_context
+from dragoman.tools import Context, Shell, Tool, Toolset, standard_context
 
 from .mcp_connection import installed
 from .mcp_content import from_result
@@ -50,6 +51,7 @@ class ToolServer:
     """A toolset in the words of a dialect, ready to be served to any number of clients.
 
     `structured=False` leaves the typed outcomes out: some clients show their model these instead of the words.
+    `sandbox` is what commands run in, where no `context` has a shell.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class ToolServer:
         workspace: Workspace | None = None,
         context: Context | None = None,
         approver: Approver | None = None,
+        sandbox: Sandbox = Sandbox(mode="off"),  # noqa: B008 - frozen
         name: str = "dragoman",
         instructions: str | None = None,
         structured: bool = True,
@@ -71,7 +74,7 @@ class ToolServer:
         self.facade = Facade(chosen, allowed)
         self.policy, self.approver = policy, approver
         self.name, self.instructions, self.structured = name, instructions, structured
-        self._workspace, self._context = workspace, context
+        self._workspace, self._context, self._sandbox = workspace, context, sandbox
         self._ids = count(1)
         self._reports: dict[str, asyncio.Queue[tuple[str, float | None] | None]] = {}
         self._taking_text: set[str] = set()
@@ -128,7 +131,8 @@ class ToolServer:
         async with AsyncExitStack() as stack:
             context = self._context
             if context is None and self._workspace is not None:
-                context = await stack.enter_async_context(standard_context(self._workspace))
+                shell = Shell(sandbox=self._sandbox)
+                context = await stack.enter_async_context(standard_context(self._workspace, shell=shell))
             yield self._server(self._executor(context or Context()))
 
     def _executor(self, context: Context) -> Executor:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from dragoman.config import SERVER_FILES, McpServer as Row, Secret, digest, read_settings_file
+from dragoman.config import SERVER_FILES, McpServer as Row, Secret, current_folder, digest, read_settings_file
 from dragoman.errors import ConfigError, DefinitionError, nearest
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _base(configuration: Configuration, name: str) -> Path | None:
     layer = stated.origin.layer if stated is not None else "default"
     if layer == "project" and configuration.project is not None:
         return configuration.project.root
-    return {"user": configuration.config_dir, "flag": Path.cwd()}.get(layer)
+    return {"user": configuration.config_dir, "flag": current_folder()}.get(layer)
 
 
 def placed(server: McpServer, base: Path | None, folder: Path) -> McpServer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from dragoman.config import Sandbox
 from dragoman.engine import Running, ToolPolicy
 from dragoman.errors import LimitReached
 from dragoman.model import Call, Conversation, Usage
@@ -66,6 +67,7 @@ class Live:
         if parent is not None:
             self.deepest = min(self.deepest, parent.deepest)
         self.policy = ToolPolicy()
+        self.sandbox = Sandbox(mode="off")
         self.model: str | None = agent.model
         self.dialect: str | None = agent.dialect
         """The vocabulary it is spoken to in, once that is settled."""

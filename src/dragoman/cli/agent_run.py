@@ -21,6 +21,7 @@ from .session_options import Options
 
 if TYPE_CHECKING:
     from dragoman.agents import Activation, Agent, AgentLimits, FoundAgent, Kernel, Live, McpServer
+    from dragoman.config import Sandbox
     from dragoman.engine import Approver, Engine, Question, RunResult, ToolPolicy
     from dragoman.model import AnyChunk, AnyEvent
     from dragoman.tools import Toolset
@@ -127,6 +128,7 @@ class AgentSession(Session):
             workspace=self.workspace,
             tools=self._all_tools(),
             policy=self._policy_of_agent(),
+            sandbox=self._sandbox_of_agent(),
             limits=self._limits(),
             approver=self._asks(),
             emit=self._emit,
@@ -220,6 +222,14 @@ class AgentSession(Session):
         for line in refused:
             self._console.warn(line)
         return policy
+
+    def _sandbox_of_agent(self) -> Sandbox:
+        from dragoman.agents import sandbox_for
+
+        base = self._sandbox()
+        for line in sandbox_for(self._agent, base)[1]:
+            self._console.warn(line)
+        return base
 
     def _engine_of(self, model: str) -> tuple[Engine, str]:
         from dragoman.engine import Retry, engine_for

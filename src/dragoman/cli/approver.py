@@ -30,8 +30,19 @@ if TYPE_CHECKING:
 
 
 def says(*, allowed: bool, by: str, reason: str | None = None) -> Callable[[Question], Answer]:
-    """An approver that gives every question the same answer."""
-    return lambda _: Answer(allowed, by=by, reason=reason)
+    """An approver that gives every question the same answer; only leaving the sandbox needs an answer of its own."""
+
+    def answer(question: Question) -> Answer:
+        if allowed and question.unsandboxed:
+            return Answer(allowed=False, by=by, reason=_NOT_COVERED.format(by=by))
+        return Answer(allowed, by=by, reason=reason)
+
+    return answer
+
+
+_NOT_COVERED: Final = (
+    '{by} does not let a command leave the sandbox; the setting sandbox.unsandboxed = "allow", or --sandbox off, does'
+)
 
 
 def puts_off(note: Callable[[ClientNoted], None], id_of: Callable[[], str]) -> Callable[[Question], Answer | None]:
@@ -55,6 +66,7 @@ def waiting(question: Question, id: str) -> ClientNoted:
         "definitions": question.definitions,
         "digest": question.digest,
         "rule": question.rule,
+        "sandbox": question.sandbox,
     }
     return ClientNoted(id=id, name=_WANTED, call_id=native.id, data=msgspec.to_builtins(data))
 
@@ -109,21 +121,25 @@ class Asker:
         self._console, self._view, self._workspace, self._keyboard = console, view, workspace, keyboard
         self._note, self._id_of = note, id_of
         self._always: set[Scope] = set()
+        self._sandboxes: set[str] = set()
+        """Descriptions of sandboxes that were shown already."""
         self._turn = asyncio.Lock()
 
     async def __call__(self, question: Question) -> Answer | None:
         async with self._turn:
-            if question.again is None and self._always.issuperset(scopes_of(question)):
+            if question.again is None and not question.unsandboxed and self._always.issuperset(scopes_of(question)):
                 return Answer(allowed=True, by="user", reason="always, as said before", digest=question.digest)
             with self._view.held():
-                shown = await asyncio.to_thread(shown_question, question, self._workspace)
+                known = question.sandbox in self._sandboxes
+                shown = await asyncio.to_thread(shown_question, question, self._workspace, known_sandbox=known)
                 while True:
                     answer = await self._asked(question, shown)
-                    now = await asyncio.to_thread(shown_question, question, self._workspace)
+                    now = await asyncio.to_thread(shown_question, question, self._workspace, known_sandbox=known)
                     if answer is None or not answer.allowed or now == shown:
                         break
                     shown = now  # a file may have changed while the user was reading
                     self._say("What this would do has changed while you were reading. Now it is:", "warning")
+                self._sandboxes |= {question.sandbox} if question.sandbox is not None else set()
                 self._view.asked(question.call)
                 return answer
 
@@ -131,7 +147,9 @@ class Asker:
         rows, hidden = folded_rows(shown, width_of(sys.stderr))
         for text, style in rows:
             self._say(text, style)
-        scope = "; ".join(sorted(scope.says for scope in scopes_of(question)))
+        # Each command that is to leave the sandbox needs a yes of its own.
+        scopes = frozenset() if question.unsandboxed else scopes_of(question)
+        scope = "; ".join(sorted(scope.says for scope in scopes))
         while True:
             self._prompt(self._keys(scope, hidden=hidden))
             try:
@@ -145,8 +163,8 @@ class Asker:
                     return Answer(allowed=True, by="user", digest=question.digest)
                 case "n" | "no":
                     return Answer(allowed=False, by="user", reason=rest.strip() or "the user said no")
-                case "a" | "always":
-                    self._always.update(scopes_of(question))
+                case "a" | "always" if scopes:
+                    self._always.update(scopes)
                     return Answer(allowed=True, by="user", reason=f"always: {scope}", digest=question.digest)
                 case "v" | "view":
                     await self._viewed(shown)
@@ -163,19 +181,22 @@ class Asker:
     def _keys(self, scope: str, *, hidden: int) -> str:
         """The prompt. What an "always" would allow is said in it, or above it where the terminal is narrow."""
         view = "[v]iew all, " if hidden else ""
-        long = f"Allow it? [y]es, [n]o, {view}[a]lways ({one_line(scope)}), [l]ater > "
+        always = f"[a]lways ({one_line(scope)}), " if scope else ""
+        long = f"Allow it? [y]es, [n]o, {view}{always}[l]ater > "
         width = width_of(sys.stderr)
         if len(long) < width:
             return long
-        self._say(f"always: {one_line(scope)}", "quiet")
-        short = f"[y]es [n]o {'[v]iew ' if hidden else ''}[a]lways [l]ater > "
+        if scope:
+            self._say(f"always: {one_line(scope)}", "quiet")
+        short = f"[y]es [n]o {'[v]iew ' if hidden else ''}{'[a]lways ' if scope else ''}[l]ater > "
         middle = f"Allow it? {short}"
         return middle if len(middle) < width else short
 
     def _help(self, scope: str) -> None:
+        always = f"a: allow it, and every later call of this run that is: {one_line(scope)};"
         for line in (
             "y: allow this call; n: refuse it (what you write after n is sent to the model);",
-            f"a: allow it, and every later call of this run that is: {one_line(scope)};",
+            *((always,) if scope else ()),
             "v: show all of it; l: stop here and answer later.",
         ):
             self._say(line, "quiet")

@@ -31,7 +31,10 @@ def command() -> None:
 @json_option
 @click.pass_obj
 def show(console: Console, *, key: str | None, as_json: bool) -> ExitCode:
-    """Show every setting, or those that begin with KEY, and where each came from. API keys are masked."""
+    """Show every setting, or those that begin with KEY, and where each came from. API keys are masked.
+
+    The last line says whether commands run in a sandbox here.
+    """
     configuration = console.configuration()
     found = _values(configuration)
     if key is not None:
@@ -42,7 +45,16 @@ def show(console: Console, *, key: str | None, as_json: bool) -> ExitCode:
     else:
         rows = [(name, json.dumps(value), str(configuration.values[name].origin)) for name, value in found.items()]
         console.table(("setting", "value", "from"), rows)
+        if "sandbox.mode" in found:
+            console.line(f"sandbox here: {_sandbox(configuration)}", "quiet")
     return ExitCode.OK
+
+
+def _sandbox(configuration: Configuration) -> str:
+    """What commands would run in now: a sandbox that was tried, or none and why."""
+    from dragoman.tools import Enclosure
+
+    return Enclosure(configuration.settings.sandbox).described()
 
 
 def _values(configuration: Configuration) -> dict[str, Any]:
@@ -62,6 +74,7 @@ def _check_known(key: str, found: dict[str, Any]) -> None:
 
 def _document(configuration: Configuration, found: dict[str, Any]) -> dict[str, Any]:
     project = configuration.project
+    sandbox = {"sandbox": _sandbox(configuration)} if "sandbox.mode" in found else {}
     return {
         "settings": {
             name: {"value": value, "from": configuration.values[name].origin} for name, value in found.items()
@@ -69,6 +82,7 @@ def _document(configuration: Configuration, found: dict[str, Any]) -> dict[str, 
         "project": project and {"root": project.root, "file": project.file, "trust": project.trust.state},
         "ignored": configuration.refusals,
         "warnings": configuration.warnings,
+        **sandbox,
     }
 
 

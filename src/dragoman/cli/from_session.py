@@ -7,9 +7,9 @@ other. The session it came from is only read.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .console import here
 from .log_files import are_own, events_of, files_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
     folder = started.cwd if started is not None and started.cwd and os.path.isdir(started.cwd) else None
     if folder is not None and not are_own(console, found):
         # Files are read without asking: a log that came with a project must not choose where.
-        console.note(f"The log is not one of yours, so this run works in {Path.cwd()}, not in {folder} (--workspace).")
+        console.note(f"The log is not one of yours, so this run works in {here()}, not in {folder} (--workspace).")
         folder = None
     begun = SessionStarted(id=f"{run}-from-0", cwd=folder, forked_from=session, **facts)
     return [begun, *_as_events(told.conversation, run, facts)]

@@ -12,6 +12,7 @@ import msgspec
 from dragoman.errors import ConfigError, nearest
 
 from .console import Console, ExitCode, here, json_option
+from .sandbox import sandbox_of, sandbox_option, use_mode
 from .vocabulary import complete_dialects, dialect_named
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def command() -> None:
 @click.option("--deny", "approval", flag_value="deny", help="Refuse it (so it is when nothing is said).")
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP instead of standard input and output.")
 @click.option("--token-env", metavar="VARIABLE", help="The variable with the token that HTTP clients must send.")
+@sandbox_option
 @click.option("--text-only", is_flag=True, help="Leave the typed outcomes out of results.")
 @click.pass_obj
 def serve(
@@ -66,6 +68,7 @@ def serve(
     approval: str | None,
     address: str | None,
     token_env: str | None,
+    sandbox: str | None,
     text_only: bool,
 ) -> ExitCode:
     """Serve tools over standard input and output, or over HTTP.
@@ -82,6 +85,7 @@ def serve(
 
     from dragoman.agents import ToolServer
 
+    use_mode(console, sandbox)
     configuration = console.configuration()
     words = [word.strip() for text in tools for word in text.split(",") if word.strip()]
     chosen = dialect_named(dialect, files=True)
@@ -91,6 +95,7 @@ def serve(
         policy=_policy(configuration),
         workspace=_workspace(configuration, workspace),
         approver=_approver(approval),
+        sandbox=sandbox_of(configuration, askable=False),
         structured=not text_only,
     )
     for note in server.facade.notes:

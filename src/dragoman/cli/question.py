@@ -56,8 +56,11 @@ class Shown(NamedTuple):
 # ── what there is to show ────────────────────────────────────────────────────
 
 
-def shown_question(question: Question, workspace: Workspace) -> Shown:
-    """Everything a call would do, as far as it can be known before."""
+def shown_question(question: Question, workspace: Workspace, *, known_sandbox: bool = False) -> Shown:
+    """Everything a call would do, as far as it can be known before.
+
+    A sandbox that the user knows from an earlier question is only named.
+    """
     written_out: Counter[str] = Counter()
     operations = question.call.operations
     sections: list[Section] = []
@@ -67,6 +70,10 @@ def shown_question(question: Question, workspace: Workspace) -> Shown:
     notes: list[Line] = []
     if problem is not None:
         notes.append(Line("", one_line(f"This would fail now: {problem}", written_out), "bad"))
+    if question.sandbox is not None:
+        confined = question.sandbox.lower().partition(" ")[0] != "none"
+        name = question.sandbox.partition(" ")[0] if known_sandbox and confined else question.sandbox
+        notes.append(Line("", one_line(f"sandbox: {name}", written_out), "quiet" if confined else "warning"))
     if question.call.unmapped:
         notes += _field("not used", question.call.unmapped, written_out, "quiet")
     notes += _changed_definitions(question, written_out)

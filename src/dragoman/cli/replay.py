@@ -9,6 +9,7 @@ import click
 
 from .console import Console, ExitCode, json_option
 from .log_files import are_own, events_of, files_of
+from .sandbox import sandbox_of, sandbox_option, use_mode
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -41,6 +42,7 @@ _SHOWN = 12
     help="Seconds a call may take.",
 )
 @click.option("--texts/--no-texts", default=True, help="Whether other words with the same meaning are shown.")
+@sandbox_option
 @json_option
 @click.pass_obj
 def command(
@@ -52,15 +54,16 @@ def command(
     commands: bool | None,
     timeout: float,
     texts: bool,
+    sandbox: str | None,
     as_json: bool,
 ) -> ExitCode:
     """Run the calls of a session again with our own tools, and show where they come out otherwise.
 
-    Files are changed and commands are run, in --workspace: give it a copy. No file tool leaves that folder, but a
-    command can reach everything that you can. So the commands of a log that lies elsewhere than in the folders of your
-    own clients are run only with --commands. Calls that ask people, models or the network are passed over, as are
-    those that were refused. Exits with 1 when the outcome of a call differs from the log; other words alone are shown
-    and exit with 0.
+    Files are changed and commands are run, in --workspace: give it a copy. No file tool leaves that folder, and no
+    command does where there is a sandbox; without one a command can reach everything that you can. So the commands of
+    a log that lies elsewhere than in the folders of your own clients are run only with --commands. Calls that ask
+    people, models or the network are passed over, as are those that were refused. Exits with 1 when the outcome of a
+    call differs from the log; other words alone are shown and exit with 0.
     """
     import asyncio
     from collections import Counter
@@ -68,6 +71,8 @@ def command(
 
     from dragoman.logs import FORMATS
 
+    use_mode(console, sandbox)
+    configuration = console.configuration()
     found = files_of(console, (wanted,))
     events = list(events_of(console, found))
     dialect = FORMATS[found[0].format].dialect
@@ -83,10 +88,18 @@ def command(
         from dragoman.dialects import DIALECTS
         from dragoman.engine import REPLAYED, replay
         from dragoman.model import Kind
-        from dragoman.tools import DiskWorkspace
+        from dragoman.tools import DiskWorkspace, Shell
 
         kinds = REPLAYED if commands else REPLAYED - {Kind.EXECUTE}
-        again = replay(events, DIALECTS[dialect], DiskWorkspace(workspace), folder=folder, seconds=timeout, kinds=kinds)
+        again = replay(
+            events,
+            DIALECTS[dialect],
+            DiskWorkspace(workspace),
+            folder=folder,
+            seconds=timeout,
+            kinds=kinds,
+            shell=Shell(sandbox=sandbox_of(configuration, askable=False)),
+        )
         async with aclosing(again):  # nobody may read on, and what was begun is ended all the same
             async for done in again:
                 _count(done, counts)

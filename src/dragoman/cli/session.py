@@ -28,6 +28,7 @@ from .session_options import Options
 
 if TYPE_CHECKING:
     from dragoman.agents import McpServer, McpServers
+    from dragoman.config import Sandbox
     from dragoman.dialects import Dialect
     from dragoman.engine import (
         Answer,
@@ -108,8 +109,7 @@ class Session:
         elif options.from_session is not None:
             self._tell(options.from_session)
         self.workspace = self._workspace()
-        if sending:
-            await self._open_context()
+        await self._open_context()
         await self.use_model(options.model, sending=sending)
 
     def _read_record(self, path: Path) -> None:
@@ -155,11 +155,23 @@ class Session:
 
     async def _open_context(self) -> None:
         """The shell, the web and the plan: they last as long as the session does."""
-        from dragoman.tools import Web, standard_context
+        from dragoman.tools import Shell, Web, standard_context
 
         search = self.configuration.settings.search
         web = Web(search_backend=search.backend, search_url=search.url)
-        self._context = await self._stack.enter_async_context(standard_context(self.workspace, web=web))
+        context = standard_context(self.workspace, shell=Shell(sandbox=self._sandbox()), web=web)
+        self._context = await self._stack.enter_async_context(context)
+
+    def _sandbox(self) -> Sandbox:
+        from .approver import Keyboard
+        from .sandbox import sandbox_of
+
+        chosen = self._options.approval
+        if self._keyboard is None and chosen not in ("yes", "deny"):
+            self._keyboard = Keyboard.found()
+        # A run that is resumed may bring an answer along.
+        askable = self._keyboard is not None or chosen == "ask" or self._options.resume is not None
+        return sandbox_of(self.configuration, askable=askable)
 
     # ── the model ──────────────────────────────────────────────────────────
 
@@ -313,15 +325,13 @@ class Session:
         return policy
 
     def _approver(self) -> Approver:
-        from .approver import Asker, Keyboard, puts_off, says
+        from .approver import Asker, puts_off, says
 
         chosen = self._options.approval
         if chosen == "yes":
             return says(allowed=True, by="--yes")
         if chosen == "deny":
             return says(allowed=False, by="--deny", reason="the user refuses everything that would need a yes")
-        if self._keyboard is None:
-            self._keyboard = Keyboard.found()
         if self._keyboard is not None:
             return Asker(self._console, self.view, self.workspace, self._keyboard, self._note, self._next_id)
         if chosen == "ask":

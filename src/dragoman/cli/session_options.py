@@ -11,6 +11,7 @@ import msgspec
 
 from .console import Console, ExitCode, json_option, set_option
 from .offered import KINDS
+from .sandbox import sandbox_option, use_mode
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -48,6 +49,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     from_session: str | None = None
     system: str | None = None
+    sandbox: str | None = None
     flags: Mapping[str, object] = {}
 
 
@@ -90,6 +92,7 @@ def session_options(function: Function) -> Function:
             type=click.Path(exists=True, file_okay=False, path_type=Path),
             help="The folder to work in; the current one, when none is named.",
         ),
+        sandbox_option,
         click.option("--yes", "-y", "approval", flag_value="yes", help="Allow every call that would be asked about."),
         click.option("--ask", "approval", flag_value="ask", help="Ask; where nobody can be asked, the run waits."),
         click.option("--deny", "approval", flag_value="deny", help="Refuse every call that would be asked about."),
@@ -134,5 +137,6 @@ def concluded(console: Console, options: Options, run: Callable[[], ExitCode]) -
     if options.resume is not None and options.from_session is not None:
         raise click.UsageError("--resume goes on with a run of ours and --from begins one: use one of them.")
     console.flags = {**console.flags, **options.flags}
+    use_mode(console, options.sandbox)
     console.debug = console.debug or options.debug
     return run()

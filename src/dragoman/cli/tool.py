@@ -10,10 +10,11 @@ import click
 from dragoman.errors import nearest
 
 from .console import Console, ExitCode, here, json_option
+from .sandbox import sandbox_of, sandbox_option, use_mode
 from .vocabulary import arguments_of, operation_of
 
 if TYPE_CHECKING:
-    from dragoman.config import Settings
+    from dragoman.config import Configuration
     from dragoman.model import CallFunction, Operation, Outcome
 
 
@@ -31,10 +32,17 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The folder to work in; nothing outside of it is touched.",
 )
+@sandbox_option
 @json_option
 @click.pass_obj
 def command(
-    console: Console, *, operation: str, arguments: tuple[str, ...], workspace: Path | None, as_json: bool
+    console: Console,
+    *,
+    operation: str,
+    arguments: tuple[str, ...],
+    workspace: Path | None,
+    sandbox: str | None,
+    as_json: bool,
 ) -> ExitCode:
     """Do one operation, or call a tool of a plugin, and show what it gave.
 
@@ -42,20 +50,22 @@ def command(
 
     \b
     dragoman tool read_file path=README.md last_line=5
-    dragoman tool run_command command='ls -l'
+    dragoman tool run_command command='ls -l' --sandbox require
     dragoman tool search_text pattern=TODO include='*.py' mode=files
     """
     import asyncio
 
     from dragoman.registry import TOOLS
 
-    settings = console.configuration().settings
+    use_mode(console, sandbox)
+    configuration = console.configuration()
+    settings = configuration.settings
     if operation not in TOOLS:
         raise click.UsageError(f'There is no operation "{operation}" to do.{nearest(operation, TOOLS)}')
     wanted = operation_of(operation, arguments) if operation in TOOLS.built_in else _call(operation, arguments)
     if getattr(wanted, "background", False) or operation in ("read_output", "type_into", "stop_command"):
         raise click.UsageError("Background jobs end with this command, so there is nothing to leave or to find here.")
-    outcome = asyncio.run(_done(console, settings, wanted, workspace or settings.workspace or here()))
+    outcome = asyncio.run(_done(console, configuration, wanted, workspace or settings.workspace or here()))
     if as_json:
         console.json(outcome)
     else:
@@ -80,15 +90,18 @@ def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
     return call
 
 
-async def _done(console: Console, settings: Settings, operation: Operation, folder: Path) -> Outcome:
+async def _done(console: Console, configuration: Configuration, operation: Operation, folder: Path) -> Outcome:
     from dragoman.model import CallFunction, CommandOutcome, ReadOutput, WatchCommand
     from dragoman.registry import TOOLS
-    from dragoman.tools import DiskWorkspace, Web, outcome_of, perform, standard_context
+    from dragoman.tools import DiskWorkspace, Shell, Web, outcome_of, perform, standard_context
 
-    web = Web(search_backend=settings.search.backend, search_url=settings.search.url)
+    search = configuration.settings.search
+    web = Web(search_backend=search.backend, search_url=search.url)
+    # Who types `unsandboxed=true` has said yes.
+    shell = Shell(sandbox=sandbox_of(configuration, askable=True))
     # What a command writes is in its outcome; only a watch tells its lines as they come and nowhere else.
     report = (lambda message, _: console.line(message)) if isinstance(operation, WatchCommand) else None
-    async with standard_context(DiskWorkspace(folder), web=web, report=report) as context:
+    async with standard_context(DiskWorkspace(folder), shell=shell, web=web, report=report) as context:
         if isinstance(operation, CallFunction):
             return await outcome_of(lambda: TOOLS[operation.name].call(operation.arguments, context))
         outcome = await perform(operation, context)

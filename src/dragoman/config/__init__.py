@@ -44,6 +44,7 @@ from .settings import (
     Settings,
     known_settings,
     place_of,
+    tightened,
 )
 from .trust import SERVER_FILES, Project, Trust, digest, find_project, trust, trusted_folders, untrust
 
@@ -93,6 +94,7 @@ __all__ = [
     "replacing",
     "shown",
     "system_folder",
+    "tightened",
     "trust",
     "trusted_folders",
     "untrust",

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import functools
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
-from .kinds import Kind, Rule
+from .kinds import Kind, Rule, judged
 
 Approval = Literal["deny", "ask", "allow"]
 VERDICTS: Final = ("deny", "ask", "allow")
@@ -67,6 +67,9 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table of a settings file."""
+
+
+Limited = TypeVar("Limited", bound=Table)
 
 
 class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -391,3 +394,21 @@ def place_of(segments: Sequence[str]) -> Place | None:
             return Place(path, field, one)
         table = field.table
     return None
+
+
+def tightened(base: Limited, stated: Mapping[str, Any]) -> tuple[Limited, tuple[str, ...]]:
+    """A table with the values that somebody else states, as far as they are not looser; and why others do not hold.
+
+    The values are of the types of the fields.
+    """
+    changes: dict[str, Any] = {}
+    refused: list[str] = []
+    for name, value in stated.items():
+        field = fields_of(type(base))[name]
+        assert field.kind is not None  # it holds no tables
+        verdict = judged(field.kind, value, getattr(base, name), strictest_first=field.strictest_first, trusted=False)
+        if verdict.refusal is None:
+            changes[name] = verdict.value
+        else:
+            refused.append(f"{name}: {verdict.refusal}")
+    return msgspec.structs.replace(base, **changes), tuple(refused)

@@ -338,7 +338,7 @@ _WORDS = {
     "to": "Where it goes.",
     "tool": "The tool.",
     "tools": "Names of the tools it may use.",
-    "unsandboxed": "Ask to run it outside the sandbox.",
+    "unsandboxed": "Ask the user to run it outside the sandbox, after it failed because of the sandbox.",
     "uri": "The resource's URI.",
     "url": "The address.",
     "wait_ms": "Milliseconds to wait for output.",

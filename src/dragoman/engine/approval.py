@@ -12,10 +12,10 @@ from dragoman.model import Call, Decision
 from dragoman.registry import TOOLS
 
 from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
-from .rules import verdict_on
+from .rules import STRICTNESS, verdict_on
 
 if TYPE_CHECKING:
-    from dragoman.tools import Tool, Workspace
+    from dragoman.tools import Enclosure, Tool, Workspace
 
     from .policy import ToolPolicy
 
@@ -26,7 +26,9 @@ class Question(msgspec.Struct, frozen=True):
     `digest` names these operations and the definitions of their tools; `definitions` are those definitions, as plain
     JSON. `standard` says of each operation whether our own tool does it, so that its changes of files can be worked out
     before. `agent` is who asks, where several agents share an approver. `again` says why an answer that was given
-    before does not count, and `changes` what changed in the tools' definitions since then.
+    before does not count, and `changes` what changed in the tools' definitions since then. `sandbox` says in words what
+    its commands will run in, where it starts any; with `unsandboxed` the call leaves it, and only an answer to this
+    very question allows that.
     """
 
     call: Call
@@ -38,6 +40,8 @@ class Question(msgspec.Struct, frozen=True):
     standard: tuple[bool, ...] = ()
     again: str | None = None
     changes: tuple[DefinitionChange, ...] = ()
+    sandbox: str | None = None
+    unsandboxed: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -103,10 +107,19 @@ async def decide(
     answers: Mapping[str, Answer],
     workspace: Workspace | None = None,
     approvals: Approvals | None = None,
+    enclosure: Enclosure | None = None,
 ) -> Decision | None:
-    """The decision on a call, or `None` when it is to come later. `answers` came before: by digest, or by call id."""
+    """The decision on a call, or `None` when it is to come later. `answers` came before: by digest, or by call id.
+
+    `enclosure` is what its commands run in.
+    """
     approvals = Approvals() if approvals is None else approvals
     verdict, rule = verdict_on(call, tools, policy, workspace)
+    ours = [one for one, tool in zip(call.operations, tools, strict=True) if is_standard(tool)]
+    leaving = None if enclosure is None else enclosure.left_by(ours, workspace)
+    least = "allow" if enclosure is None or leaving is None else enclosure.options.unsandboxed
+    if least != "allow" and STRICTNESS[least] >= STRICTNESS[verdict]:
+        verdict, rule = least, leaving
     changes = approvals.changes(tools)
     if verdict == "allow" and not changes:
         return _ALLOWED if rule is None else Decision("allowed", by="policy", rule=rule)
@@ -132,6 +145,8 @@ async def decide(
             standard=tuple(map(is_standard, tools)),
             again=again,
             changes=changes,
+            sandbox=None if enclosure is None else enclosure.around_commands(ours),
+            unsandboxed=rule is not None and rule == leaving,
         )
         said: Any = approver(question) if approver is not None else None
         said = await said if hasattr(said, "__await__") else said

@@ -19,7 +19,17 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
-from dragoman.tools import Cancellation, Context, Tool, Toolset, in_thread, outcome_of, run_operation, standard_context
+from dragoman.tools import (
+    Cancellation,
+    Context,
+    Tool,
+    Toolset,
+    enclosure_in,
+    in_thread,
+    outcome_of,
+    run_operation,
+    standard_context,
+)
 
 from .approval import Answer, Approvals, Approver, decide, is_standard
 from .policy import ToolPolicy
@@ -95,6 +105,7 @@ class Executor:
         self.doubtful: frozenset[str] = frozenset()
         """Ids of calls that an earlier process had begun: they may have had their effect."""
         self._context = context
+        self._enclosure = enclosure_in(context)
         self._emit = emit
         self._write = write or (lambda _, result: result)
         self._room = asyncio.Semaphore(policy.max_parallel)
@@ -279,7 +290,9 @@ class Executor:
                 if isinstance(found, Failure):
                     return call, found, Decision("denied", by="policy", reason=found.message)
                 tools = found
-        decision = await decide(call, tools, self.policy, self.approver, answers, workspace, self.approvals)
+        decision = await decide(
+            call, tools, self.policy, self.approver, answers, workspace, self.approvals, self._enclosure
+        )
         if decision is None:
             raise Waiting((call,))
         if decision.verdict == "denied":

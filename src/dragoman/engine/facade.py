@@ -10,7 +10,7 @@ defines and we run stands for the tools of ours that run it: they are not offere
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Unpack, overload
 
@@ -71,7 +71,8 @@ class Facade:
     """What one request offers a model, and how its calls and results travel.
 
     An operation that the dialect has no words for is offered in those of `plain`, and noted; `strict`
-    raises `Unspeakable` instead.
+    raises `Unspeakable` instead. `honoured` are fields that are offered although the standard tools do not always
+    honour them.
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class Facade:
         strict: bool = False,
         plain: Dialect | None = None,
         lowering: Lowering = Lowering(),  # noqa: B008 - frozen
+        honoured: Mapping[type[op.Operation], Collection[str]] = {},
     ) -> None:
         self.toolset = toolset
+        self._honoured = honoured
         self.limits = limits or Limits()
         self.notes: tuple[Note, ...] = ()
         self.lowering = lowering
@@ -183,12 +186,7 @@ class Facade:
     def _spoken(self, operations: Sequence[Tool], reserved: set[str]) -> tuple[list[Definition], list[Definition]]:
         """What is offered in the dialect's words, and in those of `plain`, each under a name nobody before it has."""
         wanted = {_operation_of(tool) for tool in operations}
-        ignoring = {
-            _operation_of(tool): NOT_HONOURED.get(_operation_of(tool), ())
-            if tool.name in TOOLS.built_in and TOOLS[tool.name] is tool
-            else getattr(tool.run, "passes_over", ())
-            for tool in operations
-        }
+        ignoring = {_operation_of(tool): self._ignored(tool) for tool in operations}
         spoken = wanted - self._in_plain
         said = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
         telling = [tool.run.tells for tool in operations if hasattr(tool.run, "tells")]
@@ -199,6 +197,13 @@ class Facade:
         # One name cannot mean two things in one request: a native tool keeps it, the plain one is told apart.
         taken = reserved | {each.name.casefold() for each in said if each.name}
         return said, [self._apart(_telling(one, self._plain, telling), taken, self._plain) for one in worded]
+
+    def _ignored(self, tool: Tool) -> Collection[str]:
+        """Fields of an operation that its tool does not honour."""
+        if tool.name not in TOOLS.built_in or TOOLS[tool.name] is not tool:
+            return getattr(tool.run, "passes_over", ())
+        operation = _operation_of(tool)
+        return {*NOT_HONOURED.get(operation, ())} - {*self._honoured.get(operation, ())}
 
     def _apart(self, definition: Definition, taken: set[str], speaker: Dialect) -> Definition:
         """A definition under another name when somebody who comes first has its own."""
@@ -394,7 +399,7 @@ class Facade:
         allowed = [tool.name for tool in self.toolset if policy is None or policy.allows(tool.name)]
         if len(allowed) < len(self.toolset):  # nothing is offered that would be denied each time
             toolset = self.toolset.only(*allowed)
-            facade = Facade(self.dialect, toolset, self.limits, plain=self._plain)
+            facade = Facade(self.dialect, toolset, self.limits, plain=self._plain, honoured=self._honoured)
         bridge: Bridge = BRIDGES[framework](facade, **settings)
         return bridge
 

@@ -59,10 +59,11 @@ from dragoman.model import (
     ToolReturned,
     Usage,
     UserSaid,
+    operations as op,
     system as system_message,
     user as user_message,
 )
-from dragoman.tools import Context, ProviderTool, Tool, Toolset
+from dragoman.tools import Context, ProviderTool, Tool, Toolset, honoured_in
 
 from .approval import Answer, Approvals, Approver
 from .capabilities import merged_by_id, resolved
@@ -305,7 +306,8 @@ class Orchestrator:
 
     def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade:
         """A toolset in a dialect's words."""
-        return Facade(dialect, toolset, limits)
+        commands = any(isinstance(tool, Tool) and tool.operation is op.RunCommand for tool in toolset)
+        return Facade(dialect, toolset, limits, honoured=honoured_in(self.context) if commands else {})
 
 
 class Running:

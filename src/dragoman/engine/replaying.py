@@ -31,14 +31,14 @@ from dragoman.model import (
     outcomes as out,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import Toolset
+from dragoman.tools import Toolset, standard_context
 
 from .executor import Executor, opened_context
 from .facade import Facade
 from .policy import ToolPolicy
 
 if TYPE_CHECKING:
-    from dragoman.tools import Workspace
+    from dragoman.tools import Shell, Workspace
 
 REPLAYED = frozenset({Kind.READ, Kind.WRITE, Kind.SEARCH, Kind.EXECUTE})
 """Kinds of operations that have nothing to do with people, models or the network."""
@@ -81,12 +81,13 @@ async def replay(
     folder: str | None = None,
     seconds: float | None = 30.0,
     kinds: frozenset[Kind] = REPLAYED,
+    shell: Shell | None = None,
 ) -> AsyncGenerator[Replayed]:
     """Every call of the events, in the order they happened, each after those before it had their effect.
 
     `folder` is where the session worked, when the log does not say; `seconds` is what one call may take. Calls of other
     `kinds` are not run, nor those that were denied or that ask for a job of another machine. What was changed here and
-    refused there is undone again.
+    refused there is undone again. `shell` runs the commands, and is closed at the end.
     """
     recorded = _in_time(events)
     results = {(one.session, one.result.call_id): one.result for one in recorded if isinstance(one, ToolReturned)}
@@ -96,7 +97,8 @@ async def replay(
     facades: dict[str | None, Facade] = {}
     done: set[tuple[str | None, str]] = set()
     async with AsyncExitStack() as stack:
-        context = await opened_context(stack, toolset, workspace=workspace, context=None, run="replay")
+        context = await stack.enter_async_context(standard_context(workspace, shell=shell))
+        context = await opened_context(stack, toolset, workspace=workspace, context=context, run="replay")
         for event in recorded:
             if not isinstance(event, ToolCalled) or (event.session, event.call.id) in done:
                 continue  # clients that resume a session tell its calls a second time

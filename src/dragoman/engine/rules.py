@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RULE: Final = "the policy's default"
 """What is named as the rule where no rule fits."""
-_STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
+STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
 
 Judged = tuple["Verdict", str | None]
 """A verdict, and the rule it came from in words."""
@@ -51,7 +51,7 @@ def verdict_on(call: Call, tools: tuple[Tool, ...], policy: ToolPolicy, workspac
 
 
 def _strictest(found: Iterable[Judged]) -> Judged | None:
-    return max(found, key=lambda one: _STRICTNESS[one[0]], default=None)
+    return max(found, key=lambda one: STRICTNESS[one[0]], default=None)
 
 
 def _verdict(case: Case, policy: ToolPolicy) -> Judged:
@@ -112,7 +112,7 @@ def rule_against(
     if tool.approval != "policy":
         return None
     found = [(rule.verdict, rule) for rule in _first_of_each_source(rules, case.fits)]
-    strictest = max(found, key=lambda one: _STRICTNESS[one[0]], default=None)
+    strictest = max(found, key=lambda one: STRICTNESS[one[0]], default=None)
     if strictest is None or strictest[0] == "allow" or strictest[1].path is None:
         return None
     return _told(strictest[1], rules)

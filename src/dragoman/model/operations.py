@@ -220,8 +220,8 @@ class RunCommand(Executing, frozen=True):
 
     In the background it becomes a job; `wait_ms` is how long to watch it before it is left running.
     `job` names the job it becomes or, when it is neither left in the background nor given a terminal, the standing
-    shell it runs in: one that keeps its folder, variables and functions from one command to the next, until
-    StopCommand. `unsandboxed` asks to run outside the sandbox.
+    shell it runs in: one that keeps its folder, variables and functions from one command to the next, until it is
+    stopped.
     """
 
     command: str
@@ -236,6 +236,7 @@ class RunCommand(Executing, frozen=True):
     terminal: bool = False
     output_limit: int | None = None
     unsandboxed: bool = False
+    """Whether it asks to run outside the sandbox."""
 
 
 class ReadOutput(Executing, frozen=True):

@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from .diff import Hunk as Hunk
     from .disk import DiskWorkspace as DiskWorkspace
     from .draft import FileChange as FileChange
+    from .enclosure import Enclosure as Enclosure
     from .media import media_kind as media_kind
     from .memory import MemoryWorkspace as MemoryWorkspace
     from .performing import (
         NOT_HONOURED as NOT_HONOURED,
         as_outcome as as_outcome,
+        enclosure_in as enclosure_in,
+        honoured_in as honoured_in,
         outcome_of as outcome_of,
         perform as perform,
         run_operation as run_operation,
@@ -47,6 +50,7 @@ _HOME = {
     "DiskWorkspace": "disk",
     "FileChange": "draft",
     "Hunk": "diff",
+    "Enclosure": "enclosure",
     "Inject": "context",
     "Injected": "context",
     "MemoryWorkspace": "memory",
@@ -60,6 +64,8 @@ _HOME = {
     "Web": "web",
     "Workspace": "workspace",
     "as_outcome": "performing",
+    "enclosure_in": "performing",
+    "honoured_in": "performing",
     "outcome_of": "performing",
     "perform": "performing",
     "planned_changes": "planned",

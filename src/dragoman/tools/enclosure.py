@@ -7,24 +7,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from dragoman.errors import ToolError
+from dragoman.model.effects import fields_of
+from dragoman.model.operations import Kind, RunCommand, WatchCommand
 
 from .git_control import repositories
 from .hidden_paths import is_within
-from .sandbox import OUTSIDE, Mechanism, choose
-from .sandbox_layout import Layout, layout_of
+from .sandbox import OUTSIDE, Mechanism, choose, described
+from .sandbox_layout import PROJECT_FILES, Layout, layout_of
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
+    from dragoman.model.operations import Operation
 
     from .command import Command
     from .landlock import Confinement
+    from .workspace import Workspace
 
 # How programs say that the system refused something, in English and by the names and numbers of the errors.
 _REFUSED: Final = re.compile(
@@ -39,6 +43,7 @@ _NO_NETWORK: Final = re.compile(
     re.IGNORECASE,
 )
 _LOOKED_AT = 20_000
+ASKS_TO_LEAVE: Final = "it is to run outside the sandbox (sandbox.unsandboxed)"
 
 
 class Wrapped(msgspec.Struct, frozen=True):
@@ -85,7 +90,8 @@ def wrapped(
 def _landlock(layout: Layout, *, network: bool) -> Confinement:
     # What is hidden in a folder that commands may write to stays readable: what they make there must be.
     hidden = [path for path in layout.hidden if not any(is_within(path, folder) for folder in layout.writable)]
-    writable = [*layout.writable, layout.temporary]
+    writable = [path for path in layout.writable if path not in layout.read_only]
+    writable.append(layout.temporary)
     return {"files": {"writable": writable, "hidden": hidden, "shown": list(layout.shown)}, "network": network}
 
 
@@ -114,11 +120,35 @@ class Enclosure:
     @property
     def can_be_left(self) -> bool:
         """Whether a command may ask to run outside of it: there is one, and it may be asked."""
-        return self.options.unsandboxed != "deny" and self.options.mode != "off" and self._works()
+        return self.options.unsandboxed != "deny" and self._works()
+
+    def left_by(self, operations: Iterable[Operation], workspace: Workspace | None) -> str | None:
+        """Why an operation leaves the sandbox, where there is one: it asks to, or changes what is run outside."""
+        for operation in operations:
+            reason = ASKS_TO_LEAVE if getattr(operation, "unsandboxed", False) else _steers(operation, workspace)
+            if reason is not None and self._works():
+                return reason
+        return None
+
+    def around_commands(self, operations: Iterable[Operation]) -> str | None:
+        """What the commands of a call will run in, in words; `None` where it starts none."""
+        commands = [one for one in operations if isinstance(one, RunCommand | WatchCommand)]
+        if not commands:
+            return None
+        if any(getattr(one, "unsandboxed", False) for one in commands) and self._works():
+            return "NONE (it asks to run outside: it could read and change everything that you can)"
+        return self.described()
+
+    def described(self) -> str:
+        """What commands run in, in words."""
+        try:
+            return described(self.mechanism(), self.options)
+        except ToolError:
+            return "none (one is required, so no command runs)"
 
     def _works(self) -> bool:
         try:
-            return self.mechanism().kind is not None
+            return self.options.mode != "off" and self.mechanism().kind is not None
         except ToolError:
             return False
 
@@ -195,6 +225,22 @@ class Enclosure:
         for path in appeared:
             _remove(path)
         return appeared
+
+
+def _steers(operation: Operation, workspace: Workspace | None) -> str | None:
+    """Whether a change of a file is one that commands in the sandbox are kept from, and why."""
+    if operation.kind is not Kind.WRITE or workspace is None:
+        return None
+    for name in fields_of(operation).path:
+        named = getattr(operation, name)
+        for follow in (True, False) if isinstance(named, str) else ():
+            try:
+                parts = workspace.resolve(named, follow=follow).lower().split("/")
+            except ToolError:
+                continue  # it leads out of the workspace: the tool will say so
+            if ".git" in parts or parts[0] in PROJECT_FILES:
+                return f"it changes what runs outside the sandbox: {named} (sandbox.unsandboxed)"
+    return None
 
 
 def _state(path: str) -> Any:

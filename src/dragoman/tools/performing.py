@@ -15,6 +15,7 @@ from dragoman.registry import TOOLS
 
 if TYPE_CHECKING:
     from .context import Cancellation, Context
+    from .enclosure import Enclosure
     from .shell import Shell
     from .tool import Tool
     from .web import Web
@@ -26,8 +27,25 @@ NOT_HONOURED: Mapping[type[op.Operation], tuple[str, ...]] = {
     op.ViewImage: ("detail",),  # a picture is given as it is
     op.FetchPage: ("instructions",),  # the page itself is given; no model reads it here
     op.WatchCommand: ("url",),  # commands are followed, sockets are not
+    op.RunCommand: ("unsandboxed",),  # except where `honoured_in` says so
 }
 """Fields of operations that the standard tools pass over or refuse: they are not offered for these tools."""
+
+
+def enclosure_in(context: Context | None) -> Enclosure | None:
+    """What the commands of a context run in; `None` where it has no shell."""
+    if context is None or not context.provides:
+        return None
+    from .shell import Shell
+
+    shell = context.provides.get(Shell)
+    return None if shell is None else shell.enclosure
+
+
+def honoured_in(context: Context | None) -> Mapping[type[op.Operation], tuple[str, ...]]:
+    """Fields of `NOT_HONOURED` that are honoured in this context: leaving a sandbox, where there is one to leave."""
+    enclosure = enclosure_in(context)
+    return {op.RunCommand: ("unsandboxed",)} if enclosure is not None and enclosure.can_be_left else {}
 
 
 @asynccontextmanager

@@ -201,13 +201,13 @@ def _confining(confinement: Confinement, arguments: list[str]) -> list[str]:
 def described(mechanism: Mechanism, options: Sandbox) -> str:
     """What holds for a command that runs in it, in one line: for the user who is asked, and for the settings."""
     if mechanism.kind is None:
-        return f"no sandbox: {mechanism.why_none or 'sandbox.mode is off'}"
+        return f"none ({mechanism.why_none or 'sandbox.mode is off'})"
     weak = mechanism.kind == "landlock"
-    network = "network on" if options.network else "network off (TCP, not UDP)" if weak else "network off"
-    what = f"in a sandbox ({mechanism.kind}): writes only in the workspace and a temporary folder, {network}, "
+    network = "on" if options.network else "off (TCP, not UDP)" if weak else "off"
+    what = f"writes only in the workspace and a temporary folder, network {network}, secrets in the home folder"
     if not weak:
-        return f"{what}secrets in the home folder hidden"
+        return f"{mechanism.kind} ({what} hidden)"
     return (
-        f"{what}secrets in the home folder unreadable; "
-        "does not protect .git/hooks and .git/config, hide other processes or block sockets that are files"
+        f"{mechanism.kind} ({what} unreadable; does not protect .git/hooks, .git/config and other read-only paths in "
+        "the workspace, hide other processes or block sockets that are files)"
     )
