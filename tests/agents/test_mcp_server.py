@@ -369,7 +369,11 @@ async def over_http(home: dict[str, str], *flags: str, port: int = 0, **more: st
 
 async def test_the_official_client_is_served_over_http(home: dict[str, str]) -> None:
     write(home, "a.txt", "ü" * 1000 + "\n")
-    async with over_http(home, "--tools", "read") as (url, _), Client(url) as one, Client(url, mode="legacy") as two:
+    async with (
+        over_http(home, "--tools", "read", "--no-token") as (url, _),
+        Client(url) as one,
+        Client(url, mode="legacy") as two,
+    ):
         for client in (one, two):
             assert "vfs_read" in [tool.name for tool in (await client.list_tools()).tools]
             read = await client.call_tool("vfs_read", {"path": "a.txt"})
@@ -405,8 +409,11 @@ async def test_without_the_token_nobody_is_served(home: dict[str, str]) -> None:
 
 
 async def test_beyond_this_machine_a_token_is_needed() -> None:
-    with pytest.raises(ConfigError, match="give a token"):
-        await ToolServer(Toolset([TOOLS["read_file"]])).serve_http("0.0.0.0", 0)
+    served = ToolServer(Toolset([TOOLS["read_file"]]))
+    with pytest.raises(ConfigError, match="clients must need a token there"):
+        await served.serve_http("0.0.0.0", 0, token=False)
+    with pytest.raises(ConfigError, match="the token is empty"):
+        await served.serve_http("127.0.0.1", 0, token="")
 
 
 async def test_a_server_over_http_that_died_is_a_failure_until_it_is_back(home: dict[str, str]) -> None:
@@ -418,7 +425,7 @@ async def test_a_server_over_http_that_died_is_a_failure_until_it_is_back(home: 
         return await outcome_of(lambda: found.call({"path": "a.txt"}, Context()))
 
     port = quiet_port("127.0.0.1")
-    async with over_http(home, "--tools", "read", port=port) as (url, process):
+    async with over_http(home, "--tools", "read", "--no-token", port=port) as (url, process):
         servers = McpServers([mcp_server_at(url, name="far")])
         async with servers:
             assert isinstance(await read(servers), out.ContentOutcome)
@@ -426,7 +433,7 @@ async def test_a_server_over_http_that_died_is_a_failure_until_it_is_back(home: 
             dead = await read(servers)
             assert isinstance(dead, Failure)
             assert dead.message.startswith("The MCP server far is not running: ")
-            async with over_http(home, "--tools", "read", port=port) as (again, _):
+            async with over_http(home, "--tools", "read", "--no-token", port=port) as (again, _):
                 assert again == url
                 assert isinstance(await read(servers), out.ContentOutcome)
 

@@ -95,7 +95,7 @@ def test_served_tools_keep_to_the_settings_and_to_the_workspace(user: User) -> N
         return [answer.structured_content["message"] for answer in answers]
 
     denied, asked, outside = asyncio.run(talk())
-    assert denied.startswith("This call was not allowed: rule 1 (tool=write_file)")
+    assert denied.startswith("This call was not allowed: rule 1 of your settings (tool=write_file)")
     assert "nobody is there to be asked" in asked
     assert "secret.txt" in outside
 
@@ -103,8 +103,8 @@ def test_served_tools_keep_to_the_settings_and_to_the_workspace(user: User) -> N
 def test_what_is_wrong_on_the_command_line_is_said(user: User) -> None:
     assert "HOST:PORT" in user.types("mcp", "serve", "--http", "nowhere").err
     assert 'Did you mean "read_file"?' in user.types("mcp", "serve", "--tools", "reed_file").err
-    answer = user.types("mcp", "serve", "--http", "0.0.0.0:0", "--tools", "read")
-    assert (answer.code, "give a token" in answer.err) == (3, True)
+    answer = user.types("mcp", "serve", "--http", "0.0.0.0:0", "--no-token", "--tools", "read")
+    assert (answer.code, "clients must need a token there" in answer.err) == (3, True)
     assert "has no token in it" in user.types("mcp", "serve", "--http", "127.0.0.1:0", "--token-env", "NO_SUCH").err
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         mcp_servers_in as mcp_servers_in,
         mcp_tool_name as mcp_tool_name,
     )
-    from .mcp_server import ToolServer as ToolServer
+    from .mcp_server import Served as Served, ToolServer as ToolServer
     from .mcp_settings import own_folder as own_folder, placed as placed
     from .policies import limits_for as limits_for, policy_for as policy_for
     from .sandboxes import sandbox_for as sandbox_for
@@ -47,7 +47,7 @@ _HOME = {
     "kernel": ("Kernel",),
     "mcp": ("McpServers",),
     "mcp_names": ("mcp_tool_name",),
-    "mcp_server": ("ToolServer",),
+    "mcp_server": ("Served", "ToolServer"),
     "mcp_settings": (
         *("McpServer", "configured_mcp_servers", "mcp_server_at", "mcp_server_of", "mcp_servers_in"),
         *("own_folder", "placed"),

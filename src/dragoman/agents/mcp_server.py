@@ -8,10 +8,13 @@ was given. Standard output carries messages of the protocol alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import secrets
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
 
 from dragoman.config import Sandbox
 from dragoman.dialects import DIALECTS, Dialect
@@ -30,6 +33,7 @@ from dragoman.tools import Context, Shell, Tool, Toolset, standard_context
 
 from .mcp_connection import installed
 from .mcp_content import from_result
+from .mcp_guard import LOOPBACK, MOST_CONNECTIONS, MOST_SESSIONS, Guard
 
 if TYPE_CHECKING:
     from socket import socket
@@ -43,8 +47,14 @@ if TYPE_CHECKING:
 
 PATH: Final = "/mcp"
 """Where an HTTP server answers."""
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _HARMLESS: Final = (Kind.READ, Kind.SEARCH)
+
+
+class Served(msgspec.Struct, frozen=True):
+    """Where a server listens, and the token its clients must send; `None` where they need none."""
+
+    url: str
+    token: str | None
 
 
 class ToolServer:
@@ -147,8 +157,6 @@ class ToolServer:
         )
 
     def _written(self, call: Call, result: Result) -> Result:
-        import msgspec
-
         return msgspec.structs.replace(result, native=self.facade.write_result(call, result.outcomes))
 
     def _heard(self, what: str, **facts: Any) -> None:
@@ -206,26 +214,47 @@ class ToolServer:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        token: str | None = None,
-        ready: Callable[[str], None] | None = None,
+        token: str | Literal[False] | None = None,
+        hosts: Collection[str] = (),
+        origins: Collection[str] = (),
+        ready: Callable[[Served], None] | None = None,
     ) -> None:
-        """Serves streamable HTTP until it is cancelled or the process is told to end; `ready` is told the URL.
+        """Serves streamable HTTP until it is cancelled or the process is told to end; `ready` gets the URL and token.
 
-        Only clients with the token are served, where one is given; beyond this machine there must be one.
+        Only clients with the token are served. Without one, a random token is made; `False` serves every program on
+        this machine, and is refused for an address that other machines reach. `hosts` are further names by which
+        clients may call this server (`name` or `name:port`), `origins` pages that may use it (`https://app.example`).
         """
         import uvicorn
+        from mcp.server.transport_security import TransportSecuritySettings
 
-        if host not in _LOOPBACK and not token:
-            raise ConfigError(f"{host} can be reached from other machines: give a token that its clients must know")
+        if token is False and host not in LOOPBACK:
+            raise ConfigError(f"{host} can be reached from other machines: clients must need a token there")
+        if token == "":
+            raise ConfigError("the token is empty: give one that nobody can guess, or none to have one made")
+        needed = None if token is False else token or secrets.token_urlsafe(32)
         async with self.opened() as server:
-            app: Any = server.streamable_http_app(streamable_http_path=PATH, host=host)
-            if token:
-                app = _guarded(app, token)
             with _listening(host, port) as listening:
-                settings = uvicorn.Config(app, log_level="critical", access_log=False, ws="none")
+                bound = listening.getsockname()[1]
+                app: Any = server.streamable_http_app(
+                    streamable_http_path=PATH,
+                    max_sessions=MOST_SESSIONS,
+                    # The guard decides; the package would let in every page that is served on this machine.
+                    transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+                )
+                guard: Any = Guard(app, host=host, port=bound, token=needed, hosts=hosts, origins=origins)
+                settings = uvicorn.Config(
+                    guard,
+                    log_level="critical",
+                    access_log=False,
+                    ws="none",
+                    proxy_headers=False,
+                    server_header=False,
+                    limit_concurrency=MOST_CONNECTIONS,
+                )
                 if ready is not None:
                     shown = f"[{host}]" if ":" in host else host
-                    ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
+                    ready(Served(f"http://{shown}:{bound}{PATH}", needed))
                 await uvicorn.Server(settings).serve(sockets=[listening])
 
 
@@ -289,21 +318,3 @@ async def _tell(session: Any, reports: asyncio.Queue[tuple[str, float | None] | 
         message, fraction = report
         last = last + 1 if fraction is None else max(fraction, last + 1e-6)
         await session.report_progress(last, None if fraction is None else max(1.0, last), message or None)
-
-
-def _guarded(app: Any, token: str) -> Any:
-    """An application that only those may use who know the token."""
-    from hmac import compare_digest
-
-    wanted = f"Bearer {token}".encode()
-
-    async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        given = dict(scope.get("headers") or ()).get(b"authorization", b"")
-        if scope["type"] != "http" or compare_digest(given, wanted):
-            await app(scope, receive, send)
-            return
-        headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": b"a token is needed: Authorization: Bearer ..."})
-
-    return guarded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
@@ -16,7 +16,7 @@ from .sandbox import sandbox_of, sandbox_option, use_mode
 from .vocabulary import complete_dialects, dialect_named
 
 if TYPE_CHECKING:
-    from dragoman.agents import McpServer, McpServers
+    from dragoman.agents import McpServer, McpServers, Served
     from dragoman.config import Configuration
     from dragoman.dialects import Dialect
     from dragoman.engine import Approver, ToolPolicy
@@ -54,7 +54,16 @@ def command() -> None:
 @click.option("--yes", "-y", "approval", flag_value="yes", help="Allow what would be asked about; clients ask too.")
 @click.option("--deny", "approval", flag_value="deny", help="Refuse it (so it is when nothing is said).")
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP instead of standard input and output.")
-@click.option("--token-env", metavar="VARIABLE", help="The variable with the token that HTTP clients must send.")
+@click.option(
+    "--token-env", metavar="VARIABLE", help="The variable with the token that HTTP clients must send; else one is made."
+)
+@click.option("--no-token", is_flag=True, help="Serve every program on this machine over HTTP, without a token.")
+@click.option(
+    "--allow-origin", "origins", metavar="URL", multiple=True, help="Let pages of this origin use it over HTTP."
+)
+@click.option(
+    "--allow-host", "hosts", metavar="NAME", multiple=True, help="A further name HTTP clients may call it by."
+)
 @sandbox_option
 @click.option("--text-only", is_flag=True, help="Leave the typed outcomes out of results.")
 @click.pass_obj
@@ -68,6 +77,9 @@ def serve(
     approval: str | None,
     address: str | None,
     token_env: str | None,
+    no_token: bool,
+    origins: tuple[str, ...],
+    hosts: tuple[str, ...],
     sandbox: str | None,
     text_only: bool,
 ) -> ExitCode:
@@ -75,6 +87,10 @@ def serve(
 
     What only reads, searches or plans runs at once; everything else is refused, because nobody is here to be asked,
     unless --yes or the settings allow it. Rules of the settings that deny hold in any case.
+
+    Over HTTP, clients must send `Authorization: Bearer TOKEN`. The token is made at the start and printed, unless
+    --token-env names one. Pages in a browser are refused, also those served on this machine, unless --allow-origin
+    allows them.
 
     \b
     dragoman mcp serve --tools read,search
@@ -104,8 +120,14 @@ def serve(
         asyncio.run(server.serve_stdio())
         return ExitCode.OK
     host, port = _address(address)
-    token = _token(token_env)
-    asyncio.run(server.serve_http(host, port, token=token, ready=lambda url: console.note(f"Serving at {url}")))
+    token = _token(token_env, no_token=no_token)
+
+    def ready(served: Served) -> None:
+        console.note(f"Serving at {served.url}")
+        if token is None:
+            console.note(f"Clients must send: Authorization: Bearer {served.token}")
+
+    asyncio.run(server.serve_http(host, port, token=token, hosts=hosts, origins=origins, ready=ready))
     return ExitCode.OK
 
 
@@ -163,9 +185,11 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _token(variable: str | None) -> str | None:
+def _token(variable: str | None, *, no_token: bool) -> str | Literal[False] | None:
+    if no_token and variable is not None:
+        raise click.UsageError("--no-token and --token-env cannot be used together.")
     if variable is None:
-        return None
+        return False if no_token else None
     token = os.environ.get(variable)
     if not token:
         raise ConfigError(f"the environment variable {variable} has no token in it")
