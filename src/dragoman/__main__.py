@@ -1,16 +1,54 @@
-"""`python -m dragoman` is the command `dragoman`."""
+"""`python -m dragoman` and the command `dragoman`: a process that runs one command and ends with its exit code.
+
+Rules: Ctrl-C shows no traceback, from the first line here to the last; a thread that never ends, of a tool or a plugin,
+does not keep the process from ending.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from typing import NoReturn
 
-if __name__ == "__main__":
-    # `python -m` puts the current folder first on the path, and most of dragoman is imported when it is used: a
-    # project's `yaml.py` would be taken for the package. A folder `dragoman` was looked for before this line: where the
-    # current folder is not yours, use `dragoman` or `python -P -m dragoman`.
-    if not sys.flags.safe_path:
-        del sys.path[0]
+_GRACE = 5.0
+"""Seconds that Python has to end by itself, waiting for threads that others began."""
 
+
+def entry() -> NoReturn:
+    """Runs the command that this process was started for, and ends the process."""
+    # Until the command listens to it, Ctrl-C ends the process as it does any other: without a word.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from dragoman.cli import main
 
-    raise SystemExit(main())
+    code = main()
+    _end(code)
+    sys.exit(code)
+
+
+def _end(code: int) -> None:
+    import threading
+
+    def end_at_once(*_: object) -> NoReturn:
+        os._exit(code)
+
+    def end_later() -> None:
+        import time
+
+        time.sleep(_GRACE)
+        os._exit(code)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end_at_once)
+    others = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
+    if others:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        threading.Thread(target=end_later, daemon=True).start()
+
+
+if __name__ == "__main__":
+    entry()

@@ -39,7 +39,7 @@ class Terminal:
     ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-c", _LAUNCH, sys.executable, "-m", "dragoman", *words],
             cwd=cwd,
             env={"TERM": "xterm", "LANG": "C.UTF-8", **environ},
@@ -50,20 +50,22 @@ class Terminal:
         )
         os.close(theirs)
         if stdin is not None:
-            assert self._process.stdin is not None
-            self._process.stdin.write(stdin)
-            self._process.stdin.close()
+            assert self.process.stdin is not None
+            self.process.stdin.write(stdin)
+            self.process.stdin.close()
         self.raw = ""
+        self.hung_up = False
         self._looked = 0
 
     def __enter__(self) -> Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        os.close(self._ours)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        if not self.hung_up:
+            os.close(self._ours)
 
     @property
     def screen(self) -> str:
@@ -93,11 +95,20 @@ class Terminal:
     def types(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
+    def hangs_up(self) -> None:
+        """Closes the terminal, as somebody does who closes its window."""
+        os.close(self._ours)
+        self.hung_up = True
+
+    def modes(self) -> list[object]:
+        """How the terminal is set up: whether it echoes, waits for whole lines, and so on."""
+        return termios.tcgetattr(self._ours)
+
     def ends(self) -> int:
         """Waits for the end of the command, and gives its exit code."""
         while self._more():
             pass
-        return self._process.wait(PATIENCE)
+        return self.process.wait(PATIENCE)
 
     def _more(self) -> bool:
         ready, _, _ = select.select([self._ours], [], [], PATIENCE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -16,6 +15,7 @@ from dragoman.errors import EngineError
 from .advice import advice
 from .agents import plugins_aside
 from .console import Console, ExitCode, exit_code_of, foreign, here
+from .runner import Runner
 from .session import Session
 from .session_options import Options
 
@@ -38,7 +38,7 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
     with plugins_aside():
         found = agent_named(wanted, configuration, options.workspace or here())
     assert found.agent is not None  # one that is not well defined was raised
-    with asyncio.Runner() as runner:
+    with Runner() as runner:
         session = AgentSession(console, options, found)
         try:
             runner.run(session.open_all())
@@ -47,7 +47,7 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
             session.stopped()
             return ExitCode.INTERRUPTED
         finally:
-            runner.run(session.close())
+            runner.finish(session.close())
     hint = session.how_to_resume(code, "run") if code is ExitCode.WAITING else None
     if hint is not None:
         console.note("It goes on as a run of its own, with the usual tools: no custom ones, and no agents below it.")

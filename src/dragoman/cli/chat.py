@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,10 @@ import click
 from dragoman.errors import DragomanError
 
 from .console import Console, ExitCode, exit_code_of
+from .runner import Runner
 from .session import Session
 from .session_options import Options, SessionCommand, concluded, session_options
+from .stopping import Terminated, forget_ctrl_c
 
 _HELP = (
     "/model PROVIDER:MODEL  let another model go on with this conversation\n"
@@ -42,7 +43,7 @@ def command(console: Console, /, **given: Any) -> ExitCode:
 
 def _chat(console: Console, options: Options) -> ExitCode:
     code = ExitCode.OK
-    with asyncio.Runner() as runner:
+    with Runner() as runner:
         session = runner.run(Session.open(console, options))
         try:
             session.begins()
@@ -56,7 +57,7 @@ def _chat(console: Console, options: Options) -> ExitCode:
                     elif said:
                         code = _turn(console, runner, session, said)
         finally:
-            runner.run(session.close())
+            runner.finish(session.close())
         hint = session.how_to_resume(ExitCode.OK, "chat")
         if hint is not None and sys.stderr.isatty():
             console.note(hint)
@@ -64,18 +65,21 @@ def _chat(console: Console, options: Options) -> ExitCode:
     return ExitCode.OK if sys.stdin.isatty() else code
 
 
-def _turn(console: Console, runner: asyncio.Runner, session: Session, said: str) -> ExitCode:
+def _turn(console: Console, runner: Runner, session: Session, said: str) -> ExitCode:
     try:
         return runner.run(session.turn(said))
+    except Terminated:
+        raise
     except KeyboardInterrupt:
         session.stopped()
+        forget_ctrl_c()
         return ExitCode.INTERRUPTED
     except DragomanError as error:  # the conversation is worth more than one turn of it
         console.error(str(error))
         return exit_code_of(error)
 
 
-def _obeyed(console: Console, runner: asyncio.Runner, session: Session, said: str) -> bool:
+def _obeyed(console: Console, runner: Runner, session: Session, said: str) -> bool:
     """Does what was said to us, not to the model; False ends the conversation."""
     word, _, rest = said.partition(" ")
     if word in ("/exit", "/quit"):
@@ -130,7 +134,10 @@ class Prompt:
                 if sys.stdin.isatty():
                     sys.stderr.write("\n")
                 return "\n".join(lines).strip() if lines else None
+            except Terminated:
+                raise
             except KeyboardInterrupt:
+                forget_ctrl_c()
                 sys.stderr.write("\n")
                 if not lines:
                     sys.stderr.write("Ctrl-D ends the conversation.\n")

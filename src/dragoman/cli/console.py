@@ -21,6 +21,9 @@ import click
 
 from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, StorageError, ToolError
 
+from . import stopping
+from .stopping import exit_code, signals_heard
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -53,8 +56,10 @@ class ExitCode(enum.IntEnum):
     WAITING = 8, "a call waits for your approval"
     STORAGE = 9, "a file cannot be read or written: disk full, read-only, no permission"
     FAULT = 70, "dragoman itself failed"
-    INTERRUPTED = 130, "interrupted"
-    PIPE = 141, "whoever read the output stopped reading"
+    HUNG_UP = 129, "the terminal was closed"
+    INTERRUPTED = 130, "interrupted with Ctrl-C"
+    PIPE = 141, "the reader closed the pipe"
+    TERMINATED = 143, "terminated (SIGTERM)"
 
 
 def exit_code_of(error: DragomanError) -> ExitCode:
@@ -334,19 +339,20 @@ def set_option(function: Function) -> Function:
 
 def reported(console: Console, run: Callable[[], Any]) -> int:
     """Runs a command. Whatever happens becomes an exit code, and one clear message when it went wrong."""
-    with _prepared_streams():
+    with _prepared_streams(), signals_heard():
         try:
             code = run()
             sys.stdout.flush()
-            return int(code or ExitCode.OK)
+            return exit_code(code) if code == ExitCode.INTERRUPTED else int(code or ExitCode.OK)
         except BrokenPipeError:
             _discard_output()
             return ExitCode.PIPE
         except (click.Abort, KeyboardInterrupt):
+            _discard_output()
             if sys.stderr.isatty():
                 sys.stderr.write("\n")  # after the terminal's own ^C
-            console.error("interrupted")
-            return ExitCode.INTERRUPTED
+            console.error(stopping.words())
+            return exit_code(ExitCode.INTERRUPTED)
         except Exception as error:  # noqa: BLE001 - the outermost place: there is nobody else to tell
             if console.debug:
                 import traceback

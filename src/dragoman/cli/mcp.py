@@ -97,9 +97,9 @@ def serve(
     dragoman mcp serve --history
     dragoman mcp serve --http 127.0.0.1:8808 --yes
     """
-    import asyncio
-
     from dragoman.agents import ToolServer
+
+    from .runner import run
 
     use_mode(console, sandbox)
     configuration = console.configuration()
@@ -117,7 +117,7 @@ def serve(
     for note in server.facade.notes:
         console.note(f"{note.tool}: {note.message}")
     if address is None:
-        asyncio.run(server.serve_stdio())
+        run(server.serve_stdio())
         return ExitCode.OK
     host, port = _address(address)
     token = _token(token_env, no_token=no_token)
@@ -127,7 +127,7 @@ def serve(
         if token is None:
             console.note(f"Clients must send: Authorization: Bearer {served.token}")
 
-    asyncio.run(server.serve_http(host, port, token=token, hosts=hosts, origins=origins, ready=ready))
+    run(server.serve_http(host, port, token=token, hosts=hosts, origins=origins, ready=ready))
     return ExitCode.OK
 
 
@@ -229,10 +229,10 @@ def test(console: Console, *, target: tuple[str, ...], tool: str | None, argumen
     dragoman mcp test npx -y @modelcontextprotocol/server-everything
     dragoman mcp test --call echo --arguments '{"message": "hello"}' everything
     """
-    import asyncio
+    from .runner import run
 
     server = _found(console.configuration(), target)
-    tried, opened, failed = asyncio.run(_tried(server, tool, arguments))
+    tried, opened, failed = run(_tried(server, tool, arguments))
     if as_json:
         console.json(tried)
     else:

@@ -65,11 +65,12 @@ def command(
     people, models or the network are passed over, as are those that were refused. Exits with 1 when the outcome of a
     call differs from the log; other words alone are shown and exit with 0.
     """
-    import asyncio
     from collections import Counter
     from contextlib import aclosing
 
     from dragoman.logs import FORMATS
+
+    from .runner import run as run_in_loop
 
     use_mode(console, sandbox)
     configuration = console.configuration()
@@ -108,7 +109,7 @@ def command(
                 else:
                     _show(console, done, texts=texts)
 
-    asyncio.run(run())
+    run_in_loop(run())
     if not as_json:
         console.line()
         console.line(" · ".join(f"{number} {what}" for what, number in counts.items()) or "no calls", "strong")

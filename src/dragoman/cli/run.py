@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 
 from .agents import complete_agents
 from .console import Console, ExitCode
+from .runner import Runner
 from .session import Session
 from .session_options import Options, SessionCommand, concluded, session_options
 
@@ -100,7 +100,7 @@ def _run(
     *,
     dry_run: bool,
 ) -> ExitCode:
-    with asyncio.Runner() as runner:
+    with Runner() as runner:
         session = runner.run(Session.open(console, options, sending=not dry_run))
         try:
             if options.from_session is not None and not task and session.finished():
@@ -114,7 +114,7 @@ def _run(
             session.stopped()
             code = ExitCode.INTERRUPTED
         finally:
-            runner.run(session.close())
+            runner.finish(session.close())
         hint = session.how_to_resume(code, "run")
         if hint is not None and (code is not ExitCode.OK or sys.stderr.isatty()):
             console.note(hint)

@@ -20,6 +20,7 @@ import msgspec
 
 from dragoman.errors import ConfigError, EngineError, nearest, writing
 
+from . import stopping
 from .advice import advice, with_provider
 from .console import Console, ExitCode, here
 from .embedded import OFFERED, SYSTEM, Consent
@@ -460,11 +461,11 @@ class Session:
         return f"{engine.transport.base_url}/{path.lstrip('/')}" if hasattr(engine, "transport") else path
 
     def stopped(self) -> None:
-        """The user stopped it."""
+        """A signal stopped it."""
         self.view.pause()
         if sys.stderr.isatty():
             sys.stderr.write("\r")  # over the terminal's own ^C
-        self._console.error("interrupted")
+        self._console.error(stopping.words())
 
     async def turn(self, prompt: str, answers: Mapping[str, Answer] | None = None) -> ExitCode:
         """One thing said to the model, up to the end of its answer."""

@@ -53,9 +53,9 @@ def command(
     dragoman tool run_command command='ls -l' --sandbox require
     dragoman tool search_text pattern=TODO include='*.py' mode=files
     """
-    import asyncio
-
     from dragoman.registry import TOOLS
+
+    from .runner import run
 
     use_mode(console, sandbox)
     configuration = console.configuration()
@@ -65,7 +65,7 @@ def command(
     wanted = operation_of(operation, arguments) if operation in TOOLS.built_in else _call(operation, arguments)
     if getattr(wanted, "background", False) or operation in ("read_output", "type_into", "stop_command"):
         raise click.UsageError("Background jobs end with this command, so there is nothing to leave or to find here.")
-    outcome = asyncio.run(_done(console, configuration, wanted, workspace or settings.workspace or here()))
+    outcome = run(_done(console, configuration, wanted, workspace or settings.workspace or here()))
     if as_json:
         console.json(outcome)
     else:
