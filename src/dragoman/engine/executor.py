@@ -24,6 +24,7 @@ from dragoman.tools import (
     Context,
     Tool,
     Toolset,
+    abandon,
     enclosure_in,
     in_thread,
     outcome_of,
@@ -492,7 +493,7 @@ _CHANGES = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile
 
 async def _as_one(operations: tuple[op.Operation, ...], context: Context) -> tuple[Outcome, ...]:
     """Several changes of files, all or none."""
-    done = await outcome_of(lambda: in_thread(context.workspace.apply, operations))
+    done = await outcome_of(lambda: in_thread(context.workspace.apply, operations, to_its_end=True))
     if isinstance(done, out.ChangesOutcome) and len(done.changes) == len(operations):
         return tuple(out.ChangesOutcome((change,), done.preview) for change in done.changes)
     return (done,) * len(operations)
@@ -523,14 +524,21 @@ _STOPPED = "It was stopped because another call of the same turn failed."
 _INTERRUPTED = "It was stopped because the run was cancelled."
 _GRACE = 2.0
 """Seconds a cancelled tool has to put things in order."""
+_LAST_GRACE = 0.1
+"""Seconds after the second time of asking."""
 
 
 async def _ended(running: asyncio.Task[Any], cancellation: Cancellation, reason: str) -> None:
     """Cancels what a tool is doing and waits for its end, but not for long."""
     cancellation.cancel(reason)
-    running.cancel()
-    await asyncio.wait((running,), timeout=_GRACE)
-    running.add_done_callback(lambda task: task.cancelled() or task.exception())  # looked at, so that nobody complains
+    for seconds in (_GRACE, _LAST_GRACE):
+        running.cancel()
+        await asyncio.wait((running,), timeout=seconds)
+        if running.done():
+            break
+    else:
+        abandon(running)
+    _error_of(running if running.done() else None)  # looked at, so that nobody complains
 
 
 async def _all_done(tasks: list[asyncio.Task[Any]], seconds: float | None = None) -> None:

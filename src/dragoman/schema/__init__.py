@@ -11,7 +11,7 @@ from __future__ import annotations
 from .classes import ClassInfo, Field, class_info
 from .docstrings import Described, describe
 from .reader import Coerced, Reader, problems_against, schema_of
-from .values import json_problems, to_json, to_text
+from .values import TooLarge, json_problems, to_json, to_text
 
 __all__ = [
     "ClassInfo",
@@ -19,6 +19,7 @@ __all__ = [
     "Described",
     "Field",
     "Reader",
+    "TooLarge",
     "class_info",
     "describe",
     "json_problems",

@@ -174,7 +174,7 @@ def read_custom(kind: Any, value: Any) -> Any:
     raise TypeError(f"Expected `{getattr(kind, '__name__', kind)}`, got `{type(value).__name__}`")
 
 
-def _say_custom(value: Any) -> Any:
+def _say_custom(value: Any, room: _Room) -> Any:
     if is_pydantic(type(value)):
         return value.model_dump(mode="json")
     if is_path(type(value)):
@@ -182,6 +182,7 @@ def _say_custom(value: Any) -> Any:
     if isinstance(value, BaseException):
         raise TypeError("an exception is raised, not returned")
     if isinstance(value, Collection):
+        room.check(len(value))
         return list(value)
     raise TypeError("it has no JSON form")
 
@@ -189,14 +190,43 @@ def _say_custom(value: Any) -> Any:
 # ── what a tool returned → JSON ──────────────────────────────────────────────
 
 
-def to_json(value: Any) -> Any:
+class TooLarge(ValueError):
+    """A value is larger than what was asked for."""
+
+
+class _Room:
+    """How much of a value may still come; counted while it is said, so that one without end is given up in time."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, most: int | None) -> None:
+        self.left = sys.maxsize if most is None else most
+
+    def take(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise TooLarge
+
+    def check(self, size: int) -> None:
+        if size > self.left:
+            raise TooLarge
+
+
+_EACH = 16
+"""What a value counts beside its characters: it takes memory and time, however short it is."""
+_LONGEST_NUMBER = 4_300 * 3
+"""Bits of a number that Python still writes out, whatever it is set to: at most 4,300 digits."""
+
+
+def to_json(value: Any, *, most: int | None = None) -> Any:
     """Whatever a tool returned, as plain JSON: the same value always gives the same JSON.
 
     Sets are sorted; a number that JSON cannot say becomes its name ("NaN"), half a surrogate pair
-    a question mark. Raises `TypeError` naming the place of what cannot be said.
+    a question mark. Raises `TypeError` naming the place of what cannot be said, and `TooLarge` for what has more than
+    `most` characters, or thereabouts.
     """
     try:
-        return _plain(value, ())
+        return _plain(value, (), _Room(most))
     except RecursionError as error:
         raise TypeError("the result is nested too deeply, or holds itself") from error
 
@@ -209,37 +239,47 @@ def to_text(value: Any) -> str:
     return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
 
 
-def _plain(value: Any, path: Path) -> Any:
+def _plain(value: Any, path: Path, room: _Room) -> Any:
+    room.take(_EACH)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, enum.Enum):
-        return _plain(value.value, path)
+        return _plain(value.value, path, room)
     if isinstance(value, str):
+        room.take(len(value))
         broken = not value.isascii() and _has_lone_surrogate(value)
         return value.encode(errors="replace").decode() if broken else str(value)
     if isinstance(value, int):
+        if value.bit_length() > _LONGEST_NUMBER:
+            raise TypeError(f"{written(path) or 'the result'}: a number with so many digits cannot be said in JSON")
         return int(value)
     if isinstance(value, float):
         names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
         return float(value) if math.isfinite(value) else names[str(float(value))]
     if isinstance(value, (list, tuple)):
-        return [_plain(item, (path, index)) for index, item in enumerate(value)]
+        return [_plain(item, (path, index), room) for index, item in enumerate(value)]
     if isinstance(value, (set, frozenset)):
-        items = [_plain(item, path) for item in value]
+        items = [_plain(item, path, room) for item in value]
         return sorted(items, key=lambda item: msgspec.json.encode(item, order="sorted"))
     if isinstance(value, Mapping):
-        return {_plain_key(key, path): _plain(item, (path, key)) for key, item in value.items()}
+        return {_plain_key(key, path, room): _plain(item, (path, key), room) for key, item in value.items()}
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        room.check(len(value))
     try:
-        plain = msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=_say_custom)
+        plain = msgspec.to_builtins(
+            value, str_keys=True, order="deterministic", enc_hook=lambda custom: _say_custom(custom, room)
+        )
+    except TooLarge:
+        raise
     except (TypeError, ValueError) as error:
         place = written(path) or "the result"
         raise TypeError(f"{place}: `{type(value).__name__}` cannot be said in JSON ({error})") from error
-    return _plain(plain, path)
+    return _plain(plain, path, room)
 
 
-def _plain_key(key: Any, path: Path) -> str:
+def _plain_key(key: Any, path: Path, room: _Room) -> str:
     if type(key) is str:
-        return str(_plain(key, path))
+        return str(_plain(key, path, room))
     try:
         (text,) = msgspec.to_builtins({key: None}, str_keys=True)
     except TypeError as error:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .ripgrep import ripgrep_path as ripgrep_path
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
-    from .threads import in_thread as in_thread
+    from .threads import abandon as abandon, in_thread as in_thread
     from .tool import Approval as Approval, Bound as Bound, ProviderTool as ProviderTool, Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
     from .web import Web as Web
@@ -73,6 +73,7 @@ _HOME = {
     "shown_change": "planned",
     "find_program": "programs",
     "host_of": "reach",
+    "abandon": "threads",
     "in_thread": "threads",
     "media_kind": "media",
     "standard_context": "performing",

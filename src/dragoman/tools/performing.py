@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from dragoman.errors import DragomanError, ToolError
 from dragoman.model import operations as op, outcomes as out
 from dragoman.registry import TOOLS
 
 if TYPE_CHECKING:
+    from asyncio import Task
+
     from .context import Cancellation, Context
     from .enclosure import Enclosure
     from .shell import Shell
@@ -30,6 +32,11 @@ NOT_HONOURED: Mapping[type[op.Operation], tuple[str, ...]] = {
     op.RunCommand: ("unsandboxed",),  # except where `honoured_in` says so
 }
 """Fields of operations that the standard tools pass over or refuse: they are not offered for these tools."""
+
+
+LARGEST_RESULT: Final = 16 * 1024 * 1024
+"""Characters of a result that are kept in events and records. A model is given less: `ToolPolicy.max_result`."""
+_LONGEST_MESSAGE: Final = 100_000
 
 
 def enclosure_in(context: Context | None) -> Enclosure | None:
@@ -83,39 +90,90 @@ async def run_operation(tool: Tool, operation: op.Operation, context: Context) -
         return await tool.run(operation, context)
     from .threads import in_thread
 
-    return await in_thread(tool.run, operation, context)
+    return await in_thread(tool.run, operation, context, to_its_end=tool.kind is op.Kind.WRITE)
 
 
 async def outcome_of(run: Callable[[], Awaitable[Any]]) -> out.Outcome:
-    """What running gave: its value as an outcome, or the failure its exception means.
+    """What running gave: its value as an outcome, or the failure its exception means, whatever that is.
 
-    Cancelling the task that waits here is not an outcome: it goes on up.
+    Cancelling the task that waits here is not an outcome and is raised. So is `KeyboardInterrupt` in an async tool: it
+    cannot be told from the user's Ctrl-C. In a plain function, which runs in a thread, it is a failure like any other.
     """
+    from asyncio import CancelledError, current_task
+
+    here = current_task()
     try:
         return as_outcome(await run())
+    except (CancelledError, KeyboardInterrupt):
+        raise
     except ToolError as error:
         kind = error.kind if error.kind in get_args(out.FailureKind) else "failed"
-        return out.Failure(kind, error.message, error.details)  # type: ignore[arg-type]
+        return out.Failure(kind, _cut(error.message), error.details)  # type: ignore[arg-type]
     except TimeoutError as error:
-        return out.Failure("timed_out", str(error) or "it took too long")
+        return out.Failure("timed_out", _message_of(error) or "it took too long")
     except DragomanError as error:
-        return out.Failure("failed", str(error))
+        return out.Failure("failed", _message_of(error))
     except SystemExit as error:
-        return out.Failure("failed", f"it tried to end the program with {error.code!r}", {"exception": "SystemExit"})
-    except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the model must hear of it
-        return out.Failure("failed", f"{type(error).__name__}: {error}", {"exception": type(error).__name__})
+        message = f"it tried to end the program with {_message_of(error) or None}"
+        return out.Failure("failed", message, {"exception": "SystemExit"})
+    except GeneratorExit as error:
+        if not _is_running(here):
+            raise  # nobody waits for this task any more: it is being thrown away
+        return _failure_of(error)
+    except BaseException as error:  # noqa: BLE001 - a tool may raise anything, and the model must hear of it
+        return _failure_of(error)
+
+
+def _is_running(task: Task[Any] | None) -> bool:
+    from asyncio import current_task
+
+    try:
+        return current_task() is task
+    except RuntimeError:  # no loop runs here
+        return False
+
+
+def _failure_of(error: BaseException) -> out.Failure:
+    name = type(error).__name__
+    return out.Failure("failed", f"{name}: {_message_of(error)}", {"exception": name})
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return _cut(str(error))
+    except Exception as trouble:  # noqa: BLE001 - its own code makes the message
+        return f"(its message cannot be shown: {type(trouble).__name__})"
+
+
+def _cut(message: str) -> str:
+    from .output import cut_middle
+
+    return cut_middle(message, _LONGEST_MESSAGE)[0]
 
 
 def as_outcome(value: Any) -> out.Outcome:
-    """What a tool returned, as an outcome: its own, a text, nothing, or JSON."""
+    """What a tool returned, as an outcome: its own, a text, nothing, or JSON.
+
+    A longer text than `LARGEST_RESULT` is cut in its middle; of anything else that large the tool fails.
+    """
+    if isinstance(value, out.TextOutcome) and len(value.text) > LARGEST_RESULT:
+        value = value.text
     if isinstance(value, out.Outcome):
         return value
     if isinstance(value, str):
-        return out.TextOutcome(value)
+        from .output import cut_middle
+
+        return out.TextOutcome(cut_middle(value, LARGEST_RESULT)[0])
     if value is None:
         return out.DoneOutcome()
     if isinstance(value, out.Media):
         return out.ImageOutcome(value) if value.media_type.startswith("image/") else out.ContentOutcome((value,))
-    from dragoman.schema import to_json
+    from dragoman.schema import TooLarge, to_json
 
-    return out.JsonOutcome(to_json(value))
+    try:
+        return out.JsonOutcome(to_json(value, most=LARGEST_RESULT))
+    except TooLarge:
+        raise ToolError(
+            f"it ran, but its result is larger than {LARGEST_RESULT:,} characters and was dropped; ask for less of it",
+            details={"reason": "too_large", "most": LARGEST_RESULT},
+        ) from None
