@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator
 from typing import TypeVar
@@ -31,6 +32,26 @@ providers._get_local_constants = lambda: providers._local_constants
 # A shell starts what runs in the background deaf to Ctrl-C, and so are all programs that are started from there.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+KEPT = (
+    *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CI"),
+    *("PYTHONPATH", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
+)
+KEPT_PREFIXES = ("PYTEST_", "FUZZ_")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leaves the tests what they need of the environment.
+
+    Keys, proxies, settings, colours, the size of a terminal or the language of whoever runs them must not change what
+    they find. `make conformance` is against the world as it is, and keeps all of it.
+    """
+    if any("conformance" in str(argument) for argument in config.args):
+        return
+    for name in list(os.environ):
+        if name not in KEPT and not name.startswith(KEPT_PREFIXES):
+            del os.environ[name]
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -39,3 +39,21 @@ def test_the_examples_of_a_law_depend_neither_on_chance_nor_on_what_ran_before_i
     examples = drawn(1)
     assert examples.count("\n") == settings.get_profile("fixed").max_examples
     assert drawn(2, "dragoman.cli", "dragoman.logs", "dragoman.dialects.claude_code") == examples
+
+
+SHOWN = """
+import os
+
+def test_shown():
+    print(sorted(os.environ))
+"""
+
+
+def test_the_environment_of_whoever_runs_the_tests_does_not_reach_them(tmp_path: Path) -> None:
+    (tmp_path / "test_shown.py").write_text(SHOWN)
+    strange = {"OPENAI_API_KEY": "k", "HTTPS_PROXY": "http://127.0.0.1:9", "DRAGOMAN_MODEL": "m", "COLUMNS": "20"}
+    command = [sys.executable, "-m", "pytest", "-qs", "-p", "tests.conftest", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | strange, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "'PATH'" in done.stdout
+    assert [name for name in strange if f"'{name}'" in done.stdout] == []
