@@ -55,7 +55,12 @@ DEEP = (60, 200, 1000, 5000)
 
 
 class Draw(Random):
-    """A source of values for one case."""
+    """A source of values for one case.
+
+    With `halves`, JSON values hold halves of surrogate pairs too. UTF-8 cannot say them, and JSON can only escape them.
+    """
+
+    halves = False
 
     def one_in(self, number: int) -> bool:
         """True once in so many times."""
@@ -85,8 +90,8 @@ class Draw(Random):
         return "".join(pieces)
 
     def whole_text(self, most: int = 12) -> str:
-        """Any text without halves of surrogate pairs, which JSON can only hold as an escape that few readers accept."""
-        return whole(self.text(most))
+        """Any text of a JSON value."""
+        return self.text(most) if self.halves else whole(self.text(most))
 
     def number(self) -> int | float:
         return self.choice(ODD_NUMBERS) if self.random() < 0.5 else self.randrange(-5, 100)
@@ -204,7 +209,8 @@ class Draw(Random):
         elif kind == 4 and isinstance(holder, list):
             holder.insert(self.randrange(len(holder) + 1), holder[key])
         elif kind in (5, 6) and isinstance(holder[key], str):
-            holder[key] = whole(self.damaged_text(holder[key]))
+            text = self.damaged_text(holder[key])
+            holder[key] = text if self.halves else whole(text)
         elif kind == 7 and self.one_in(30):
             holder[key] = self.deep()
         elif kind == 8:

@@ -10,7 +10,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
-from dragoman.model.json_text import json_text, read_json
+from dragoman.model.json_text import converted, json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -177,7 +177,7 @@ class Entered:
 def _entries(text: str) -> list[Entry] | None:
     told = _decoded(text)
     try:
-        return msgspec.convert(told if isinstance(told, list) else [told], list[Entry])
+        return converted(told if isinstance(told, list) else [told], list[Entry])
     except msgspec.ValidationError:
         return None
 
@@ -767,7 +767,7 @@ class TeamStatus(ToldAsJson, Spelling[op.ListAgents]):
         if not isinstance(value, dict) or "members" not in value:
             return told
         try:
-            members = msgspec.convert(value["members"], list[TeamMember])
+            members = converted(value["members"], list[TeamMember])
         except msgspec.ValidationError:
             return out.JsonOutcome(value)
         return out.AgentsOutcome(
@@ -926,7 +926,7 @@ class TeamTask(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
         if not isinstance(value, dict):
             return told
         try:
-            tasks = msgspec.convert(value.get("tasks"), list[KeptTask])
+            tasks = converted(value.get("tasks"), list[KeptTask])
         except msgspec.ValidationError:
             return out.JsonOutcome(value)
         return out.PlanOutcome(
@@ -974,7 +974,7 @@ class ClineUnspelled:
         if isinstance(operation, op.SteerClient) and isinstance(value, dict) and "type" not in value:
             return out.JsonOutcome(value)
         try:
-            given = msgspec.convert(value, ServerResult)
+            given = converted(value, ServerResult)
         except msgspec.ValidationError:
             return understand(operation, native)
         content = tuple(_piece(piece) for piece in given.content)

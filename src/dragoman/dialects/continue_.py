@@ -10,7 +10,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
-from dragoman.model.json_text import json_text, read_json
+from dragoman.model.json_text import converted, json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
@@ -348,9 +348,9 @@ class CheckBackgroundJob(Spelling[op.ReadOutput]):
         try:
             kept = read_json(text_of(native.content), type=dict[str, Any])
             if "available_jobs" in kept:
-                missing = msgspec.convert(kept, NoJob)
+                missing = converted(kept, NoJob)
                 return out.Failure("failed", missing.error, {"available_jobs": missing.available_jobs})
-            job = msgspec.convert(kept, KeptJob)
+            job = converted(kept, KeptJob)
         except msgspec.DecodeError:
             return understand(operation, native)
         return out.CommandOutcome(

@@ -16,6 +16,7 @@ import msgspec
 from dragoman.errors import DefinitionError, ToolError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, Coercion, ExecutedBy, NativeCall, NativeResult, Result
+from dragoman.model.json_text import converted
 from dragoman.model.outcomes import Failure, FailureKind, Outcome
 from dragoman.model.request import Definition
 from dragoman.registry import DIALECTS
@@ -479,7 +480,7 @@ class Dialect:
         if plain is not None and type(arguments) is dict:
             try:
                 return _convert(arguments, plain[0])
-            except msgspec.ValidationError:
+            except (msgspec.ValidationError, UnicodeEncodeError):
                 pass  # another spelling fits, or this one with some liberty
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         spellings = self._by_name.get(name, ())
@@ -822,8 +823,8 @@ def _strictly(spelling: AnySpelling, said: dict[str, Any] | str) -> Spelling[Any
     if arguments is None or not arguments.keys() >= spelling.required:
         return None
     try:
-        return msgspec.convert(arguments, spelling)
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the second: half a surrogate pair where no text belongs
+        return converted(arguments, spelling)
+    except msgspec.ValidationError:
         return None
 
 
@@ -876,7 +877,7 @@ def _mapping(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str
 
 def _converted(spelling: AnySpelling, arguments: dict[str, Any], name: str) -> Spelling[Any]:
     try:
-        said: Spelling[Any] = msgspec.convert(arguments, spelling)
+        said: Spelling[Any] = converted(arguments, spelling)
         return said
     except msgspec.ValidationError:
         return _leniently(spelling, arguments, name)[0]

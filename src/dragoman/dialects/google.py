@@ -14,7 +14,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, ExecutedBy, NativeResult
-from dragoman.model.json_text import json_text
+from dragoman.model.json_text import converted, json_text
 
 from .dialect import Dialect, Steer
 from .provider_rows import ProviderRow, Settings
@@ -114,7 +114,7 @@ class FileSearch(PartResults, ProviderExecuted[op.SearchDocuments]):
 
     def in_response(self, response: dict[str, Any]) -> out.Outcome:
         try:
-            found = msgspec.convert(response.get("result"), list[_FoundText])
+            found = converted(response.get("result"), list[_FoundText])
         except msgspec.ValidationError:
             return super().in_response(response)
         return out.ResourcesOutcome(
@@ -242,7 +242,7 @@ class _ScreenAction(Spelling[op.UseComputer]):
         if operation.action != cls.native_name:
             return None
         try:
-            said = msgspec.convert(operation.arguments, cls)
+            said = converted(operation.arguments, cls)
         except msgspec.ValidationError:
             return None
         return said if said.said() == operation.arguments else None

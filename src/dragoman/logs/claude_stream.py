@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dragoman.model import Usage
+from dragoman.model.json_text import converted
 
 from .loose import mapping as _mapping, number as _number
 
@@ -93,4 +94,4 @@ class Printed(msgspec.Struct):
             self.used[model] = now
             spent = {ours: count - before.get(ours, 0) for ours, count in now.items()}
             if any(spent.values()):
-                yield model, msgspec.convert(spent, Usage)
+                yield model, converted(spent, Usage)

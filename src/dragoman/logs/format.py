@@ -20,6 +20,7 @@ import msgspec
 from dragoman import config
 from dragoman.errors import LogError
 from dragoman.model import AnyEvent, Source, Unreadable
+from dragoman.model.json_text import converted
 
 if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
@@ -243,7 +244,7 @@ def fitted(value: dict[str, Any], shape: type[Shape]) -> Shape:
             said[field.name] = fitted(given, inner[0])
             continue
         try:
-            said[field.name] = msgspec.convert(given, field.type)
+            said[field.name] = converted(given, field.type)
         except msgspec.ValidationError:
             continue
     return shape(**said)

@@ -1,7 +1,8 @@
-"""JSON in texts, written and read, also where it holds half a surrogate pair.
+"""JSON in texts, written, read and converted, also where it holds half a surrogate pair.
 
 A model, a program or a log may well say half a character. UTF-8 has no bytes for it and JSON only an escape, so
-msgspec refuses both to write and to read it, with an error of its own kind (`UnicodeEncodeError`) when it is in a text.
+msgspec refuses to write and to read it, and to look at a key with it, with an error of another kind than it states
+(`UnicodeEncodeError`). Whatever others wrote is read with these functions.
 """
 
 from __future__ import annotations
@@ -48,3 +49,21 @@ def read_json(text: str, type: Any = Any) -> Any:
             raise msgspec.DecodeError(str(error)) from error
     except RecursionError as error:
         raise msgspec.DecodeError("it is nested too deeply") from error
+
+
+@overload
+def converted(value: Any, type: type[T]) -> T: ...
+
+
+@overload
+def converted(value: Any, type: Any) -> Any: ...
+
+
+def converted(value: Any, type: Any) -> Any:
+    """A JSON value as this type; `msgspec.ValidationError` when it is not of it."""
+    try:
+        return msgspec.convert(value, type)
+    except UnicodeEncodeError as error:
+        raise msgspec.ValidationError("a key or a word holds half a surrogate pair") from error
+    except RecursionError as error:
+        raise msgspec.ValidationError("it is nested too deeply") from error

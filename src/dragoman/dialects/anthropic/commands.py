@@ -12,6 +12,7 @@ from dragoman.dialects.spelling import REQUIRED, Content, Spelling, SpellingMeta
 from dragoman.dialects.wording import tell, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import converted
 
 ONE_SHELL = "the shell takes a command line and nothing beside it"
 BY_COMMAND = {field: ONE_SHELL for field in op.RunCommand.__struct_fields__ if field != "command"}
@@ -80,7 +81,7 @@ class Acting(Spelling[op.UseComputer]):
     def saying(cls, arguments: dict[str, Any]) -> Any:
         """A call with these arguments; `None` when it cannot say all of them."""
         try:
-            said = msgspec.convert(arguments, cls)
+            said = converted(arguments, cls)
         except msgspec.ValidationError:
             return None
         return said if said.said() == arguments else None

@@ -10,6 +10,7 @@ from dragoman.dialects.spelling import Told
 from dragoman.dialects.wording import FailuresInWords
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_text import converted
 
 from .commands import RESTARTED, STANDING
 from .editing import Memory
@@ -34,7 +35,7 @@ def _memory(call: Call) -> Memory | None:
     if call.native.name != Memory.native_name or not isinstance(call.native.arguments, dict):
         return None
     try:
-        return msgspec.convert(call.native.arguments, Memory)
+        return converted(call.native.arguments, Memory)
     except msgspec.ValidationError:
         return None
 

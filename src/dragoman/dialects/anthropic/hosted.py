@@ -10,6 +10,7 @@ from dragoman.dialects.spelling import ProviderExecuted, Spelling, means
 from dragoman.dialects.wording import tell_all, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import ExecutedBy, NativeResult
+from dragoman.model.json_text import converted
 
 from .commands import BY_COMMAND
 from .editing import Editing, Editor
@@ -26,7 +27,7 @@ def content_of(native: NativeResult) -> Any:
 def _block(native: NativeResult, kind: Any) -> Any:
     """The content as a block of this kind, or `None` when it is none."""
     try:
-        return msgspec.convert(content_of(native), kind)
+        return converted(content_of(native), kind)
     except msgspec.ValidationError:
         return None
 

@@ -10,7 +10,7 @@ from dragoman.dialects.spelling import Content, Spelling, means
 from dragoman.dialects.wording import tell, text_of, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import json_text, read_json
+from dragoman.model.json_text import converted, json_text, read_json
 
 from .results import fields, list_in, text_in, told, whole
 
@@ -123,7 +123,7 @@ def _resources(listed: Any) -> tuple[out.Resource, ...] | None:
     if not isinstance(listed, list) or not all(text_in(one, "uri") is not None for one in listed):
         return None
     named = [{ours: text_in(one, native) for native, ours in _NAMES} for one in listed]
-    return tuple(msgspec.convert(one, out.Resource) for one in named)
+    return tuple(converted(one, out.Resource) for one in named)
 
 
 def _json(native: NativeResult) -> Any:

@@ -12,6 +12,7 @@ from dragoman.dialects.spelling import TUPLE, Content, Spelling, Tells, means, n
 from dragoman.dialects.wording import as_called, numbered, tell, understand, unnumbered, up_to_here
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import converted
 
 from .results import fields, list_in, number_in, record, text_in, told, whole
 
@@ -392,7 +393,7 @@ def _unified(path: str, hunks: Sequence[Any]) -> tuple[str | None, int | None, i
     added = removed = 0
     try:
         for given in hunks:
-            hunk = msgspec.convert(given, _Hunk)
+            hunk = converted(given, _Hunk)
             body = "\n".join(("", *hunk.lines))
             diff += f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@{body}\n"
             added += body.count("\n+")

@@ -12,6 +12,7 @@ from dragoman.dialects.spelling import TUPLE, Content, Spelling, means
 from dragoman.dialects.wording import tell, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import converted
 
 from .results import fields, list_in, text_in, told
 
@@ -91,7 +92,7 @@ class TellingPlans:
         if not told(native).startswith("Todos have been modified successfully"):
             return understand(operation, native)
         try:
-            todos = msgspec.convert(fields(native).get("newTodos"), tuple[AnyTodo, ...])
+            todos = converted(fields(native).get("newTodos"), tuple[AnyTodo, ...])
         except msgspec.ValidationError:
             return out.PlanOutcome(operation.items)
         return out.PlanOutcome(_items(todos))

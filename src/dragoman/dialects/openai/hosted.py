@@ -13,7 +13,7 @@ from dragoman.dialects.spelling import ProviderExecuted, Spelling, Told, means, 
 from dragoman.dialects.wording import tell_all, understand
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import json_text, read_json
+from dragoman.model.json_text import converted, json_text, read_json
 
 _LIMIT = "how much is looked at is a setting of the tool"
 
@@ -73,7 +73,7 @@ class FileSearch(ItemResults, ProviderExecuted[op.SearchDocuments]):
 
     def in_item(self, item: dict[str, Any]) -> out.Outcome | None:
         try:
-            found = msgspec.convert(item.get("results"), list[_FoundText] | None)
+            found = converted(item.get("results"), list[_FoundText] | None)
         except msgspec.ValidationError:
             return out.JsonOutcome(item.get("results"))
         if found is None:
