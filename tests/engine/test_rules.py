@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -496,3 +497,47 @@ def _toml(rules: list[dict[str, Any]], tools: dict[str, Any]) -> str:
             f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in rule.items()
         ]
     return "\n".join(lines)
+
+
+# ── the page ─────────────────────────────────────────────────────────────────
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "approvals.md"
+
+
+def test_the_page_lists_every_condition() -> None:
+    rows = re.findall(
+        r"^\| ((?:`\w+`(?:, )?)+) \|", PAGE.read_text().partition("### Which rule decides")[0], re.MULTILINE
+    )
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert [name for name in listed if name not in "ynval"] == [
+        name for name in Approval.__struct_fields__ if name not in ("verdict", "source")
+    ]
+
+
+@pytest.mark.parametrize(
+    "operation, expected",
+    [
+        (op.RunCommand("sudo ls"), "deny"),
+        (op.RunCommand("true; sudo ls"), "deny"),
+        (op.RunCommand("git status -s"), "allow"),
+        (op.RunCommand("git status; rm -rf x"), "ask"),
+        (op.RunCommand("git status $(rm x)"), "ask"),
+        (op.RunCommand("git status > file"), "ask"),
+        (op.RunCommand("git status\nrm x"), "ask"),
+        (op.RunCommand("git status && git diff"), "ask"),
+        (op.RunCommand("git status", shell="./evil"), "ask"),
+        (op.RunCommand("git status", unsandboxed=True), "ask"),
+        (op.EditFile("a.py", ()), "allow"),
+        (op.EditFile("sub/.env", ()), "ask"),
+        (op.DeleteFile("a.py"), "ask"),
+    ],
+)
+def test_the_rules_of_the_page_do_what_it_says(operation: op.Operation, expected: str, tmp_path: Path) -> None:
+    from dragoman import config
+
+    (example,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (tmp_path / "config.toml").write_text(example)
+    environ = {"DRAGOMAN_CONFIG_DIR": str(tmp_path), "DRAGOMAN_DATA_DIR": str(tmp_path / "data")}
+    policy = ToolPolicy.from_settings(config.load(cwd=tmp_path, environ=environ).settings)
+    call = Call("c1", (operation,), NativeCall("c1", "x", {}))
+    assert verdict_on(call, (TOOLS[str(operation.__struct_config__.tag)],), policy)[0] == expected

@@ -136,6 +136,9 @@ def _answers(session: Session, task: str, approve: tuple[str, ...], refuse: tupl
         for word in words:
             for call in waiting if word == "all" else [_waiting_call(waiting, word, by, session.id)]:
                 answers[call.digest] = call.answer(allowed=allowed)
+                if [one.id for one in waiting].count(call.id) == 1:
+                    # Found by its id, an answer that does not hold any more can say why.
+                    answers[call.id] = answers[call.digest]
     return answers
 
 

@@ -21,7 +21,7 @@ _UNSEEN: Final = re.compile(
 def visible(text: str, written_out: Counter[str] | None = None) -> str:
     """The text with everything that cannot be seen written out; line breaks and tabs stay. Counts what it wrote out."""
     hidden: dict[str, str | int | None] = {
-        one: _written_out(one) for one in set(text) if one not in "\t\n" and _is_hidden(one)
+        one: _written_out(one) for one in sorted(set(text)) if one not in "\t\n" and _is_hidden(one)
     }
     if not hidden:
         return text

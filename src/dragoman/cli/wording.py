@@ -74,6 +74,8 @@ def _told(outcome: out.Outcome, seconds: float | None, *, output: bool, diffs: b
     match outcome:
         case out.Failure(kind="denied", details={"reason": str(reason)}):
             yield f"refused: {reason}", "bad"
+        case out.Failure(kind="denied", details={"rule": str(rule)}):
+            yield f"refused: {rule}", "bad"
         case out.Failure(kind=kind, message=message):
             yield f"{kind.replace('_', ' ')}: {message}", "bad"
         case out.UnknownOutcome(reason=reason):

@@ -19,7 +19,9 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
+from dragoman.model.effects import fields_of
 from dragoman.tools import (
+    REDIRECTS,
     Cancellation,
     Context,
     Tool,
@@ -34,7 +36,7 @@ from dragoman.tools import (
 
 from .approval import Answer, Approvals, Approver, decide, is_standard
 from .policy import ToolPolicy
-from .rules import verdict_on
+from .rules import redirect_check, verdict_on
 from .withheld import against, refused_changes, without_withheld
 
 if TYPE_CHECKING:
@@ -392,6 +394,9 @@ class Executor:
         return tuple(outcomes)
 
     async def _one_performed(self, operation: op.Operation, tool: Tool, context: Context) -> Outcome:
+        if "url" in fields_of(operation).url:
+            # Each call runs in a task of its own, so this holds for it alone.
+            REDIRECTS.set(redirect_check(operation, tool, self.policy, context._workspace))
         keeps = against(operation, tool, self.policy, context._workspace)
         if keeps is None:
             return await _performed(operation, tool, context)

@@ -118,6 +118,29 @@ def rule_against(
     return _told(strictest[1], rules)
 
 
+def redirect_check(
+    operation: op.Operation, tool: Tool, policy: ToolPolicy, workspace: Workspace | None
+) -> Callable[[str], str | None]:
+    """Why a redirect of this call may not be followed, given where it leads; `None` where it may.
+
+    What was asked about may lead anywhere that is not denied: the person saw the address. What a rule allowed stays
+    where rules allow it.
+    """
+
+    def verdict(one: op.Operation) -> Judged:
+        from dragoman.model import NativeCall
+
+        return verdict_on(Call("", (one,), NativeCall("", "")), (tool,), policy, workspace)
+
+    def check(url: str) -> str | None:
+        judged, rule = verdict(msgspec.structs.replace(operation, url=url))
+        if judged == "allow" or (judged == "ask" and verdict(operation)[0] != "allow"):
+            return None
+        return f"{'that is not allowed' if judged == 'deny' else 'that would have to be asked about'} ({rule})"
+
+    return check
+
+
 # ── which rules fit ──────────────────────────────────────────────────────────
 
 _PATHS: Final = (

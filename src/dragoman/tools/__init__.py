@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         shown_change as shown_change,
     )
     from .programs import find_program as find_program
-    from .reach import host_of as host_of
+    from .reach import REDIRECTS as REDIRECTS, host_of as host_of
     from .ripgrep import ripgrep_path as ripgrep_path
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
@@ -55,6 +55,7 @@ _HOME = {
     "Injected": "context",
     "MemoryWorkspace": "memory",
     "Plan": "plan",
+    "REDIRECTS": "reach",
     "ProviderTool": "tool",
     "ShownChange": "planned",
     "SearchBackend": "search_backends",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dragoman.errors import ConfigError, ToolError
@@ -122,6 +123,10 @@ def parse_url(text: str) -> URL:
     if not port:
         raise _no_url(text, "port 0 is none")
     return url.with_host(_canonical_host(text, host))
+
+
+REDIRECTS: ContextVar[Callable[[str], str | None] | None] = ContextVar("redirects", default=None)
+"""Says, while a call runs, why a redirect of it may not be followed (`None`: it may), given where it leads."""
 
 
 def host_of(url: str) -> str:

@@ -19,7 +19,7 @@ from dragoman.model.operations import FetchPage, FindInPage, SearchWeb
 from dragoman.model.outcomes import Match, MatchesOutcome, Page, PagesOutcome
 
 from .context import Context
-from .reach import LookUp, Place, Reach, guarded_resolver, parse_url, place_of, refused
+from .reach import REDIRECTS, LookUp, Place, Reach, guarded_resolver, parse_url, place_of, refused
 from .readable import Format, Readable, decode, read_html, shortened
 from .tool import Tool
 
@@ -262,6 +262,9 @@ class Web:
             if isinstance(answer, Fetched):
                 return answer
             target = redirected(target, answer)
+            check = REDIRECTS.get()
+            if check is not None and (why := check(str(target))) is not None:
+                raise refused(str(target), f"{passed[-1]} redirects to it, and {why}; fetch that address by itself")
             passed.append(str(target))
         raise ToolError(
             f"{shortened(url, 300)} leads from one address to the next: more than {self.max_redirects} redirects",
