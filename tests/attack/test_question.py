@@ -231,6 +231,7 @@ def test_an_approval_does_not_hold_for_a_tool_that_changed_since(machine: Machin
     with machine.provider([DONE]):
         again = machine.runs_command("run", "--ask", "--resume", "last", "--approve", "all")
     assert (again.returncode, ran(machine)) == (8, False), again.stderr
+    assert "description of deploy was 'Deploys to the test system.' and is 'Deploys to production.'" in again.stderr
 
     def scene(terminal: Terminal) -> None:
         terminal.sees("Asked again: the approval was given for other arguments, or before the definition")

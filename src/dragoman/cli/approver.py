@@ -45,11 +45,17 @@ _NOT_COVERED: Final = (
 )
 
 
-def puts_off(note: Callable[[ClientNoted], None], id_of: Callable[[], str]) -> Callable[[Question], Answer | None]:
+def puts_off(
+    note: Callable[[ClientNoted], None], id_of: Callable[[], str], say: Callable[[str], None]
+) -> Callable[[Question], Answer | None]:
     """An approver for when nobody is there, and somebody will be: each call waits, and the record says for what."""
 
     def wait(question: Question) -> Answer | None:
         note(waiting(question, id_of()))
+        if question.again is not None:
+            say(f"{question.call.id} waits again: {question.again}.")
+            for change in question.changes:
+                say(f"  {change.part} of {change.tool} was {change.before!r} and is {change.after!r}")
         return LATER
 
     return wait

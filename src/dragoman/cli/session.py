@@ -336,14 +336,14 @@ class Session:
         if self._keyboard is not None:
             return Asker(self._console, self.view, self.workspace, self._keyboard, self._note, self._next_id)
         if chosen == "ask":
-            return puts_off(self._note, self._next_id)
+            return puts_off(self._note, self._next_id, self._console.note)
         return self._refuse
 
     def _refuse(self, question: Question) -> Answer:
         from dragoman.engine import Answer
 
         self._refused += 1
-        return Answer(allowed=False, by="policy", reason="nobody is there to be asked")
+        return Answer(allowed=False, by="policy", reason=question.again or "nobody is there to be asked")
 
     # ── events ─────────────────────────────────────────────────────────────
 
