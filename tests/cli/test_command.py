@@ -3,10 +3,12 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from dragoman import __version__, cli
@@ -36,6 +38,39 @@ def test_its_version_and_its_help_load_nothing_heavy_and_no_command(arguments: l
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == "[0]\n"
+
+
+@pytest.mark.parametrize("given, dumpable", [("", 0), ("['--version']", 1)], ids=["as a command", "from a program"])
+def test_only_the_command_itself_closes_its_process_to_others(given: str, dumpable: int) -> None:
+    program = (
+        "import ctypes, sys; from dragoman.cli import main\n"
+        "sys.argv = ['dragoman', '--version']\n"
+        f"main({given})\n"
+        "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == f"{dumpable}\n"
+
+
+def test_no_option_takes_a_key_since_everybody_can_read_a_command_line() -> None:
+    asks = [
+        (command, option)
+        for command in COMMANDS
+        for option in options_of(cli.dragoman, command)
+        if re.search(r"key|password|secret|token$", option)
+    ]
+    assert asks == []
+
+
+def options_of(group: click.Group, name: str) -> list[str]:
+    """The options that take a value, of a command and of those below it."""
+    with click.Context(group) as context:
+        command = group.get_command(context, name)
+        assert command is not None
+        valued = [one for one in command.params if isinstance(one, click.Option) and not one.is_flag]
+        options = [word for one in valued for word in one.opts]
+        below = command.list_commands(context) if isinstance(command, click.Group) else []
+        return [*options, *(option for one in below for option in options_of(command, one))]
 
 
 def test_it_tells_its_version(user: User) -> None:

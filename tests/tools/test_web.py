@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import sys
 import zlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from aiohttp import web as server
@@ -19,6 +21,7 @@ from dragoman.tools.gate import Gate
 from dragoman.tools.reach import Reach
 from dragoman.tools.readable import AROUND
 from dragoman.tools.search_backends import BrowserSearch, SearxngSearch, leads_to
+from dragoman.tools.supervisor import descendants
 from dragoman.tools.web import Web, fetch_page, find_in_page, search_web
 from tests.tools.pages import Names, failure_of, page_of, saying, serving, speaking
 
@@ -547,6 +550,29 @@ async def test_a_place_to_allow_must_be_one() -> None:
     for entry in ("localhost", "http://localhost:80", "a b:1", "localhost:x", ":80", "127.1:80"):
         with pytest.raises(ConfigError, match="host:port"):
             Web(allow=[entry])
+
+
+async def test_playwrights_own_process_gets_no_key_unless_a_user_starts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import playwright.async_api
+
+    from dragoman.tools.browser import _started
+
+    monkeypatch.setenv("SOME_API_KEY", "not for others")
+
+    def environments() -> list[bytes]:
+        return [Path(f"/proc/{process}/environ").read_bytes() for process in descendants(os.getpid())]
+
+    ours = await _started(playwright.async_api)
+    try:
+        assert environments() != []
+        assert [one for one in environments() if b"SOME_API_KEY" in one] == []
+        theirs = await playwright.async_api.async_playwright().start()
+        try:
+            assert [b"SOME_API_KEY=not for others" in one for one in environments()].count(True) == 1
+        finally:
+            await theirs.stop()
+    finally:
+        await ours.stop()
 
 
 async def test_the_gate_of_the_browser_passes_requests_on_and_ends_each_connection() -> None:

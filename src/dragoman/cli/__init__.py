@@ -113,6 +113,10 @@ def dragoman(ctx: click.Context, /, *, debug: bool, colour: str | None, flags: d
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code. Nothing but an exit code ever leaves it."""
+    if arguments is None:  # else a user's program has called us, and its process is not ours to change
+        from .own_process import close_to_others
+
+        close_to_others()
     console = Console()
     return reported(console, lambda: _run(console, sys.argv[1:] if arguments is None else arguments))
 

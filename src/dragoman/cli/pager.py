@@ -7,10 +7,14 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from dragoman.environment import USUAL, child_environment
 
 if TYPE_CHECKING:
     from .approver import Keyboard
+
+_FOR_PAGERS: Final = ("BAT_*", "COLUMNS", "DELTA_*", "LESS*", "LESSKEY", "LESSKEYIN", "LINES", "LV", "MORE", "NO_COLOR")
 
 
 async def viewed(rows: Sequence[str], styled: Sequence[str], keyboard: Keyboard, say: Callable[[str], None]) -> None:
@@ -25,7 +29,9 @@ async def _by_program(command: list[str], rows: Sequence[str], say: Callable[[st
     """Whether a program could be started that shows the text. It has the terminal until it ends."""
     try:
         # What it writes goes to the terminal, also where our own output is in a pipe. It reads keys from there itself.
-        process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, stdout=sys.stderr)
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=sys.stderr, env=child_environment(*USUAL, *_FOR_PAGERS)
+        )
     except OSError as error:
         say(f"$PAGER cannot be started ({command[0]}: {error.strerror}), so the text is shown here:")
         return False

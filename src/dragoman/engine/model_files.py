@@ -20,6 +20,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import msgspec
 
+from dragoman.environment import USUAL, child_environment
 from dragoman.errors import ConfigError, EngineError, nearest
 
 from .transport import Response, Sizes, Times, Transport
@@ -32,6 +33,10 @@ _LEAST: Final = 64 << 10
 """Bytes that count as progress of a download."""
 _MOST_REDIRECTS: Final = 5
 _SPARE: Final = 200 << 20
+_FOR_DOWNLOADS: Final = (
+    *("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "http_proxy", "https_proxy", "no_proxy"),
+    *("CURL_CA_BUNDLE", "NETRC", "REQUESTS_CA_BUNDLE", "XDG_*"),
+)
 """Bytes of the disk that stay free."""
 
 
@@ -355,7 +360,9 @@ def _downloaded(requirement: str, folder: Path) -> None:
     command += ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input", "--dest", str(folder)]
     command += ["--disable-pip-version-check", requirement]
     # Not in the current folder: uv reads from its files where packages come from.
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    registry = [name for name in os.environ if name.startswith(("PIP_", "UV_"))]  # what it takes to sign in there, too
+    environment = child_environment(*USUAL, *registry, *_FOR_DOWNLOADS)
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     if ran.returncode != 0:
         lines = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")] or ran.stderr.splitlines()
         raise Unavailable(f"the package registry gave no {requirement}: {lines[-1] if lines else ran.returncode}")

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.environment import child_environment
 from dragoman.model import (
     AgentEnded,
     AgentStarted,
@@ -142,7 +143,8 @@ def _held(files: list[Found], sure: str, pattern: Pattern) -> Iterator[Found]:
     # Files that are named are searched whatever rules say; no encoding is guessed.
     command += ["--encoding=none", "-e", re.escape(sure)]
     command += [word for expression in spelled_out(sure) for word in ("-e", expression)] + ["--"]
-    ran = subprocess.run([*command, *(str(found.path) for found in texts)], capture_output=True, check=False)
+    command += [str(found.path) for found in texts]
+    ran = subprocess.run(command, capture_output=True, check=False, env=child_environment())
     if ran.returncode not in (0, 1) and not ran.stdout:
         yield from files  # it could not look: then nothing is known of any
         return

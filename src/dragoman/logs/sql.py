@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dragoman.environment import child_environment
 from dragoman.errors import LimitReached, MissingExtra, QueryRefused
 
 from .tables import TABLES, columns_of
@@ -81,7 +82,7 @@ _PROGRAM: Final = Path(__file__).with_name("sql_process.py")
 _OUT_OF_MEMORY: Final = (-6, -7, -9, -11)
 """How a program ends that is given no more memory: abort, bus error, killed by the system, segmentation fault."""
 _OUT_OF_TIME: Final = -24
-_PASSED_ON: Final = ("PATH", "HOME", "TZ", "LANG", "LC_ALL", "SYSTEMROOT", "PYTHONPATH", "PYTHONHOME")
+_PASSED_ON: Final = ("PATH", "HOME", "TZ", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME")
 
 Rows = Callable[[str], Iterable[tuple[Any, ...]]]
 """Table → its rows as they are stored, their cells in the order of the struct's fields."""
@@ -143,7 +144,7 @@ class Asked:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+            env=child_environment(*_PASSED_ON),
         )
         listening = Thread(target=self._listen, name="dragoman-sql", daemon=True)
         self._stack.callback(self._end, listening)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dragoman.environment import child_environment
 from dragoman.errors import ToolError
 from dragoman.model.operations import TakeScreenshot
 from dragoman.model.outcomes import ImageOutcome, Media
@@ -61,7 +63,7 @@ _ARGUMENTS: Final = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--js-flags=--max-old-space-size=512",
 )
-_ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "SYSTEMROOT")
+_ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE")
 
 # What style sheets hide is marked, so that it is left out of the text as what the page itself marks is.
 _MARK_HIDDEN: Final = """() => {
@@ -232,7 +234,7 @@ class _Process:
         root = hasattr(os, "geteuid") and os.geteuid() == 0
         home = Path(tempfile.mkdtemp(prefix="dragoman-browser-"))
         self._folders.append(home)
-        self._playwright = await playwright.async_playwright().start()
+        self._playwright = await _started(playwright)
         try:
             chromium: Chromium = await self._playwright.chromium.launch(
                 executable_path=path,
@@ -241,7 +243,7 @@ class _Process:
                 # Contexts have proxies of their own; the browser itself has nothing to ask anybody.
                 proxy={"server": "http://127.0.0.1:9", "bypass": "<-loopback>"},
                 env={
-                    **{name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                    **child_environment(*_ENVIRONMENT),
                     **{name: str(home) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")},
                     # It opens a socket in there, and the path of a socket must be short.
                     "TMPDIR": str(home if len(str(home)) <= _LONGEST_FOLDER else home.parent),
@@ -337,6 +339,44 @@ async def _ended(groups: set[tuple[int, str]]) -> None:
         if not left:
             return
         await asyncio.sleep(_CLOSE_SECONDS / _CLOSE_CHECKS)
+
+
+_starting_ours: ContextVar[bool] = ContextVar("_starting_ours", default=False)
+
+
+async def _started(playwright: Any) -> Playwright:
+    """Playwright, whose own process gets no more of our environment than the browser does.
+
+    It has no option for that, so where it asks for the environment of that process it is given ours. A program that
+    uses Playwright itself is not affected.
+    """
+    from importlib import import_module
+
+    transport: Any = import_module("playwright._impl.transport")
+    asked = getattr(transport, "get_driver_env", None)
+    if asked is None:
+        raise ToolError(
+            "this version of Playwright cannot be kept from passing all our environment on, with the keys in it; "
+            "install another: pip install 'playwright==1.65.*'"
+        )
+    if not hasattr(asked, "ours"):
+
+        def environment() -> dict[str, str]:
+            whole: dict[str, str] = asked()
+            wanted = {
+                *child_environment(*_ENVIRONMENT, "HOME", "TMPDIR"),
+                *(one for one in whole if one.startswith("PW_")),
+            }
+            return {name: value for name, value in whole.items() if name in wanted} if _starting_ours.get() else whole
+
+        environment.ours = True  # type: ignore[attr-defined]
+        transport.get_driver_env = environment
+    token = _starting_ours.set(True)
+    try:
+        started: Playwright = await playwright.async_playwright().start()
+        return started
+    finally:
+        _starting_ours.reset(token)
 
 
 def _find_chromium() -> str:

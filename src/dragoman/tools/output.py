@@ -8,6 +8,7 @@ from collections import deque
 from io import StringIO
 from typing import TYPE_CHECKING, Literal
 
+from dragoman.environment import child_environment
 from dragoman.errors import ToolError
 
 if TYPE_CHECKING:
@@ -202,7 +203,14 @@ def _matching(text: str, pattern: str) -> str:
     ]
     command = [ripgrep_path(), *options, "-"]
     try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=_MATCH_SECONDS)
+        done = subprocess.run(
+            command,
+            input=text.encode(),
+            capture_output=True,
+            check=False,
+            timeout=_MATCH_SECONDS,
+            env=child_environment(),
+        )
     except subprocess.TimeoutExpired:
         raise PatternError(
             pattern, f"took longer than {_MATCH_SECONDS:g} seconds to match; use a simpler one"

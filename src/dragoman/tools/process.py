@@ -10,6 +10,7 @@ import os
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
+from dragoman.environment import child_environment
 from dragoman.errors import ToolError
 
 from .output import READ_SIZE, Stream
@@ -461,8 +462,6 @@ def _supervise(order: Order, streams: tuple[int, int, int]) -> tuple[subprocess.
         raise ToolError("commands are run on Linux and macOS only")
     if not sys.executable:
         raise ToolError("commands need a Python interpreter to watch them, and this program does not know where one is")
-    # What the interpreter itself may need to start; nothing else of our environment goes near the command.
-    environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
     stdin, stdout, stderr = streams
     ours, theirs = socket.socketpair()
     with theirs:
@@ -484,7 +483,7 @@ def _supervise(order: Order, streams: tuple[int, int, int]) -> tuple[subprocess.
                 stderr=stderr,
                 pass_fds=(theirs.fileno(), *order["opened"]),
                 cwd="/",
-                env=environment,
+                env=child_environment(),  # nothing of ours goes near the command
                 start_new_session=True,
             )
         except BaseException:

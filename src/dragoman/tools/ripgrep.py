@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, overload
 
+from dragoman.environment import child_environment
 from dragoman.errors import ToolError
 
 from .programs import find_program
@@ -103,6 +104,7 @@ class Ripgrep:
                 stderr=subprocess.PIPE,
                 pass_fds=(*self._files, *([rules.fileno()] if rules else [])),
                 bufsize=0,
+                env=child_environment(),
             )
         finally:
             if rules:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
+from dragoman.environment import child_environment
 from dragoman.errors import ConfigError, ToolError, nearest
 
 from .landlock import landlock_version
@@ -175,6 +176,7 @@ def _tried(kind: Kind, program: str, folder: str) -> str | None:
                 capture_output=True,
                 pass_fds=call.opened,
                 timeout=_TRIAL_SECONDS,
+                env=child_environment("PATH"),
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

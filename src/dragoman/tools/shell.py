@@ -12,12 +12,12 @@ with the command; `stop_command` ends it too. The next command starts a new one.
 from __future__ import annotations
 
 import os
-import re
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from dragoman.environment import USUAL, passes
 from dragoman.errors import ToolError, nearest
 from dragoman.model.operations import (
     ListCommands,
@@ -47,26 +47,6 @@ if TYPE_CHECKING:
     from .sandbox import Mode
     from .supervisor import Order
 
-ALLOWED_ENVIRONMENT = (
-    "COLORTERM",
-    "HOME",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "VIRTUAL_ENV",
-)
-"""The variables every command is given, where they are set; a `*` stands for anything."""
-
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|PRIVATE", re.IGNORECASE)
 _LONGEST_COMMAND = 128 * 1024 - 1  # what Linux takes as one argument
 _LONGEST_LINE = 4096
 _FOR_EVER_MS = 10**12
@@ -491,7 +471,7 @@ class Shell:
     # -- what a command is given
 
     def _child_environment(self, *, terminal: bool) -> dict[str, str]:
-        passed = {name: value for name, value in os.environ.items() if _passes(name, self._allow)}
+        passed = {name: value for name, value in os.environ.items() if passes(name, (*USUAL, *self._allow))}
         if terminal:
             passed.setdefault("TERM", "xterm")
         return {**passed, **self._environment}
@@ -582,15 +562,6 @@ class Lines:
         if self._process.running:
             self._process.timed_out = True
             self._process.say("stop")
-
-
-def _passes(name: str, allow: Sequence[str]) -> bool:
-    """Whether a variable goes to commands. A pattern never lets through what looks like a secret; its name does."""
-    from fnmatch import fnmatchcase
-
-    if name in ALLOWED_ENVIRONMENT or name in allow:
-        return True
-    return not _SECRET.search(name) and any(fnmatchcase(name, pattern) for pattern in (*ALLOWED_ENVIRONMENT, *allow))
 
 
 def _folders(cwd: str | None, context: Context) -> tuple[str, str]:

@@ -1,0 +1,107 @@
+"""Every program that dragoman starts is given an environment that was chosen for it: never all of ours."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "dragoman"
+
+# What the standard library starts programs with and takes an environment for.
+_WITH_ENVIRONMENT = {
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "subprocess": {"Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "run"},
+}
+_OTHERS = {
+    "os": {
+        *("execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe", "fork", "forkpty"),
+        *("popen", "posix_spawn", "posix_spawnp", "spawnl", "spawnle", "spawnv", "spawnve", "startfile", "system"),
+    },
+    "pty": {"fork", "spawn"},
+}
+_LIBRARIES = {"ProcessPoolExecutor", "async_playwright", "stdio_client", "sync_playwright"}
+
+STATED = {
+    "agents/mcp_connection.py": (
+        1,
+        "stdio_client",
+        "the MCP package's own short list, and what the server's `env` names",
+    ),
+    "agents/mcp_watch.py": (1, "posix_spawnp", "its own, which is that of the server"),
+    "tools/browser.py": (1, "async_playwright", "`_started` gives it what the browser gets"),
+    "tools/landlock.py": (1, "execv", "that of the trial of a sandbox"),
+    "tools/supervisor.py": (3, "fork, execve", "a copy of itself; that of the order"),
+}
+"""File → how many programs it starts in another way, how, and what environment they get."""
+
+PASSED_IN = {
+    ("agents/mcp_stdio.py", "dict(env)"): "the MCP package's short list, and what the server's `env` names",
+}
+"""Where a program gets an environment that its caller has chosen, and which that is."""
+
+
+def started(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """The calls that start a program, and the name of what is called."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(module), attr=name)):
+                if name in _WITH_ENVIRONMENT.get(module, ()) or name in _OTHERS.get(module, ()) or name in _LIBRARIES:
+                    yield name, node
+            case ast.Call(func=ast.Name(name)) if name in _LIBRARIES:
+                yield name, node
+
+
+def environment(call: ast.Call) -> str | None:
+    """What a call says the environment is."""
+    return next((ast.unparse(one.value) for one in call.keywords if one.arg == "env"), None)
+
+
+def test_every_program_is_given_an_environment_that_was_chosen_for_it() -> None:
+    stated: Counter[str] = Counter()
+    unstated: list[str] = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        tree = ast.parse(path.read_text())
+        chosen = {
+            ast.unparse(node.targets[0])
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("child_environment(")
+        }
+        for name, call in started(tree):
+            given = environment(call)
+            if not any(name in names for names in _WITH_ENVIRONMENT.values()):
+                stated[file] += 1
+            elif (file, given) in PASSED_IN:
+                continue
+            elif given is None or not (given.startswith("child_environment(") or given in chosen):
+                unstated.append(f"{file}:{call.lineno} {name} env={given}")
+    assert unstated == []
+    assert stated == {file: count for file, (count, _, _) in STATED.items()}
+
+
+def test_no_program_is_started_under_another_name() -> None:
+    starting = {name for names in (*_WITH_ENVIRONMENT.values(), *_OTHERS.values()) for name in names}
+    hidden: list[str] = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Import(names=names):
+                    renamed = any(one.name in ("asyncio", "os", "subprocess") and one.asname for one in names)
+                    other = any(one.name.partition(".")[0] in ("multiprocessing", "pty") for one in names)
+                    hidden += [f"{path.relative_to(SOURCE)}:{node.lineno}"] if renamed or other else []
+                case ast.ImportFrom(module="asyncio" | "os" | "subprocess", names=names):
+                    taken = any(one.name in starting for one in names)
+                    hidden += [f"{path.relative_to(SOURCE)}:{node.lineno}"] if taken else []
+                case ast.ImportFrom(module="multiprocessing" | "pty"):
+                    hidden.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+    assert hidden == []
+
+
+def test_a_program_that_inherits_everything_is_noticed() -> None:
+    tree = ast.parse("import subprocess\nsubprocess.run(['x'])\nsubprocess.Popen(['x'], env=child_environment())\n")
+    assert [(name, environment(call)) for name, call in started(tree)] == [
+        ("run", None),
+        ("Popen", "child_environment()"),
+    ]
