@@ -880,7 +880,7 @@ def test_one_decimal_in_a_list_of_its_own_keeps_every_digit() -> None:
     assert [str(each) for each in reader.read('{"prices":1.10}')[0].prices] == ["1.10"]
 
 
-class Rights(enum.Flag):
+class Rights(enum.Flag, boundary=enum.STRICT):  # which is not the default in every Python 3.11
     """What may be done."""
 
     READ = 1

@@ -109,6 +109,10 @@ def _part(whole: LogReader | Normaliser, name: str, kept: _Kept, path: Path) -> 
 class _Pickler(pickle.Pickler):
     """Vocabularies are the same in every process: they are named and not stored."""
 
+    def reducer_override(self, value: Any) -> Any:
+        """A member of an enumeration by its value; Python 3.11 stores some by a call of `getattr`, which is refused."""
+        return (type(value), (value.value,)) if isinstance(value, enum.Enum) else NotImplemented
+
     def persistent_id(self, value: Any) -> Any:
         if not isinstance(value, Dialect):
             return None

@@ -52,8 +52,10 @@ class ValueSplitter:
     An object costs its length once, however it is cut: what was looked at is not looked at again.
     """
 
-    _TO_A_BRACE = re.compile(rb'(?:[^"{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-    _TO_A_QUOTE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+    # Without possessive quantifiers around groups, which Python matches wrongly before 3.11.5 (gh-106052). Both always
+    # match, and what stands between two repetitions differs from what is repeated, so they take linear time.
+    _TO_A_BRACE = re.compile(rb'[^"{}]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^"{}]*)*', re.DOTALL)
+    _TO_A_QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
     _BETWEEN = b" \t\r\n,[]\xef\xbb\xbf"
 
     def __init__(self) -> None:
