@@ -251,6 +251,45 @@ def test_a_stream_cut_at_any_byte_is_whole_or_known_to_be_cut(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", ALL)
+@pytest.mark.parametrize("other", ALL)
+def test_an_answer_of_another_api_is_no_answer(api: str, other: str) -> None:
+    if api == other:
+        return
+    for body in BODIES[other]:
+        with pytest.raises(EngineError):
+            APIS[api].decode(body)
+    for events, _ in STREAMS[other]:
+        _, reply = fed(api, as_bytes(events) + b"data: [DONE]\n\n", [])
+        assert isinstance(reply, str) or reply.finish is FinishReason.INTERRUPTED
+
+
+@st.composite
+def damaged_bytes(draw: st.DrawFn, whole: bytes) -> bytes:
+    """Bytes of which a few are lost, doubled, or others."""
+    raw = bytearray(whole)
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(raw)))
+        until = draw(st.sampled_from([at, at + 1, at + 2, at + 9, len(raw)]))
+        raw[at:until] = draw(
+            st.binary(max_size=4) | st.sampled_from([b"", b"\n\n", b"\ndata: ", b"}", b'"', b"[DONE]"])
+        )
+    return bytes(raw)
+
+
+@pytest.mark.parametrize("api", ALL)
+@settings(max_examples=200)
+@given(st.data())
+def test_damaged_bytes_are_an_error_or_say_what_they_say(api: str, data: st.DataObject) -> None:
+    events, _ = data.draw(st.sampled_from(STREAMS[api]))
+    raw = data.draw(damaged_bytes(as_bytes(events)))
+    chunks, _ = fed(api, raw, data.draw(st.lists(st.integers(0, 10**5), max_size=5)))
+    for chunk in chunks:
+        if isinstance(chunk, TextChunk):
+            forms = (chunk.text, json.dumps(chunk.text)[1:-1], json.dumps(chunk.text, ensure_ascii=False)[1:-1])
+            assert any(form.encode("utf-8", "surrogatepass") in raw for form in forms)
+
+
+@pytest.mark.parametrize("api", ALL)
 def test_depth_is_no_danger(api: str) -> None:
     deep: Any = 1
     for _ in range(500):

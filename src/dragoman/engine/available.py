@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from dragoman.errors import ConfigError, DragomanError
+from dragoman.errors import ConfigError, DragomanError, EngineError
 
-from .engine import HttpEngine
+from .engine import HttpEngine, read_json
 from .model_files import DEFAULT, MODEL_FILES, cached
 from .policy import Retry
 from .providers import PROVIDERS, engine_for, key_of
@@ -155,8 +155,8 @@ async def models_of(engine: HttpEngine) -> tuple[str, ...]:
     if response.status != 200:
         raise engine.api.error(response.status, response.headers, response.body)
     try:
-        listing = msgspec.json.decode(response.body, type=_Listing)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        listing = msgspec.convert(read_json(response.body, engine.transport.bounds), _Listing)
+    except (msgspec.ValidationError, EngineError) as error:
         raise ConfigError(f"{engine.transport.base_url} lists no models: {error}") from error
     rows = listing.data or listing.models or ()
     return tuple(name.removeprefix("models/") for row in rows if (name := row.id or row.name))

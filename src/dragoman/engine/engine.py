@@ -210,7 +210,7 @@ class HttpEngine:
         return require_answer(self._decoded(response.body) if taker is None else taker.reply(self._decoded))
 
     def _decoded(self, body: bytes) -> Reply:
-        return self.api.decode(_json(body, self.transport.bounds))
+        return self.api.decode(read_json(body, self.transport.bounds))
 
     def _told(self, error: EngineError) -> EngineError:
         """The error with what only the engine knows, and without what nobody may see."""
@@ -278,7 +278,7 @@ def _words_of(error: BaseException) -> str:
     return error.message if isinstance(error, EngineError) else f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
-def _json(body: bytes, bounds: Bounds = Bounds()) -> Any:  # noqa: B008 - frozen
+def read_json(body: bytes, bounds: Bounds = Bounds()) -> Any:  # noqa: B008 - frozen
     """The JSON of a whole body."""
     if len(body) > _COUNTED_FROM:
         _count_values(body, 0, bounds)
@@ -575,7 +575,7 @@ def _answer(exchange: Exchange) -> Step:
             decoder.feed(body)
             reply = decoder.close()
         else:
-            reply = api.decode(_json(body))
+            reply = api.decode(read_json(body))
         return require_answer(reply)
     except EngineError as error:
         return error
