@@ -198,7 +198,7 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         'line 14: tools[2].result_schema.properties.c.type: "nope" is not a JSON type.',
         "line 15: tools[2].limits.max_turns: max_turns must be 1 or more, not 0",
         'line 15: tools[2].limits.max_dept: there is no limit "max_dept"; known: max_depth, max_fanout, '
-        'max_concurrency, max_turns, max_tokens, timeout. Did you mean "max_depth"?',
+        'max_agents, max_concurrency, max_turns, max_tokens, timeout. Did you mean "max_depth"?',
         "line 16: tools[2].repairs: must be 0 or more, not -1",
         'line 17: tools[3]: the tool has no "name"',
         'line 17: tools[3]: the tool has no "description"',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -376,6 +377,24 @@ async def test_fan_out_counts_custom_tools_and_spawns_together() -> None:
     assert [("may start 2 others, and has (max_fanout)" in text) for text in told(ended)] == [False, False, True, True]
     assert {"spawn_agent", "look"} <= cast.offered("boss")[0]
     assert not {"spawn_agent", "look"} & cast.offered("boss")[1]
+
+
+async def test_all_agents_of_a_tree_are_counted_together() -> None:
+    boss = agent("boss", limits=AgentLimits(max_agents=3))
+    two = [calls(spawns("kid", "a", background=False), spawns("kid", "b", background=False)), says("x")]
+    own = calls(spawns("grand", "c", background=False), spawns("grand", "d", background=False))
+    cast = Cast(boss=two, kid=[own, says("1"), own, says("2")], grand=[says("g")] * 4)
+    ended = await kernel_of(cast, boss, KID, agent("grand", model="grand")).run("boss", "Go")
+    assert len([*everybody(ended)]) == 4
+    refusals = [text for one in everybody(ended) for text in told(one) if "(max_agents)" in text]
+    assert len(refusals) >= 1
+    assert all("boss and those below it may start 3 in all (max_agents)" in text for text in refusals)
+
+
+def everybody(ended: Activation) -> Iterator[Activation]:
+    yield ended
+    for child in ended.children:
+        yield from everybody(child)
 
 
 async def test_a_spawn_over_a_limit_is_a_typed_failure_that_names_it() -> None:

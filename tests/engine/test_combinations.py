@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman.apis import APIS
+from dragoman.config import Price
 from dragoman.engine import (
     LATER,
     Answer,
@@ -25,7 +28,7 @@ from dragoman.engine import (
     Transport,
     conversation_of,
 )
-from dragoman.errors import ConfigError, EngineError
+from dragoman.errors import ConfigError, EngineError, LimitReached
 from dragoman.model import (
     AnyEvent,
     Call,
@@ -34,6 +37,7 @@ from dragoman.model import (
     FinishReason,
     Media,
     Message,
+    ModelAsked,
     NativeCall,
     Provenance,
     Reply,
@@ -46,6 +50,7 @@ from dragoman.model import (
     ToolChoice,
     ToolProgressed,
     ToolReturned,
+    Usage,
     operations as op,
     user,
 )
@@ -310,6 +315,40 @@ async def test_approvals_given_later_one_by_one() -> None:
     assert conversation_of(events) == result.conversation
     assert told(result.conversation) == ["sent to Ann", "here is empty", "sent to Bea"]
     assert accepted_everywhere(result.conversation)
+
+
+@pytest.mark.parametrize(
+    "limits, limit",
+    [({"max_iterations": 3}, "iterations"), ({"max_tokens": 40}, "tokens"), ({"max_cost": 0.00004}, "cost")],
+)
+async def test_a_run_that_is_resumed_counts_what_it_has_used_so_far(limits: dict[str, Any], limit: str) -> None:
+    """Each process approves one call; without the count of the earlier ones it would go on for ever."""
+
+    @tool(approval="always")
+    def send(to: str) -> str:
+        """Sends."""
+        return "sent"
+
+    events: list[AnyEvent] = []
+    prices = (Price(model="*", input=Decimal(1), output=Decimal(1)),)
+    policy = ToolPolicy(**limits)
+
+    def process() -> Orchestrator:
+        step = msgspec.structs.replace(calls(("send", {"to": "Ann"})), usage=Usage(input_tokens=10, output_tokens=5))
+        return orchestrator([step], [send], policy, approver=lambda _: LATER, emit=events.append, prices=prices)
+
+    result = await process().run("go")
+    for _ in range(10):
+        if result.status != "waiting":
+            break
+        result = await process().resume(list(events), answers={"c1": Answer(allowed=True)}).result()
+    assert result.status == "limited"
+    assert isinstance(result.error, LimitReached)
+    assert result.error.limit == limit
+    assert len([event for event in events if isinstance(event, ModelAsked)]) == 3
+    # To continue after that, or with something new to do, is a decision of whoever does so.
+    assert (await process().resume(list(events)).result()).status == "waiting"
+    assert (await process().resume(list(events), prompt="and now").result()).status == "waiting"
 
 
 async def test_an_answer_is_not_taken_for_a_later_call_of_the_same_id() -> None:

@@ -60,6 +60,7 @@ LIMITS = st.builds(
     AgentLimits,
     max_depth=st.integers(0, 3),
     max_fanout=st.integers(0, 3),
+    max_agents=st.integers(0, 5),
     max_concurrency=st.integers(1, 2),
     max_turns=st.integers(1, 5),
     max_tokens=st.one_of(st.none(), st.integers(1, 60)),
@@ -223,6 +224,8 @@ class World(RuleBasedStateMachine):
             above = [one for one in live.lineage if one is not live]
             assert all(live.depth - one.depth <= one.limits.max_depth for one in above)
             assert len(live.children) <= live.limits.max_fanout
+            assert live.started == sum(live in other.lineage for other in self.kernel._live.values()) - 1
+            assert live.started <= live.limits.max_agents
             working = [asked for asked in self.waiting if live in asked.live.lineage]
             assert len(working) <= live.limits.max_concurrency
             held = [one for one in self.kernel._live.values() if live in one.lineage and one._holds_place]

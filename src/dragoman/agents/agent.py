@@ -16,6 +16,8 @@ class AgentLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Agents below this one, one under the other; 0: it starts none."""
     max_fanout: int = 8
     """Agents it may start itself."""
+    max_agents: int = 100
+    """Agents that it and all below it may start, taken together."""
     max_concurrency: int = 3
     """Agents working at the same time."""
     max_turns: int = 15
@@ -26,7 +28,14 @@ class AgentLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds it may take; `None`: as long as it takes."""
 
     def __post_init__(self) -> None:
-        least = {"max_depth": 0, "max_fanout": 0, "max_concurrency": 1, "max_turns": 1, "max_tokens": 1}
+        least = {
+            "max_depth": 0,
+            "max_fanout": 0,
+            "max_agents": 0,
+            "max_concurrency": 1,
+            "max_turns": 1,
+            "max_tokens": 1,
+        }
         problems = [
             f"{name} must be {bound} or more, not {value}"
             for name, bound in least.items()

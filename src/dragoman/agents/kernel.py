@@ -256,6 +256,9 @@ class Kernel:
             return f"agents may not be nested deeper than {parent.deepest} here (max_depth)"
         if len(parent.children) >= parent.limits.max_fanout:
             return f"this agent may start {parent.limits.max_fanout} others, and has (max_fanout)"
+        for one in parent.lineage:
+            if one.started >= one.limits.max_agents:
+                return f"{one.agent.name} and those below it may start {one.limits.max_agents} in all (max_agents)"
         spent = parent.spent(self._prices)
         return None if spent is None else str(spent)
 
@@ -303,6 +306,8 @@ class Kernel:
         if servers:
             self._told(live, ClientNoted, name="servers_not_started", data={"servers": servers})
         parent.children.append(live)
+        for one in parent.lineage:
+            one.started += 1
         self._live[live.id] = self._given[digest] = live
         self._begin(live)
         return live

@@ -72,6 +72,8 @@ class Live:
         self.dialect: str | None = agent.dialect
         """The vocabulary it is spoken to in, once that is settled."""
         self.children: list[Live] = []
+        self.started = 0
+        """Agents that it and all below it started so far."""
         self.inbox: list[str] = []
         """What children told it, not read yet."""
         self.heard_of: set[str] = set()

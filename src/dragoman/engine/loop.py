@@ -51,10 +51,10 @@ class Run(msgspec.Struct, frozen=True):
 Steps = Generator[Ask | Run, Reply | Message, Conversation]
 
 
-def tool_loop(conversation: Conversation, policy: ToolPolicy) -> Steps:
-    """Goes on until the model asks for nothing more; the conversation it gives ends with the model's last reply.
+def tool_loop(conversation: Conversation, policy: ToolPolicy, *, done: int = 0) -> Steps:
+    """Continues until the model asks for nothing more; the conversation it gives ends with the model's last reply.
 
-    A conversation that ends with calls nobody answered goes on from there.
+    A conversation that ends with calls nobody answered continues with them. `done` rounds count as made already.
     """
     choice = policy.choice
     repairs = 0
@@ -65,7 +65,7 @@ def tool_loop(conversation: Conversation, policy: ToolPolicy) -> Steps:
         conversation = answered(conversation, results)
     if conversation and conversation[-1].role == "tool":
         choice = _after_calls(choice)
-    for number in range(1, policy.max_iterations + 1):
+    for number in range(1, policy.max_iterations - done + 1):
         reply = yield Ask(conversation, number, choice)
         assert isinstance(reply, Reply)
         if reply.finish is FinishReason.MALFORMED_CALL and repairs < policy.max_repairs:

@@ -246,14 +246,17 @@ class Orchestrator:
     def resume(self, events: Iterable[AnyEvent], **options: Any) -> Running:
         """A run that goes on from its record, also from one that broke off; its events are to be added to it.
 
-        `answers` (call id → `Answer`) decides calls that waited. A call that had begun and of which no result is
-        recorded is told to the model as unknown, unless doing it again does no harm.
+        Without a new prompt it is the same run, and its limits count what it has used so far, unless one of them had
+        ended it. `answers` (call id → `Answer`) decides calls that waited. A call that had begun and of which no
+        result is recorded is told to the model as unknown, unless doing it again does no harm.
         """
         recorded = list(events)
         history = conversation_of(recorded)
         options.setdefault("run_id", next((event.run for event in recorded if event.run), None))
         running = self.start(history=history, **options)
         running.goes_on(history, recorded)
+        if not _as_conversation(options.get("prompt", ())):
+            running.counts_from(recorded)
         return running
 
     async def close(self) -> None:
@@ -330,6 +333,9 @@ class Running:
         self._provider_tools = provider_tools
         self.usage, self.rounds = Usage(), 0
         self.charged: list[tuple[str, Usage]] = []
+        self._rounds_before = 0
+        self._charged_before: list[tuple[str, Usage]] = []
+        """What an earlier process used for this run; limits count it."""
         self.metrics: dict[str, Metrics] = {}
         self.notes: tuple[Note, ...] = ()
         self._orchestrator, self._answers, self._observe = orchestrator, answers, observe
@@ -375,6 +381,19 @@ class Running:
         )
         self._known, self._events, self._resumed = frozenset(map(id, history)), len(recorded), bool(recorded)
 
+    def counts_from(self, recorded: Sequence[AnyEvent]) -> None:
+        """Makes the limits of this run count what the record says was used since somebody last said something."""
+        self._rounds_before, self._charged_before = 0, []
+        for event in recorded:
+            if (isinstance(event, UserSaid) and event.by == "user") or (
+                isinstance(event, SessionEnded) and event.reason == "limited" and event.stream == "main"
+            ):
+                self._rounds_before, self._charged_before = 0, []  # to continue after a limit is a decision to go on
+            elif isinstance(event, ModelAsked) and event.stream == "main":
+                self._rounds_before += 1
+            elif isinstance(event, TokensUsed):
+                self._charged_before.append((event.model or self._orchestrator.model, event.usage))
+
     # ── driving ────────────────────────────────────────────────────────────
 
     async def result(self) -> RunResult:
@@ -416,7 +435,7 @@ class Running:
             executor.doubtful = self.doubtful
             self.metrics = executor.metrics
             self._started()
-            steps = tool_loop(self.conversation, orchestrator.policy)
+            steps = tool_loop(self.conversation, orchestrator.policy, done=self._rounds_before)
             try:
                 result = await self._driven(steps, executor)
             except LimitReached as error:
@@ -601,15 +620,16 @@ class Running:
     def _within_budget(self) -> None:
         """Raises before more is spent than may be; an answer that is already there is not taken back."""
         policy = self._orchestrator.policy
-        if not self.charged or (policy.max_tokens is None and policy.max_cost is None):
+        charged = [*self._charged_before, *self.charged]
+        if not charged or (policy.max_tokens is None and policy.max_cost is None):
             return
-        total = self.usage.total
+        total = sum((usage for _, usage in self._charged_before), self.usage).total
         if policy.max_tokens is not None and total is None:
             raise LimitReached("tokens", policy.max_tokens, "how many were used is not known: nobody counted them")
         if policy.max_tokens is not None and total is not None and total > policy.max_tokens:
             raise LimitReached("tokens", policy.max_tokens)
         if policy.max_cost is not None:
-            cost = _cost(self.charged, self._orchestrator.prices)
+            cost = _cost(charged, self._orchestrator.prices)
             if cost is None:
                 model = self._orchestrator.model
                 raise LimitReached("cost", policy.max_cost, f"what {model} costs is not known: add its price")
