@@ -1,4 +1,7 @@
-"""What a command cannot do from inside bubblewrap and from inside Landlock, on a system that has both."""
+"""What a command cannot do from inside bubblewrap and from inside Landlock, on a system that has both.
+
+These attack a shell, as root; `test_sandbox_command_line.py` attacks the command line, also as a user without rights.
+"""
 
 from __future__ import annotations
 

@@ -170,6 +170,8 @@ def test_root_keeps_only_what_it_needs_for_its_files(monkeypatch: pytest.MonkeyP
     added = [words[place + 1] for place, word in enumerate(words) if word == "--cap-add"]
     kept = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE")
     assert added == [f"CAP_{name}" for name in kept]
+    if os.path.exists("/proc/sys"):
+        assert "--ro-bind /proc/sys /proc/sys" in " ".join(words), "there root could change the whole machine"
 
 
 def test_what_was_replaced_by_a_link_is_not_bound(tmp_path: Path) -> None:
@@ -369,6 +371,28 @@ def test_a_further_working_tree_keeps_its_pointer_and_where_it_points_to(machine
         *(pointer, f"{linked}/commondir", f"{linked}/gitdir", f"{main}/hooks", f"{main}/config")
     }
     assert set(found.pinned) == {str(main), str(main / "worktrees"), str(linked)}
+
+
+@pytest.mark.parametrize("missing", ["HEAD", "objects", "refs"])
+def test_a_repository_without_one_of_its_parts_is_closed_all_the_same(machine: Machine, missing: str) -> None:
+    git = machine.repository("work/.git")
+    module = machine.repository("work/.git/modules/one")
+    for folder in (git, module):
+        assert machine.layout()  # makes what is missing, as the first command does
+        (folder / missing).rename(machine.home / f"{missing}-{folder.name}")
+    closed = {f"{folder}/{name}" for folder in (git, module) for name in ("hooks", "config")}
+    assert set(machine.layout().read_only) == closed
+
+
+def test_further_working_trees_cannot_be_sent_elsewhere(machine: Machine) -> None:
+    git = machine.repository("work/.git")
+    machine.make("work/.git/worktrees/one/commondir", "../..\n")
+    (git / "config").write_text("[extensions]\n\tworktreeConfig = true\n")
+    closed = ("hooks", "config", "config.worktree", "worktrees/one/commondir")
+    found = machine.layout()
+    assert found.read_only == tuple(f"{git}/{name}" for name in closed)
+    assert set(found.pinned) == {str(git), f"{git}/worktrees", f"{git}/worktrees/one"}
+    assert (git / "config.worktree").read_text() == "", "Git would read it, so a command must not make it"
 
 
 def test_what_is_no_repository_yet_is_left_alone(machine: Machine) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # What is needed of /run, which is hidden otherwise: to resolve names, and all programs on NixOS.
 _RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/connman/resolv.conf")
 _PROGRAMS = ("/run/current-system", "/run/opengl-driver")
+# What of a new /proc acts on the whole machine, and root could write to: `core_pattern` alone leads out of any sandbox.
+_MACHINE = ("sys", "sysrq-trigger", "fs", "irq", "bus", "acpi", "scsi", "mtrr", "asound")
 # What root may still do inside: own its files and processes. With the rest it could mount the system writable again.
 _ROOT_KEEPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE")
 
@@ -41,6 +43,9 @@ def bubblewrap(
         # A socket in /run (a container engine's, the session bus) can be used even where the file is read-only.
         "/run": ["--tmpfs", "/run"],
     }
+    for path in [f"/proc/{name}" for name in _MACHINE] if os.geteuid() == 0 else ():
+        if os.path.exists(path):
+            mounts[path] = ["--ro-bind", path, path]
     for path in (*_PROGRAMS, *(_RESOLVERS if network else ())):
         if os.path.exists(path):
             mounts[path] = ["--ro-bind-try", path, path]

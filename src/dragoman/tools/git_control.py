@@ -10,6 +10,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 DEEPEST: Final = 3
@@ -17,6 +18,8 @@ DEEPEST: Final = 3
 MOST_FOLDERS: Final = 1000
 """Folders that are looked into for further repositories, at most."""
 _PASSED_OVER: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache"})
+_PARTS: Final = ("HEAD", "objects", "refs", "hooks", "config")
+"""What the folder of a repository consists of."""
 _LARGEST_SETTINGS = 1 << 20
 
 
@@ -69,36 +72,58 @@ def _of_repository(folder: str, work_tree: str | None) -> Iterator[Control]:
     if shared is None or shared == folder:
         yield from _of_folder(folder, work_tree)
         return
-    names = ("commondir", "gitdir", "config.worktree")
-    yield Control(folder, tuple(path for name in names if os.path.lexists(path := os.path.join(folder, name))))
+    yield _of_linked(folder)
     yield from _of_folder(shared, work_tree)
 
 
+def _of_linked(folder: str) -> Control:
+    """What a further working tree keeps in the repository: where it is, and where its hooks and settings are."""
+    names = ("commondir", "gitdir", "config.worktree")
+    return Control(folder, tuple(path for name in names if os.path.lexists(path := os.path.join(folder, name))))
+
+
 def _of_folder(folder: str, work_tree: str | None) -> Iterator[Control]:
-    if not all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
-        return  # no repository (yet)
+    # One part is enough: a command could take away another, and put it back when nobody looks after the rest.
+    if not any(os.path.lexists(os.path.join(folder, name)) for name in _PARTS):
+        return
     hooks, settings = os.path.join(folder, "hooks"), os.path.join(folder, "config")
     if os.path.islink(hooks) or os.path.islink(settings):
         yield Control(folder, (folder,))  # a link cannot be kept in place, so nothing beside it may change
         return
-    _ensure(hooks, settings)
+    _ensure_folder(hooks)
+    _ensure_file(settings)
     more = os.path.join(folder, "config.worktree")
+    if "worktreeconfig" in (_text(settings) or "").lower():
+        _ensure_file(more)
     read_only = [hooks, settings, *((more,) if os.path.lexists(more) else ())]
     read_only += _named_in(settings, work_tree or folder)
     yield Control(folder, tuple(dict.fromkeys(read_only)), os.path.join(folder, "commondir"))
+    yield from (_of_linked(linked) for linked in _folders_in(os.path.join(folder, "worktrees")))
     for parent, folders, files in os.walk(os.path.join(folder, "modules")):
-        if "HEAD" in files and "objects" in folders:
+        if not {*folders, *files}.isdisjoint(_PARTS):
             yield from _of_folder(parent, None)
             folders.clear()
 
 
-def _ensure(hooks: str, settings: str) -> None:
-    """What is not there could be made by a command; an empty folder and an empty file mean the same to Git."""
+def _folders_in(folder: str) -> list[str]:
     try:
-        os.makedirs(hooks, exist_ok=True)
-        os.close(os.open(settings, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+        with os.scandir(folder) as entries:
+            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
     except OSError:
-        pass  # where we may not write, commands may not either
+        return []
+
+
+# What is not there could be made by a command; an empty folder and an empty file mean the same to Git as none.
+
+
+def _ensure_folder(path: str) -> None:
+    with suppress(OSError):  # where we may not write, commands may not either
+        os.mkdir(path)
+
+
+def _ensure_file(path: str) -> None:
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
 
 
 def _pointed_to(file: str, prefix: str) -> str | None:
