@@ -73,7 +73,8 @@ def test_every_way_a_command_is_run_is_in_the_question(machine: Machine) -> None
     turn = runs(command="ls", shell=str(script), login=True, cwd="sub", background=True, timeout_ms=7000)
     screen = at_terminal(machine, [turn], refuses, *PLAIN, columns=200)
     shown = screen.partition("? run ls\n")[2].partition("Allow it?")[0]
-    assert sorted(shown.splitlines()) == sorted(
+    lines = [line for line in shown.splitlines() if not line.startswith("  sandbox: ")]
+    assert sorted(lines) == sorted(
         ["  cwd: sub", "  background: true", f"  shell: {script}", "  login: true", "  timeout_ms: 7000"]
     )
     assert not ran(machine)
@@ -139,18 +140,30 @@ def test_text_of_a_call_cannot_pass_for_the_question_or_steer_the_terminal(machi
     assert re.findall(r"[^\n\x20-\x7e]", question.replace("…", "")) == []
     rows = question.split("\n")
     assert [row for row in rows if not row.startswith("  ") and not row.startswith("always: ")] == []
-    rows = question.partition("\n  Characters that cannot be seen")[0].split("\n")
+    rows = question.partition("\n  sandbox: ")[0].split("\n")
     text = "".join(row[4:] if row.startswith("  > ") else f"\n{row[4:]}" for row in rows if row[2] in "|>")
     assert text.lstrip("\n") == command.encode("unicode_escape").decode().replace("\\n", "\n")
 
 
 def test_a_link_does_not_hide_which_file_is_written(machine: Machine) -> None:
     """The question names the file that will really be written, also when the path leads there through a link."""
-    (machine.here / "secret.txt").write_text("tea\n")
-    (machine.here / "notes2.txt").symlink_to("secret.txt")
-    edit = {"file_path": "notes2.txt", "old_string": "tea", "new_string": "milk"}
-    screen = at_terminal(machine, [Turn("I edit.", calls=(("c1", "Edit", edit),))], refuses)
-    assert "  the file is secret.txt: notes2.txt leads there through a link\n" in screen
+    (machine.here / "hidden").mkdir()
+    (machine.here / "hidden" / "secret.txt").write_text("tea\n")
+    (machine.here / "file.txt").symlink_to("hidden/secret.txt")
+    (machine.here / "folder").symlink_to("hidden")
+    written = ("file.txt", "folder/secret.txt", f"{machine.here}/folder/../folder/secret.txt")
+    edits = [{"file_path": path, "old_string": "tea", "new_string": "milk"} for path in written]
+
+    def scene(terminal: Terminal) -> None:
+        for path in written:
+            terminal.sees(f"  the file is hidden/secret.txt: {path} leads there through a link\n")
+            refuses(terminal)
+        terminal.sees("? edit hidden/secret.txt\n  @@ -1 +1 @@\n")
+        refuses(terminal)
+
+    edits.append({"file_path": "hidden/secret.txt", "old_string": "tea", "new_string": "milk"})
+    calls = [Turn("I edit.", calls=(("c1", "Edit", edit),)) for edit in edits]
+    at_terminal(machine, calls, scene, columns=200)
 
 
 def test_where_nobody_can_look_a_call_is_refused_or_waits(machine: Machine) -> None:

@@ -267,8 +267,10 @@ def _is_shown(name: str, value: Any, head: str, lines: list[tuple[str, str]]) ->
         if rest.startswith(" (") and rest.endswith("):"):
             block = [visible(piece) for piece in text.split("\n")]
             block = block if text.split("\n")[-1] or len(block) == 1 else block[:-1]
-            if [line for mark, line in lines[number + 1 : number + 1 + len(block)] if mark == "| "] == block:
-                return True
+            after = number + 1 + len(block)
+            ended = lines[after : after + 1] == [("\\", " The text ends with a line break")]
+            if [line for mark, line in lines[number + 1 : after] if mark == "| "] == block:
+                return ended == text.endswith("\n")
     # The few fields that a head has whole stand in it, word for word.
     return not isinstance(value, str) or one_line(value) in head
 

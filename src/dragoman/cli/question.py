@@ -199,6 +199,8 @@ def _text(text: str, written_out: Counter[str]) -> Iterator[Line]:
         yield Line("| ", visible(line, written_out))
     if last or not lines:
         yield Line("| ", visible(last, written_out))
+    else:
+        yield Line("\\", " The text ends with a line break", "quiet")  # typed into a program, it is the Enter key
 
 
 def _json(value: Any) -> str:
@@ -219,7 +221,7 @@ def _change(
     named = getattr(operation, "path", "")
     if isinstance(operation, op.RewriteCode):
         yield Line("", one_line(f"{change.change.kind} {path}", written_out), "strong")
-    elif workspace.resolve(named, follow=False) != path:
+    elif _as_written(named, workspace) != path:
         yield Line("", one_line(f"the file is {path}: {named} leads there through a link", written_out), "warning")
     shown = shown_change(change)
     for note in shown.notes:
@@ -231,6 +233,15 @@ def _change(
             yield Line(mark, visible(text[:-1] if ended else text, written_out), _STYLES.get(mark))
             if not ended:
                 yield Line("\\", " No newline at end of file", "quiet")
+
+
+def _as_written(path: str, workspace: Workspace) -> str:
+    """A path within the workspace as its words say it, without a look at what is there: no link is followed."""
+    from posixpath import join, normpath
+
+    root = str(getattr(workspace, "root", "/"))
+    whole = normpath(join(root, path))
+    return whole[len(root.rstrip("/")) + 1 :] if whole.startswith(f"{root.rstrip('/')}/") else whole
 
 
 def _changed_definitions(question: Question, written_out: Counter[str]) -> Iterator[Line]:
@@ -299,7 +310,7 @@ def _section_rows(section: Section, width: int) -> Iterator[Row]:
 
 def _rows(lines: Sequence[Line], width: int) -> Iterator[Row]:
     for line in lines:
-        pieces = wrapped(line.text, max(8, width - 2 - max(1, len(line.mark))))
+        pieces = wrapped(line.text, max(8, width - 2 - max(1, len(line.mark))), words=not line.mark)
         yield f"  {line.mark}{next(pieces)}", line.style
         for piece in pieces:
             yield f"  {CONTINUED.ljust(len(line.mark))}{piece}", line.style

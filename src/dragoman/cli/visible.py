@@ -43,16 +43,34 @@ def _written_out(character: str) -> str:
 
 def one_line(text: str, written_out: Counter[str] | None = None) -> str:
     """The same for text that must stay on one line: breaks and tabs are written out as well."""
+    for character, said in (("\n", "\\n"), ("\t", "\\t")):
+        if written_out is not None and character in text:
+            written_out[said] += text.count(character)
     return visible(text, written_out).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def wrapped(text: str, width: int) -> Iterator[str]:
-    """A line in pieces of at most so many columns; a tab counts as eight, which is the most it takes."""
-    if text.isascii() and "\t" not in text:
-        yield text[:width]
-        for start in range(width, len(text), width):
-            yield text[start : start + width]
+_SHORTER: Final = 24
+"""Columns of a row that may stay empty so that a word is not torn apart."""
+
+
+def wrapped(text: str, width: int, *, words: bool = False) -> Iterator[str]:
+    """A line in pieces of at most so many columns; a tab counts as eight, which is the most it takes.
+
+    With `words` a piece ends after a space where one is near. Put together, the pieces are the line.
+    """
+    if not (text.isascii() and "\t" not in text):
+        yield from _by_cells(text, width)
         return
+    start = 0
+    while len(text) - start > width:
+        space = text.rfind(" ", start + max(1, width - _SHORTER), start + width) if words else -1
+        end = start + width if space < 0 else space + 1
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _by_cells(text: str, width: int) -> Iterator[str]:
     from rich.cells import get_character_cell_size
 
     start = columns = 0
