@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dragoman.agents import AgentLimits
 from dragoman.logs import read
 from dragoman.model import AgentEnded, AgentStarted, SessionEnded
@@ -152,9 +154,12 @@ async def test_an_agent_file_cannot_have_more_than_the_one_above_it(user: User) 
     assert len(server.requests) <= 6 * 4
 
 
-async def test_tokens_time_and_cost_are_shared_by_the_whole_tree_while_it_runs(user: User) -> None:
+@pytest.mark.parametrize("limit, value", [("tokens", "1000"), ("cost", "0.001")])
+async def test_tokens_and_cost_are_shared_by_the_whole_tree_while_it_runs(user: User, limit: str, value: str) -> None:
     """What agents use counts for all above them, also when many work at once: over a limit, nobody is asked again."""
-    path = written(user, "boss", "limits: {max_tokens: 1000, max_concurrency: 3}\n")
+    price = '[[prices]]\nmodel = "played"\ninput = "1"\noutput = "1"\n'
+    user.settings(f"{price}[policy]\nmax_{limit} = {value}\n")
+    path = written(user, "boss")
     spawn = spawning(("boss",), 8)
 
     def costly(body: dict[str, Any]) -> Turn:
@@ -164,9 +169,9 @@ async def test_tokens_time_and_cost_are_shared_by_the_whole_tree_while_it_runs(u
     async with loopback(*[costly] * MOST_ASKS) as server:
         answer, _ = await runs(user, server, "--agent", str(path), "--yes", "go")
     assert answer.code == 6, answer.err
-    assert "the limit on tokens (1000) was reached" in answer.err
+    assert f"the limit on {limit} ({value}) was reached" in answer.err
     # Each that was being asked when the limit was reached may still be answered.
-    assert 10 <= len(server.requests) <= 10 + 3
+    assert 10 <= len(server.requests) <= 10 + USUAL.max_concurrency
 
 
 async def test_a_time_limit_ends_the_whole_tree_also_while_models_are_silent(user: User) -> None:
