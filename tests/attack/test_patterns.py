@@ -81,6 +81,20 @@ def test_slow_patterns_given_to_the_file_search_end_in_time(tmp_path: Path) -> N
     assert (code, json.loads(out)["matches"], err) == (1, [], "")
 
 
+def test_a_glob_that_stands_for_too_much_is_refused_and_a_long_ignore_file_is_read_in_time(tmp_path: Path) -> None:
+    """A glob of a model, and the ignore files of a stranger's repository, are compiled and matched in bounded time."""
+    (tmp_path / "a.txt").write_text("here")
+    (tmp_path / ".gitignore").write_text("".join(f"{number}*?[x-z]\n" for number in range(500_000)))
+    bomb = "{a,b}" * 10 + "x" * 4000
+    code, _, err = ran("-m", "dragoman", "tool", "find_files", f"pattern={bomb}", home=tmp_path, cwd=tmp_path)
+    assert (code, "too many and too long patterns" in err) == (2, True)
+    allowed = ("*a" * 2000, "**/a/" * 800)
+    program = f"from dragoman.tools import globs\nfor one in {allowed!r}: globs.compiled(one).full.match('a/' * 2000)"
+    assert ran("-c", program, home=tmp_path) == (0, "", "")
+    code, out, err = ran("-m", "dragoman", "tool", "list_directory", "path=.", home=tmp_path, cwd=tmp_path)
+    assert (code, "a.txt" in out, err) == (0, True, "")
+
+
 async def test_a_slow_search_of_a_model_leaves_the_server_free_for_other_calls(tmp_path: Path) -> None:
     """While one client's search is at work, the others are answered, and the search itself ends."""
     from mcp import Client

@@ -16,6 +16,9 @@ from dragoman.errors import ToolError
 
 _MOST_ALTERNATIVES = 1024
 _LONGEST = 4096
+_LONGEST_IN_ALL = 100_000
+"""Characters of all alternatives, and of the expression made of them: compiling takes some 10 microseconds for each."""
+_TOO_LONG = "its braces give too many and too long patterns"
 _SPECIAL = re.compile(r"[*?\[\]{}\\!#\s]")
 
 
@@ -42,6 +45,8 @@ def alternatives(pattern: str) -> list[str]:
         waiting += [wanted[:start] + choice + wanted[end + 1 :] for choice in reversed(choices)]
         if len(found) + len(waiting) > _MOST_ALTERNATIVES:
             raise _refused(pattern, f"its braces give more than {_MOST_ALTERNATIVES} patterns")
+        if sum(map(len, found)) + sum(map(len, waiting)) > _LONGEST_IN_ALL:
+            raise _refused(pattern, _TOO_LONG)
     return list(dict.fromkeys(found))
 
 
@@ -108,6 +113,8 @@ def compiled(pattern: str, *, case_sensitive: bool = True) -> Glob:
         raise _refused(pattern, "no path holds a NUL character")
     parts = [_parts(each) for each in alternatives(pattern)]
     expression = "|".join(_expression(names) for names in parts)
+    if len(expression) > _LONGEST_IN_ALL:
+        raise _refused(pattern, _TOO_LONG)
     return Glob(
         re.compile(expression, re.DOTALL | (0 if case_sensitive else re.IGNORECASE)),
         tuple(dict.fromkeys(names[-1] for names in parts)),
