@@ -541,19 +541,3 @@ async def test_a_file_that_sends_git_elsewhere_is_removed(tmp_path: Path, preten
             await made.wait()
         assert redirect.exists()
     assert not redirect.exists(), "the end of the shell looks once more"
-
-
-async def test_commands_of_one_shell_share_a_temporary_folder_that_goes_with_it(tmp_path: Path) -> None:
-    if landlock_version() < 3:
-        return  # the one sandbox whose folder can be seen from outside
-    async with Bench(tmp_path, sandbox="landlock") as bench:
-        folder = str((await bench.run('echo kept >"$TMPDIR/file"; echo "$TMPDIR"')).stdout).strip()
-        assert (
-            await bench.run('cat "$TMPDIR/file"; mkdir "$TMPDIR/locked"; chmod 0 "$TMPDIR/locked"')
-        ).stdout == "kept\n"
-        assert folder in here(folder)
-    assert here(folder) == []
-
-
-def here(path: str) -> list[str]:
-    return [path] if os.path.exists(path) else []

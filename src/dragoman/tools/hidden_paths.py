@@ -79,7 +79,8 @@ def secret_paths(environ: Mapping[str, str]) -> list[str]:
         found += glob.glob(os.path.join(glob.escape(folder), name)) if "*" in name else [os.path.join(folder, name)]
     for name in BY_VARIABLE:
         found += [path for path in environ.get(name, "").split(os.pathsep) if os.path.isabs(path)]
-    return [path for path in _distinct(map(os.path.realpath, found)) if os.path.exists(path)]
+    there = [os.path.realpath(path) for path in found if os.path.exists(path)]  # most are not, and resolving takes long
+    return _distinct(there)
 
 
 def _distinct(paths: Iterable[str]) -> list[str]:
