@@ -35,9 +35,10 @@ told = {}
 for line in json.load(sys.stdin):
     config.use(None)
     registry.PLUGINS.forget()
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        told[line] = main(line.split()), err.getvalue()
+        code = main(line.split())
+    told[line] = code, err.buffer.getvalue().decode()
 json.dump(told, sys.stdout)
 """
 

@@ -6,6 +6,7 @@ Rule: every command works without, or says in one line what is wrong and what to
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -210,3 +211,24 @@ def test_the_home_and_the_current_folder_are_asked_for_in_one_place() -> None:
     ]
     assert used == []
     assert os.path.isfile(root / "config" / "folders.py")
+
+
+def test_a_record_dated_to_the_days_to_come_is_not_the_last_one(tmp_path: Path) -> None:
+    from dragoman.cli.records import find_record
+
+    now = time.time()
+    for name, age in (("old", 3600), ("new", 60), ("future", -10 * 86_400), ("empty", 0)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("" if name == "empty" else "{}\n")
+        os.utime(path, (now - age, now - age))
+    assert find_record(tmp_path, "last").stem == "new"
+    assert find_record(tmp_path, "future").stem == "future"
+
+
+def test_nothing_is_measured_by_the_clock_on_the_wall() -> None:
+    """It may be set while something runs; only the age of a file is held against it."""
+    import dragoman
+
+    root = Path(str(dragoman.__file__)).parent
+    used = [str(path.relative_to(root)) for path in root.rglob("*.py") if "time.time(" in path.read_text()]
+    assert used == ["cli/records.py"]

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.errors import StorageError
 from dragoman.logs import FORMATS, TABLES, Counts, Found, Index, Query, read, statistics
-from dragoman.logs.index import path_of
+from dragoman.logs.index import _column, path_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
 ALL = sorted(FORMATS.built_in)
@@ -223,6 +223,21 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert str(raised.value) == (
         f"cannot write {tmp_path}/folder: unable to open database file; DRAGOMAN_CACHE_DIR can name another folder"
     )
+
+
+@pytest.mark.parametrize("seconds", [-(10**9), 0, 10**10, (1 << 34) - (1 << 31) - 1])
+def test_a_log_may_be_dated_to_any_day(log: Found, place: Path, seconds: int) -> None:
+    os.utime(log.path, (seconds, seconds))
+    with Index(place) as index:
+        assert index.update([log]).read_anew == 1
+        assert index.update([log]).unchanged == 1
+
+
+def test_numbers_of_the_system_fit_into_the_tables_and_stay_apart() -> None:
+    numbers = [0, 1, -1, (1 << 63) - 1, 1 << 63, (1 << 64) - 2]
+    stored = [_column(number) for number in numbers]
+    assert len(set(stored)) == len(numbers)
+    assert all(-(1 << 63) <= number < 1 << 63 for number in stored)
 
 
 def test_it_is_for_its_owner_alone(log: Found, place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from dragoman.logs import Found, Watch, find_logs, numbered, read
 from dragoman.logs.format import is_of_lines
+from dragoman.model import UserSaid
 from dragoman.registry import FORMATS
 from tests.logs.samples import CLAUDE, SAMPLES
 
@@ -188,3 +190,47 @@ def test_of_a_file_with_several_sessions_only_those_meant_are_told(tmp_path: Pat
     with path.open("ab") as file:
         file.write(CLAUDE.replace(b'"s-1"', b'"s-2"'))
     assert {id.partition(":")[0] for id, _, _ in _ids(watch)} == {"s-2"}
+
+
+def test_a_document_that_could_not_be_read_for_a_moment_is_told_when_it_is_back(tmp_path: Path) -> None:
+    name, data = SAMPLES["continue"][0]
+    path, aside = tmp_path / name, tmp_path / "aside"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found: list[Found] = []
+    watch = Watch(lambda: found)
+    path.write_bytes(data)
+    found.append(Found(path, "continue"))
+    path.rename(aside)
+    path.mkdir()  # it is there, and cannot be read
+    assert _ids(watch) == []
+    path.rmdir()
+    aside.rename(path)
+    assert _ids(watch) == _whole(path, "continue")
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_new_events_of_a_document_are_told_although_the_clock_was_set(
+    tmp_path: Path, hours: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = datetime.datetime
+    ahead = datetime.timedelta()
+
+    class Clock(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
+            return real.now(tz) + ahead
+
+    monkeypatch.setattr("dragoman.logs.watch.datetime.datetime", Clock)
+    path = tmp_path / "session-g-1.json"
+    message = {"type": "user", "content": "before"}
+
+    def write(*times: datetime.datetime) -> None:
+        said = [{**message, "id": f"m{number}", "timestamp": time.isoformat()} for number, time in enumerate(times)]
+        path.write_text(json.dumps({"sessionId": "g-1", "projectHash": "p", "messages": said}))
+
+    first = Clock.now(datetime.UTC) - datetime.timedelta(days=1)
+    write(first)
+    watch = Watch(lambda: [Found(path, "gemini_cli")])
+    ahead = datetime.timedelta(hours=hours)
+    write(first, Clock.now(datetime.UTC) + datetime.timedelta(seconds=1))
+    assert [event.text for event in watch.look() if isinstance(event, UserSaid)] == ["before"]

@@ -37,6 +37,7 @@ def command(
     """
     if last and wanted:
         raise click.UsageError("Name sessions, or say --last: not both.")
+    from dragoman.errors import LogError
     from dragoman.logs import analyse_session
 
     query, ids = _chosen(console, wanted, asked)
@@ -45,7 +46,14 @@ def command(
         if as_json:
             console.json([])
         return ExitCode.NO
-    found = [_only(analyse_session(query, id), lens) for id in ids]
+    found = []
+    for id in ids:
+        try:
+            found.append(_only(analyse_session(query, id), lens))
+        except LogError as error:
+            if len(ids) == 1:
+                raise
+            console.warn(str(error))  # it went away meanwhile; the others are still wanted
     if as_json:
         console.json(found)
         return ExitCode.OK

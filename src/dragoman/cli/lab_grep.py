@@ -82,12 +82,13 @@ def grep_command(
         compiled = Pattern(pattern, regex=regex, ignore_case=ignore_case)
     except PatternError as error:
         raise click.UsageError(f"{error}. Without --regex, PATTERN is searched for as plain text.") from error
+    unread = (lambda error: console.warn(str(error))) if len(files) > 1 else None
     if raw and not as_json and msgspec.structs.replace(asked, client=None, limit=None) == Filter():
-        return _print_records(console, islice(grep_records(files, compiled), asked.limit))
+        return _print_records(console, islice(grep_records(files, compiled, unread), asked.limit))
     found = 0
     printed = _Printer(console, around if before is None else before, around if after is None else after)
     with Originals() as originals:
-        matches = grep(files, compiled, raw=raw, chosen=_chooser(console, wanted, asked))
+        matches = grep(files, compiled, raw=raw, chosen=_chooser(console, wanted, asked), unread=unread)
         for match in islice(matches, asked.limit):
             found += 1
             if as_json:

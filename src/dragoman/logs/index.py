@@ -247,10 +247,10 @@ class Index:
                 path=name_of(found.path),
                 format=found.format,
                 home=None if found.home is None else name_of(found.home),
-                device=status.st_dev,
-                inode=status.st_ino,
+                device=_column(status.st_dev),
+                inode=_column(status.st_ino),
                 size=status.st_size,
-                modified=status.st_mtime_ns,
+                modified=_column(status.st_mtime_ns),
                 beside=_beside(format, found.path),
                 generation=0 if known is None else known.generation,
             )
@@ -534,6 +534,14 @@ def _has_grown(file: Any, known: FileRow, row: FileRow) -> bool:
 def _is_same(known: FileRow, row: FileRow) -> bool:
     facts = ("device", "inode", "size", "modified", "beside", "format")
     return known.error is None and all(getattr(known, name) == getattr(row, name) for name in facts)
+
+
+def _column(number: int) -> int:
+    """A number of the system as a column of SQLite holds it: of 64 bits, with a sign.
+
+    Some file systems count inodes beyond that, and a file may be dated after 2262; it is only compared.
+    """
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _beside(format: LogFormat, path: Path) -> str:

@@ -71,8 +71,12 @@ def _head(rows: Sequence[SessionRow], template: str) -> str:
 
 def _session(query: Query, row: SessionRow, template: str) -> str:
     lines = [f"## {inline(row.title or 'Without a title', 100)}", "", f"- {_facts(row)}"]
-    session = query.session(_id(row))
-    lines += _diagnosis(session) if template == "diagnose" else _work(session)
+    try:
+        session = query.session(_id(row))
+    except LogError as error:  # its log went away meanwhile
+        lines.append(f"- It can no longer be read: {inline(str(error), 300)}")
+    else:
+        lines += _diagnosis(session) if template == "diagnose" else _work(session)
     return "\n".join(lines) + "\n"
 
 
@@ -168,8 +172,13 @@ def _diagnosis(session: Session) -> Iterator[str]:
 def _tools(query: Query, rows: Sequence[SessionRow]) -> Iterator[str]:
     uses: dict[tuple[str, str], list[Use]] = {}
     chains: Counter[tuple[str, ...]] = Counter()
+    unread: list[str] = []
     for row in rows:
-        session = query.session(_id(row))
+        try:
+            session = query.session(_id(row))
+        except LogError as error:  # its log went away meanwhile
+            unread.append(f"- A session can no longer be read: {inline(str(error), 300)}")
+            continue
         for use in (use for agent in agents_of(session) for use in uses_of(agent)):
             uses.setdefault((session.client or "?", use.name), []).append(use)
         for chain in analysis_of(session).chains:
@@ -180,6 +189,8 @@ def _tools(query: Query, rows: Sequence[SessionRow]) -> Iterator[str]:
     if chains:
         said = (f"- {' → '.join(inline(name, 60) for name in names)}: {n} times" for names, n in chains.most_common(10))
         yield "\n".join(("\n## What follows on what\n", *said))
+    if unread:
+        yield "\n".join(unread)
 
 
 def _tool_row(client: str, tool: str, uses: Sequence[Use]) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from dragoman.environment import child_environment
+from dragoman.errors import LogError
 from dragoman.model import (
     AgentEnded,
     AgentStarted,
@@ -174,6 +176,7 @@ def _is_one_text(found: Found) -> bool:
     return found.path.suffix != ".db" and not any(FORMATS[found.format].beside(found.path)) and found.path.is_file()
 
 
+Unread = Callable[[LogError], None]
 Chosen = Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]
 
 
@@ -183,26 +186,42 @@ def grep(
     *,
     raw: bool = False,
     chosen: Chosen | None = None,
+    unread: Unread | None = None,
 ) -> Iterator[Match]:
     """The events that hold what is wanted, file by file.
 
     `raw` looks at the bytes of the records instead, and gives each record once. `chosen` picks from a file's events.
+    A file that cannot be read is told to `unread`, and costs nothing else; without it the error is raised.
     """
     for found in candidates(files, pattern):
-        events: Iterable[AnyEvent] = numbered(read_log(found))
-        events = events if chosen is None else chosen(events)
-        yield from _raw_matches(events, pattern) if raw else _matches(events, pattern)
+        with _passing_over(found, unread):
+            events: Iterable[AnyEvent] = numbered(read_log(found))
+            events = events if chosen is None else chosen(events)
+            yield from _raw_matches(events, pattern) if raw else _matches(events, pattern)
 
 
-def grep_records(files: Iterable[Found], pattern: Pattern) -> Iterator[bytes]:
+def grep_records(files: Iterable[Found], pattern: Pattern, unread: Unread | None = None) -> Iterator[bytes]:
     """The records that hold what is wanted, as they stand in their files; of logs in lines nothing else is read."""
     for found in candidates(files, pattern):
-        if found.sessions is None and is_of_lines(FORMATS[found.format].reader(found.path)):
-            with found.path.open("rb") as file:
-                yield from (line for line in file if pattern.spans(line.decode("utf-8", "backslashreplace")))
-        else:
-            for match in grep([found], pattern, raw=True):
-                yield shown(match.original).encode() if match.original is not None else b""
+        with _passing_over(found, unread):
+            if found.sessions is None and is_of_lines(FORMATS[found.format].reader(found.path)):
+                with found.path.open("rb") as file:
+                    yield from (line for line in file if pattern.spans(line.decode("utf-8", "backslashreplace")))
+            else:
+                for match in grep([found], pattern, raw=True):
+                    yield shown(match.original).encode() if match.original is not None else b""
+
+
+@contextmanager
+def _passing_over(found: Found, unread: Unread | None) -> Iterator[None]:
+    """Around what reads one file: it may go away meanwhile, and then the others are still wanted."""
+    try:
+        yield
+    except (LogError, FileNotFoundError) as error:
+        told = error if isinstance(error, LogError) else LogError(f"cannot read {found.path}: {error.strerror}")
+        if unread is None:
+            raise told from error
+        unread(told)
 
 
 def _matches(events: Iterable[AnyEvent], pattern: Pattern) -> Iterator[Match]:

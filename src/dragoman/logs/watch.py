@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
+from dragoman.errors import LogError
 from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
@@ -37,7 +38,7 @@ class Watch:
 
     def __init__(self, find: Callable[[], Iterable[Found]], *, from_start: bool = False) -> None:
         self._find = find
-        self._began = datetime.datetime.now(datetime.UTC)
+        self._began = _Beginning()
         self._files = {found.path: _File(found, self._began, is_new=from_start) for found in find()}
 
     def look(self, *, for_files: bool = True) -> Iterator[AnyEvent]:
@@ -47,8 +48,8 @@ class Watch:
         for file in list(self._files.values()):
             try:
                 yield from file.news()
-            except OSError:
-                continue  # it went away, or cannot be read at this moment: the next look will tell
+            except (OSError, LogError):
+                file.look_again()  # it went away, or cannot be read at this moment: the next look will tell
 
     def _search(self) -> None:
         for found in self._find():
@@ -74,10 +75,11 @@ class Watch:
 class _File:
     """One log that is followed."""
 
-    def __init__(self, found: Found, began: datetime.datetime, *, is_new: bool) -> None:
+    def __init__(self, found: Found, began: _Beginning, *, is_new: bool) -> None:
         self._found, self._began, self._is_new = found, began, is_new
         self._format: LogFormat = FORMATS[found.format]
         self._seen: State = () if is_new else self._state()
+        self._before = self._seen
         self._reader: LinesReader | None = None
         self._counters: dict[tuple[str, str], Counter] = {}
         self._offset = 0
@@ -94,12 +96,17 @@ class _File:
             found.append((facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns))
         return tuple(found)
 
+    def look_again(self) -> None:
+        """What could not be read has not been seen: it is read when it is back, although it did not change."""
+        self._seen = self._before
+
     def news(self) -> Iterator[AnyEvent]:
         """The events since the last time."""
         state = self._state()
         if not state or state == self._seen:
             return
-        before, self._seen = self._seen, state
+        before = self._before = self._seen
+        self._seen = state
         fresh = self._format.reader(self._found.path)
         if isinstance(fresh, LinesReader) and is_of_lines(fresh):
             events = self._new_lines(fresh, before)
@@ -142,5 +149,17 @@ class _File:
             if event.id in self._told:
                 continue
             self._told.add(event.id)
-            if self._is_new or (event.time is not None and event.time >= self._began):
+            if self._is_new or (event.time is not None and event.time >= self._began.on_the_clock()):
                 yield event
+
+
+class _Beginning:
+    """When the following began, on a clock that may be set back meanwhile: then clients date what is new earlier."""
+
+    def __init__(self) -> None:
+        self._time, self._count = datetime.datetime.now(datetime.UTC), time.monotonic()
+
+    def on_the_clock(self) -> datetime.datetime:
+        """The moment as the clock has it now. One that was set forward changes nothing: new events are still later."""
+        gone_by = datetime.timedelta(seconds=time.monotonic() - self._count)
+        return min(self._time, datetime.datetime.now(datetime.UTC) - gone_by)

@@ -285,5 +285,8 @@ def _means_more_on_windows(name: str) -> bool:
 
 def _entry(path: str, status: os.stat_result) -> Entry:
     kind = kind_of(status.st_mode)
-    modified = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC)
+    try:
+        modified = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC)
+    except (ValueError, OverflowError):  # a file may be dated to a year that no calendar has
+        modified = None
     return Entry(path, kind, status.st_size if kind == "file" else None, modified)
