@@ -238,7 +238,7 @@ def _texts(kind: Kind | None, traps: Traps) -> list[Any]:
             return ["HOME", "${HOME}"]
         case Kind.COMMAND:
             return [str(traps.script), "./evil.sh"]
-        case Kind.PATH | Kind.STORAGE | Kind.PERMISSIONS | Kind.EXEMPTIONS:
+        case Kind.PATH | Kind.STORAGE | Kind.EXEMPTIONS:
             return [str(traps.outside), "/"]
         case Kind.CODE:
             return [str(traps.project), "evil.py"]

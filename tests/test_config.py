@@ -413,12 +413,12 @@ def types_in(hint: Any) -> set[Any]:
 
 # What can hold anything must be of a kind that assumes the worst of it.
 KINDS_OF_TYPE: dict[Any, set[Kind]] = {
-    Path: {Kind.PATH, Kind.CODE, Kind.STORAGE, Kind.RESTRICTIONS, Kind.PERMISSIONS},
+    Path: {Kind.PATH, Kind.CODE, Kind.STORAGE, Kind.RESTRICTIONS, Kind.EXEMPTIONS},
     Secret: {Kind.SECRET, Kind.COMMAND},
     Any: {Kind.OPTIONS},
     str: {
         *(Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND),
-        *(Kind.RESTRICTIONS, Kind.PERMISSIONS, Kind.EXEMPTIONS),
+        *(Kind.RESTRICTIONS, Kind.EXEMPTIONS),
     },
     int: {Kind.LIMIT},
     float: {Kind.LIMIT},
@@ -444,7 +444,7 @@ SENSITIVE_WORDS = {
 def test_what_sounds_harmful_is_of_a_kind_that_needs_trust(key: str, field: Any) -> None:
     words = {word for part in key.split(".") for word in part.split("_")}
     if words & SENSITIVE_WORDS:
-        assert field.rule in {Rule.TRUSTED, Rule.OWN} or field.kind in {Kind.RESTRICTIONS, Kind.PERMISSIONS}
+        assert field.rule in {Rule.TRUSTED, Rule.OWN} or field.kind in {Kind.RESTRICTIONS, Kind.EXEMPTIONS}
 
 
 @pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
@@ -712,7 +712,7 @@ def test_a_variable_names_no_file_by_a_relative_path(machine: Machine, variable:
     assert machine.load(**{variable: value.replace("./", "").replace("mine", "/mine").replace('"plugins', '"/plugins')})
 
 
-def test_a_list_of_restrictions_grows_and_a_list_of_permissions_shrinks() -> None:
+def test_a_list_of_restrictions_grows_and_a_list_of_exemptions_shrinks() -> None:
     from dragoman.config.kinds import Judged, judged
 
     def project(kind: Kind, value: tuple[str, ...], *, trusted: bool = False) -> Judged:
@@ -720,9 +720,9 @@ def test_a_list_of_restrictions_grows_and_a_list_of_permissions_shrinks() -> Non
 
     assert project(Kind.RESTRICTIONS, ("c", "a")) == Judged(("a", "b", "c"))
     assert project(Kind.RESTRICTIONS, (), trusted=True) == Judged(("a", "b"))
-    assert project(Kind.PERMISSIONS, ("b",)) == Judged(("b",))
-    assert project(Kind.PERMISSIONS, ("b", "c"), trusted=True) == Judged(("b", "c"))
-    assert project(Kind.PERMISSIONS, ("b", "c")) == Judged(refusal="[b, c] is looser than [a, b], so it needs trust")
+    assert project(Kind.EXEMPTIONS, ("b",)) == Judged(("b",))
+    refusal = "[b, c] is not stricter than [a, b], so only your own settings may set it"
+    assert project(Kind.EXEMPTIONS, ("b", "c")) == Judged(refusal=refusal, trust_helps=False)
 
 
 def test_what_protects_the_machine_is_never_made_looser_by_a_project() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,14 @@ def test_a_server_that_has_no_folder_to_start_in_is_refused_and_costs_no_other(p
     assert servers["a"].refused == (
         f"{place.load().data_dir / 'mcp'} cannot be made (Not a directory): name a folder for it to start in, with cwd"
     )
+
+
+def test_a_file_that_cannot_be_read_costs_no_other_server(place: Place) -> None:
+    place.own.write_text("[mcp.servers.a]\nurl = 'http://127.0.0.1:9'\n")
+    os.mkfifo(place.project / ".mcp.json")
+    servers = place.servers()
+    assert (servers["a"].refused, list(servers)) == (None, [".mcp.json", "a"])
+    assert "not a regular file" in (servers[".mcp.json"].refused or "")
 
 
 def test_the_current_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -197,7 +197,11 @@ def project_servers(configuration: Configuration) -> dict[str, McpServer]:
     for name in SERVER_FILES if project is not None else ():
         assert project is not None
         path = project.root / name
-        content = read_settings_file(path)
+        try:
+            content = read_settings_file(path)
+        except ConfigError as error:
+            found.setdefault(name, McpServer(name=name, transport="stdio", origin=str(path), refused=str(error)))
+            continue
         if content is None:
             continue
         refused = None

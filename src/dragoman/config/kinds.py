@@ -36,7 +36,6 @@ class Kind(enum.Enum):
     CHOICE = "one of a few values, of which some are stricter than others", Rule.TIGHTEN
     LIMIT = "a number that limits: the lower, the stricter; none means no limit", Rule.TIGHTEN
     RESTRICTIONS = "a list in which every entry forbids or hides something", Rule.TIGHTEN
-    PERMISSIONS = "a list in which every entry allows something", Rule.TIGHTEN
     RULES = (
         "a list of verdicts: those that deny or ask are restrictions, those that allow are permissions",
         Rule.TIGHTEN,
@@ -123,7 +122,7 @@ def judged(kind: Kind, value: Any, before: Any, *, strictest_first: Sequence[Any
 def _no_looser(kind: Kind, before: Any, after: Any, strictest_first: Sequence[Any]) -> bool:
     if kind in (Kind.CHOICE, Kind.GUARD):
         return after == before or _place(after, strictest_first) < _place(before, strictest_first)
-    if kind in (Kind.PERMISSIONS, Kind.EXEMPTIONS):
+    if kind is Kind.EXEMPTIONS:
         return all(entry in before for entry in after)
     return before is None or (after is not None and after <= before)
 
