@@ -190,7 +190,7 @@ def is_agent_or_problems_with_lines(text: str, format: str) -> None:
         return
     assert (raised.where, bool(raised.problems)) == (path, True)
     for problem in raised.problems:
-        found = re.match(r"line (\d+): \S", problem)
+        found = re.match(r"line (\d+): (?s:.)", problem)
         assert found, problem
         assert 1 <= int(found[1]) <= text.count("\n") + 1, problem
 
