@@ -158,17 +158,13 @@ tools:
       from: {means: first_line, description: First line., schema: {minimum: 1}}
       count: {means: last_line, type: number, convert: line_count, description: How many.}
       cache: {native_only: it is the client's own affair}
-  - name: run
-    description: Run it.
-    operation: run_command
-    always: {background: false}
-    parameters:
-      command: {description: The command.}
 steering:
-  think: it says nothing
+  - {name: think, reason: it says nothing}
 unspoken:
   fetch_page: there is no web
 """
+# The beginning of it: to read all of it takes ten times as long.
+SHORT_ACME = ACME[: ACME.index('[[tools]]\nname = "change_many"')]
 DATA_WORDS = (
     *("means", "native_only", "convert", "items", "always", "unsaid", "approximated", "schema", "required", "default"),
     *(
@@ -189,7 +185,8 @@ DATA_WORDS = (
 def draw_dialect(draw: Draw) -> tuple[str, bytes, Any]:
     is_toml = draw.one_in(2)
     words = (*DATA_WORDS, *TOML_WORDS) if is_toml else (*DATA_WORDS, "- ", ": ", "{", "}", "&a ", "*a", "!!x ", "? ")
-    text = draw.damaged_text(ACME if is_toml else YAML, words)
+    toml = ACME if draw.one_in(8) else SHORT_ACME
+    text = draw.damaged_text(toml if is_toml else YAML, words)
     arguments = {key: draw.json(1) for key in draw.some(("path", "file-name", "from", "count", "command", "x"), 4)}
     return "acme.toml" if is_toml else "acme.yaml", whole(text).encode(), arguments
 
@@ -208,6 +205,9 @@ def check_dialect(given: tuple[str, bytes, Any]) -> None:
     dialect.read_call(NativeCall("1", "run", arguments))
 
 
+NAMED = [("acme.yaml", YAML.replace("cache:", f'"{name}":').encode(), {}) for name in ("a\\\\b", "a\\tb", "a\\0b", "")]
+"""Names of parameters that no struct can have, and an empty one."""
+
 TARGETS = [
     Target(
         "settings",
@@ -219,6 +219,6 @@ TARGETS = [
         "dialect_files",
         draw_dialect,
         check_dialect,
-        examples=[("acme.toml", ACME.encode(), {"path": 1}), ("acme.yaml", b"name: a\n\0", {})],
+        examples=[("acme.toml", ACME.encode(), {"path": 1}), ("acme.yaml", b"name: a\n\0", {}), *NAMED],
     ),
 ]

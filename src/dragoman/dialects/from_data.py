@@ -286,9 +286,14 @@ class _Said(msgspec.Struct, frozen=True):
     counts_lines: bool = False
 
 
+_WIRE_NAME: Final = re.compile(r'[^"\\\x00-\x1f]*')
+
+
 def _parameter(wire: str, table: Table, fields: _Fields, nearly: Collection[str]) -> _Said | None:
     """One parameter; `nearly` are the fields that may lose something by being said."""
     before = len(table.problems)
+    if not _WIRE_NAME.fullmatch(wire):
+        table.problem("its name holds a quotation mark, a backslash or a control character, which no parameter may")
     meaning, reason = table.text("means"), table.text("native_only")
     if meaning == TO_DO:
         meaning, reason = None, _TO_DO_PARAMETER
