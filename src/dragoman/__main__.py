@@ -6,9 +6,16 @@ does not keep the process from ending.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` puts the current folder first on the path, and most of dragoman is imported when it is used: a
+    # project's `yaml.py` would be taken for the package. A folder `dragoman` was looked for before this line: where the
+    # current folder is not yours, use `dragoman` or `python -P -m dragoman`.
+    del sys.path[0]
+
 import os
 import signal
-import sys
 from typing import NoReturn
 
 _GRACE = 5.0
