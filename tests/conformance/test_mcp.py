@@ -22,7 +22,7 @@ from dragoman.apis import APIS
 from dragoman.config import Secret
 from dragoman.dialects import DIALECTS
 from dragoman.engine import Facade
-from dragoman.model import Failure, Kind, outcomes as out
+from dragoman.model import Failure, outcomes as out
 from dragoman.tools import Context, Tool, outcome_of
 
 NPM = ("server-everything", "server-filesystem", "server-memory")
@@ -101,7 +101,8 @@ async def has_everything(servers: McpServers) -> None:
     assert heard == [0.25, 0.5, 0.75, 1.0]
     echo = servers.toolset.get("mcp__everything__echo")
     assert isinstance(echo, Tool)
-    assert (echo.kind, echo.repeatable) == (Kind.READ, True)
+    # It says that it only reads; that counts where the user trusts this server's hints, which nobody did here.
+    assert (echo.kind, echo.repeatable) == (None, False)
 
 
 @asynccontextmanager
