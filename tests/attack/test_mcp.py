@@ -323,7 +323,7 @@ async def test_sampling_elicitation_and_roots_are_refused() -> None:
 
 
 async def test_nothing_a_server_points_at_is_opened_and_no_media_is_what_it_only_claims_to_be() -> None:
-    """A link is told, never followed; media are what their bytes are, or are told in words."""
+    """A link is passed on as text and never followed; media have the type of their bytes or are described in text."""
     reached: list[Any] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

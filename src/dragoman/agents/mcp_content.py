@@ -2,7 +2,7 @@
 
 Rules: nothing a result holds is lost to the outcome but `_meta` and the annotations of its blocks, which are advice for
 a screen, and media that are not what they say they are: a provider would refuse the whole request because of them, so
-they are told in words. A link is told as it is; nothing here opens it.
+they are described in text. A link is passed on as text; nothing here opens it.
 """
 
 from __future__ import annotations
