@@ -177,9 +177,15 @@ def check_error(given: tuple[str, int | None, dict[str, str], Any]) -> None:
     assert error.retry_after is None or 0 <= error.retry_after < float("inf"), "no time to wait"
 
 
+_STREAMS = [
+    # what stood between two objects was judged after both of them where all came at once
+    ("gemini_generate", [b'{"":""}}{"', b'"}']),
+    ("gemini_generate", [b"[{} nul", b"l {}]"]),
+]
+
 TARGETS = [
     Target("replies", draw_reply, check_reply),
-    Target("streams", draw_stream, check_stream),
+    Target("streams", draw_stream, check_stream, examples=_STREAMS),
     Target("requests", draw_request, check_request),
     Target("errors", draw_error, check_error),
 ]

@@ -49,7 +49,9 @@ _SPACE = b" \t\r\n\xef\xbb\xbf"
 class ValueSplitter:
     """Fed the bytes of a JSON array of objects (or of objects one after another), it gives each object whole.
 
-    An object costs its length once, however it is cut: what was looked at is not looked at again.
+    What stands between two objects and is no part of an array is given too, in its place: it is no event, and whoever
+    reads it as one says so. An object costs its length once, however it is cut: what was looked at is not looked at
+    again.
     """
 
     # Without possessive quantifiers around groups, which Python matches wrongly before 3.11.5 (gh-106052). Both always
@@ -59,15 +61,13 @@ class ValueSplitter:
     _BETWEEN = b" \t\r\n,[]\xef\xbb\xbf"
 
     def __init__(self) -> None:
-        self.stray: list[bytes] = []
-        """What stood between the objects and is no part of an array."""
         self._rest = bytearray()
         self._at = 0
         self._depth = 0
         self._in_text = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The objects that are complete with these bytes."""
+        """The objects that are complete with these bytes, and what stood before them."""
         rest = self._rest
         rest += data
         found: list[bytes] = []
@@ -83,7 +83,7 @@ class ValueSplitter:
                 self._in_text = not self._in_text
             elif one == _OPEN:
                 if depth == 0:
-                    self._pass_over(rest[begun : at - 1])
+                    found += self._stray(rest[begun : at - 1])
                     begun = at - 1
                 depth += 1
             elif depth:
@@ -101,15 +101,14 @@ class ValueSplitter:
         return len(self._rest)
 
     def close(self) -> list[bytes]:
-        """What was no whole object: strayed between them, or begun and never ended."""
-        self._pass_over(self._rest)
+        """What came after the last whole object: an object that never ended, or something else."""
+        stray = self._stray(self._rest)
         self._rest.clear()
-        return self.stray
+        return stray
 
-    def _pass_over(self, between: bytearray) -> None:
+    def _stray(self, between: bytearray) -> list[bytes]:
         stripped = bytes(between.strip(self._BETWEEN))
-        if stripped:
-            self.stray.append(stripped)
+        return [stripped] if stripped else []
 
 
 _BACKSLASH, _QUOTE, _OPEN = b'\\"{'
@@ -227,21 +226,14 @@ class GeminiStream(StreamDecoder):
         objects = self._values.feed(data)
         self.events += len(objects)
         self._take([(None, event) for event in objects], chunks)
-        self._check_stray(self._values.stray)
         if self.longest_event is not None and self._values.held > self.longest_event:
             self._too_long()
         return chunks
 
     def close(self) -> Reply:
         if self._values is not None:
-            self._check_stray(self._values.close())
+            self._take([(None, stray) for stray in self._values.close()], [])
         return super().close()
-
-    def _check_stray(self, stray: list[bytes]) -> None:
-        """What is no object is no event: an error, as in a stream of server-sent events."""
-        if stray:
-            self._no_json(None, stray[0], ValueError("an object was expected"))
-            stray.clear()
 
     def arguments(self, call_id: str) -> Any:
         """What is known of a call's arguments so far. The view is alive: copy what you want to keep."""
