@@ -299,6 +299,10 @@ def test_everything_that_is_wrong_is_told_at_once(machine: Machine) -> None:
         (b"model = 'a'\nmodel = 'b'\n", ": not valid TOML: Cannot overwrite a value (at line 2, column 12)"),
         (b"# fine\nmodel = '\xff'\n", ":2: not UTF-8 text; save the file as UTF-8"),
         (b"model = " + b"[" * 20_000, ": not valid settings: nested too deeply"),
+        (
+            b"\n[" + b"a." * 100_000 + b"a]",
+            ": not valid TOML: more than 100 dots in keys or numbers (at line 2, column 1)",
+        ),
         (b"#" * 300_000, ": larger than 256 KiB; settings are read from ordinary files of text only"),
     ],
 )

@@ -284,6 +284,7 @@ tools:
         ("a: " + "[" * 5000, ".yaml", "it is nested too deeply"),
         (f"a = {'9' * 5000}", ".toml", "it is not valid TOML: Exceeds the limit"),
         ("a = " + "[" * 5000, ".toml", "it is nested too deeply"),
+        ("a." * 100_000 + "a = 1", ".toml", "it is not valid TOML: more than 100 dots in keys or numbers (at line 1"),
     ],
 )
 def test_what_is_no_plain_data_is_refused_with_the_line(text: str, suffix: str, problem: str) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Any
+
+from dragoman.config import read_toml
 
 from .agent import Agent
 from .foreign import Draft
 from .foreign_servers import codex, servers_of
-from .page import Place, Problems, raise_all
-
-_KEY: Final = re.compile(r"""^\s*(?:"([^"\\]+)"|'([^']+)'|([A-Za-z0-9_-]+))\s*=""")
-_HEADER: Final = re.compile(r"^\s*\[\s*([A-Za-z0-9_.-]+)\s*\]")
-_MULTI_LINE: Final = re.compile(r'"""|' + "'''")
+from .page import Problems, raise_all
 
 
 def read(text: str, problems: Problems, path: str | None, known: Collection[str]) -> Agent | None:
@@ -104,16 +102,14 @@ def _search(draft: Draft) -> None:
 
 
 def _values(text: str, problems: Problems) -> dict[str, Any] | None:
-    import tomllib
-
     try:
-        values = tomllib.loads(text.removeprefix("\ufeff"))
+        values, lines = read_toml(text.removeprefix("\ufeff"))
     except ValueError as error:  # TOML's own, or Python's about a number of too many digits
         found = re.search(r"at line (\d+)", str(error))
         last = text.count("\n") + 1 if "at end of document" in str(error) else 1
         problems.add_at(int(found[1]) if found else last, f"not valid TOML: {error}")
         return None
-    problems.lines.update(_lines(text))
+    problems.lines.update(lines)
     plain: dict[str, Any] = _plain(values)
     return plain
 
@@ -125,19 +121,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(inner) for inner in value]
     return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _lines(text: str) -> dict[Place, int]:
-    """The line each key is first written on; `tomllib` keeps none."""
-    lines: dict[Place, int] = {}
-    table: Place = ()
-    inside = False
-    for number, line in enumerate(text.splitlines(), 1):
-        key, header = (None, None) if inside else (_KEY.match(line), _HEADER.match(line))
-        if key is not None:
-            lines.setdefault((*table, next(filter(None, key.groups()))), number)
-        elif header is not None:
-            table = tuple(header[1].split("."))
-            lines.setdefault(table, number)
-        inside ^= len(_MULTI_LINE.findall(line)) % 2 == 1
-    return lines

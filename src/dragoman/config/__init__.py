@@ -46,6 +46,7 @@ from .settings import (
     place_of,
     tightened,
 )
+from .toml_text import TomlPlace, read_toml
 from .trust import SERVER_FILES, Project, Trust, digest, find_project, trust, trusted_folders, untrust
 
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "Search",
     "Secret",
     "Settings",
+    "TomlPlace",
     "Trust",
     "current",
     "current_folder",
@@ -91,6 +93,7 @@ __all__ = [
     "plugin_files",
     "read_ordinary_file",
     "read_settings_file",
+    "read_toml",
     "replacing",
     "shown",
     "system_folder",

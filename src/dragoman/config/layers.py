@@ -16,6 +16,7 @@ from dragoman.errors import ConfigError, nearest
 
 from .kinds import Kind, file_named
 from .settings import Field, Key, Place, PolicyRule, Secret, Settings, fields_of, known_settings, place_of
+from .toml_text import TomlPlace, read_toml
 
 PREFIX: Final = "DRAGOMAN_"
 
@@ -230,11 +231,8 @@ def _leaves(table: msgspec.Struct, path: Key = ()) -> Iterator[tuple[Key, Found]
 
 
 def file_layer(layer: Literal["user", "project"], path: Path, content: bytes, *, base: Path) -> Reader:
-    import tomllib  # costs as much as all of msgspec's own Python: only when there is a file
-
     try:
-        text = content.decode("utf-8-sig")
-        data = tomllib.loads(text)
+        data, lines = read_toml(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ConfigError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from error
@@ -242,40 +240,17 @@ def file_layer(layer: Literal["user", "project"], path: Path, content: bytes, *,
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: not valid settings: nested too deeply") from error
-    reader = Reader(layer, str(path), base, lines=_lines_of_keys(text))
+    reader = Reader(layer, str(path), base, lines=_without_indexes(lines))
     reader.table(data, Settings)
     return reader
 
 
-def _lines_of_keys(text: str) -> dict[Key, int]:
-    """The line each key is written on. A key inside an inline table is found on its table's line.
-
-    Every line is read by itself; `tomllib` keeps no places, and a second parser would be a second opinion.
-    """
-    import tomllib
-
-    lines: dict[Key, int] = {}
-    table: Key = ()
-    for number, line in enumerate(text.split("\n"), 1):
-        head = line.strip()
-        is_header = head.startswith("[")
-        try:
-            path = _only_path(tomllib.loads(head if is_header else f"{head.partition('=')[0]}=0"))
-        except (ValueError, RecursionError):
-            continue
-        if is_header:
-            table = path
-        lines.setdefault(path if is_header else (*table, *path), number)
-    return lines
-
-
-def _only_path(data: Any) -> Key:
-    path: Key = ()
-    while data and isinstance(data, dict):
-        name, data = next(iter(data.items()))
-        path = (*path, name)
-        data = data[0] if isinstance(data, list) else data
-    return path
+def _without_indexes(lines: Mapping[TomlPlace, int]) -> dict[Key, int]:
+    """The first line of each key, whichever element of a list it belongs to."""
+    keys: dict[Key, int] = {}
+    for place, line in lines.items():
+        keys.setdefault(tuple(part for part in place if isinstance(part, str)), line)
+    return keys
 
 
 def read_ordinary_file(path: str | os.PathLike[str], largest: int) -> bytes:

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dragoman.config import TomlPlace as Place, read_toml
 from dragoman.errors import DefinitionError, nearest
 
 if TYPE_CHECKING:
     import yaml
-
-Place = tuple[str | int, ...]
-"""Keys and indexes that lead to a value: `("tools", 0, "name")`."""
 
 LARGEST_FILE: Final = 4 * 1024 * 1024
 
@@ -60,65 +58,11 @@ def _unreadable(path: Path, problems: Iterable[str]) -> DefinitionError:
 
 
 def _parse_toml(path: Path, text: str) -> DataFile:
-    import tomllib
-
     try:
-        content = tomllib.loads(text)
+        content, lines = read_toml(text)
     except ValueError as error:  # TOML's own, or Python's about a number of too many digits
         raise _unreadable(path, [f"it is not valid TOML: {error}"]) from error
-    return DataFile(path, content, _lines_of_keys(text))
-
-
-def _lines_of_keys(text: str) -> dict[Place, int]:
-    """The line each key is written on; one inside an inline table is found on its table's line.
-
-    Every line is read by itself; `tomllib` keeps no places, and a second parser would be a second opinion.
-    """
-    import tomllib
-
-    lines: dict[Place, int] = {}
-    counts: dict[Place, int] = {}
-    table: Place = ()
-    for number, line in enumerate(text.split("\n"), 1):
-        head = line.strip()
-        is_header = head.startswith("[")
-        try:
-            keys = _only_path(tomllib.loads(head if is_header else f"{head.partition('=')[0]}=0"))
-        except ValueError:
-            continue  # not the beginning of a key
-        if not keys:
-            continue
-        if not is_header:
-            lines.setdefault((*table, *keys), number)
-            continue
-        parent = _numbered(keys[:-1], counts)
-        table = (*parent, keys[-1])
-        if head.startswith("[["):
-            counts[table] = counts.get(table, -1) + 1
-            table = (*table, counts[table])
-        lines.setdefault(table, number)
-    return lines
-
-
-def _numbered(keys: tuple[str, ...], counts: Mapping[Place, int]) -> Place:
-    """A header's keys with the index of the last element of each list they go through."""
-    place: Place = ()
-    for key in keys:
-        place = (*place, key)
-        if place in counts:
-            place = (*place, counts[place])
-    return place
-
-
-def _only_path(data: Any) -> tuple[str, ...]:
-    keys: list[str] = []
-    while data and isinstance(data, dict | list):
-        if isinstance(data, list):
-            data = data[0]
-            continue
-        key, data = next(iter(data.items()))
-        keys.append(key)
-    return tuple(keys)
+    return DataFile(path, content, lines)
 
 
 # ── YAML ─────────────────────────────────────────────────────────────────────
