@@ -44,12 +44,7 @@ if TYPE_CHECKING:
     from .local import LocalEngine as LocalEngine
     from .loop import Ask as Ask, Run as Run, tool_loop as tool_loop, unanswered as unanswered
     from .model_files import MODEL_FILES as MODEL_FILES, ModelFile as ModelFile, cached as cached, fetched as fetched
-    from .orchestrator import (
-        Orchestrator as Orchestrator,
-        Prepared as Prepared,
-        Running as Running,
-        RunResult as RunResult,
-    )
+    from .orchestrator import Orchestrator as Orchestrator, Prepared as Prepared
     from .policy import Approval as Approval, Retry as Retry, ToolPolicy as ToolPolicy
     from .providers import (
         PROVIDERS as PROVIDERS,
@@ -63,6 +58,7 @@ if TYPE_CHECKING:
     from .replaying import REPLAYED as REPLAYED, Difference as Difference, Replayed as Replayed, replay as replay
     from .respeak import respoken as respoken
     from .rules import DEFAULT_RULE as DEFAULT_RULE, verdict_on as verdict_on
+    from .running import Running as Running, RunResult as RunResult
     from .scope import Scope as Scope, scopes_of as scopes_of
     from .telemetry import Telemetry as Telemetry
     from .transport import Sizes as Sizes, Times as Times, Transport as Transport
@@ -82,13 +78,14 @@ _HOME = {
     "local": ("LocalEngine",),
     "loop": ("Ask", "Run", "tool_loop", "unanswered"),
     "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),
-    "orchestrator": ("Orchestrator", "Prepared", "RunResult", "Running"),
+    "orchestrator": ("Orchestrator", "Prepared"),
     "policy": ("Approval", "Retry", "ToolPolicy"),
     "providers": ("PROVIDERS", "Provider", "check_unvouched_model", "dialect_of", "engine_for", "split_model"),
     "record": ("conversation_of",),
     "replaying": ("REPLAYED", "Difference", "Replayed", "replay"),
     "respeak": ("respoken",),
     "rules": ("DEFAULT_RULE", "verdict_on"),
+    "running": ("RunResult", "Running"),
     "scope": ("Scope", "scopes_of"),
     "telemetry": ("Telemetry",),
     "transport": ("Sizes", "Times", "Transport"),

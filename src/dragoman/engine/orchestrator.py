@@ -1,64 +1,26 @@
-"""A whole run: asks the model, runs what it calls, tells it the results, until it is done or a limit is reached.
-
-`Orchestrator` holds what runs have in common; a `Running` is one of them, and its `conversation` can be sent to any
-provider at any moment, also after it was cancelled or broke off.
-"""
+"""Whole runs with one model: `Orchestrator` holds what they have in common, and each of them is a `Running`."""
 
 from __future__ import annotations
 
 import asyncio
-import datetime
 import uuid
-from collections import Counter, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dragoman.apis import Encoded
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.errors import ConfigError, DragomanError, EngineError, LimitReached
+from dragoman.errors import ConfigError
 from dragoman.model import (
     AnyChunk,
     AnyEvent,
-    AnyPart,
-    Call,
-    CallFinished,
-    CallPart,
-    Citation,
     Conversation,
-    ConversationItem,
-    ErrorOccurred,
-    ExecutedBy,
-    Failure,
-    FinishReason,
     Limits,
-    MediaPart,
     Message,
-    ModelAsked,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    RefusalPart,
-    Reply,
     Request,
-    Result,
-    ResultPart,
-    SessionEnded,
-    SessionStarted,
-    SystemSaid,
-    TextPart,
     Thinking,
-    ThinkingPart,
-    TokensUsed,
-    ToolCalled,
-    ToolChoice,
-    ToolProgressed,
-    ToolReturned,
-    Usage,
-    UserSaid,
     operations as op,
     system as system_message,
     user as user_message,
@@ -68,62 +30,24 @@ from dragoman.tools import Context, ProviderTool, Tool, Toolset, honoured_in
 from .approval import Answer, Approvals, Approver
 from .capabilities import merged_by_id, resolved
 from .engine import Engine
-from .executor import Executor, Hooks, Metrics, Waiting, masked, opened_context
+from .executor import Hooks
 from .facade import Facade, Note
-from .loop import Ask, Run, Steps, answered, tool_loop, unanswered
+from .loop import Ask
 from .policy import ToolPolicy
 from .providers import dialect_of, engine_for, family_of
 from .record import conversation_of
-from .respeak import respoken
+from .running import Item, Running, RunResult
 
 if TYPE_CHECKING:
     from dragoman.config import Price
     from dragoman.tools import Workspace
 
-Status = Literal["completed", "limited", "waiting", "failed", "stopped"]
-Item = AnyChunk | AnyEvent
 Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
 """Step mode: asked before each round and before tools run; False ends the run there."""
 
 
 _REMEMBERED = 32
 """Toolsets whose words are kept; a caller may give other provider tools with each run."""
-
-
-class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended. `status`: the model was done; a limit was reached; calls wait for an answer; a tool's failure
-    ended it (`on_error="abort"`); it was stopped between two rounds."""
-
-    id: str
-    status: Status
-    text: str
-    conversation: Conversation
-    reply: Reply | None
-    usage: Usage
-    rounds: int
-    waiting: tuple[Call, ...] = ()
-    error: DragomanError | Failure | None = None
-    metrics: Mapping[str, Metrics] = {}
-    notes: tuple[Note, ...] = ()
-    charged: tuple[tuple[str, Usage], ...] = ()
-    """The model and the tokens of each exchange."""
-    prices: tuple[Price, ...] = ()
-    """Prices of the caller's own."""
-
-    @property
-    def cost(self) -> float | None:
-        """What the run cost in US dollars, or `None` when a price or a count is not known."""
-        return _cost(self.charged, self.prices)
-
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        """The sources of the last reply, their spans counted within `text`."""
-        return () if self.reply is None else self.reply.citations
-
-    @property
-    def finish(self) -> FinishReason | None:
-        """Why the model stopped, the last time it did."""
-        return None if self.reply is None else self.reply.finish
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -313,525 +237,12 @@ class Orchestrator:
         return Facade(dialect, toolset, limits, honoured=honoured_in(self.context) if commands else {})
 
 
-class Running:
-    """One run. Await `result()`, or iterate for chunks and events; `conversation` is always fit to be sent on."""
-
-    def __init__(
-        self,
-        orchestrator: Orchestrator,
-        conversation: Conversation,
-        facade: Facade,
-        *,
-        provider_tools: Sequence[ProviderTool],
-        answers: dict[str, Answer],
-        observe: Callable[[AnyChunk], None] | None,
-        emit: Callable[[AnyEvent], None] | None,
-        id: str,
-        stream: bool,
-    ) -> None:
-        self.id, self.facade = id, facade
-        self._provider_tools = provider_tools
-        self.usage, self.rounds = Usage(), 0
-        self.charged: list[tuple[str, Usage]] = []
-        self._rounds_before = 0
-        self._charged_before: list[tuple[str, Usage]] = []
-        """What an earlier process used for this run; limits count it."""
-        self.metrics: dict[str, Metrics] = {}
-        self.notes: tuple[Note, ...] = ()
-        self._orchestrator, self._answers, self._observe = orchestrator, answers, observe
-        self._listeners = [one for one in (orchestrator.emit, emit) if one is not None]
-        self._stream = stream or observe is not None
-        self._items: deque[Item] | None = None
-        self._wake: asyncio.Event | None = None
-        self._events = 0
-        self._executor: Executor | None = None
-        self._callable: frozenset[str] | None = None
-        """Names of the tools the model may call in this round, as it knows them; `None`: all."""
-        self._end: asyncio.Future[RunResult] | None = None
-        self._given = conversation
-        self.doubtful: frozenset[str] = frozenset()
-        """Ids of calls that an earlier process had begun: they may have had their effect."""
-        self._known: frozenset[int] = frozenset()
-        self._resumed = False
-        self.conversation, more = respoken(conversation, facade, self._speaker)
-        self.notes += more
-        self._settings = {
-            "model": orchestrator.model,
-            "definitions": facade.definitions,
-            "parallel": orchestrator.policy.parallel,
-            "thinking": orchestrator.thinking,
-            "stream": self._stream,
-            "provider_options": orchestrator.options,
-            **orchestrator.settings,
-        }
-
-    def _speaker(self, dialect: str) -> Facade:
-        """The facade an earlier part of the conversation was led through."""
-        own = self._orchestrator
-        return own.facade_for(DIALECTS[dialect], self.facade.toolset, Limits())
-
-    def goes_on(self, history: Conversation, recorded: Sequence[AnyEvent]) -> None:
-        """Makes it the continuation of a record: what that tells is not told again, and its ids are not used again."""
-        begun = _begun(recorded)
-        # In other words a call may have become several, whose ids begin with its own.
-        self.doubtful = frozenset(
-            call.id
-            for call in unanswered(self.conversation)
-            if any(call.id == id or call.id.startswith(f"{id}_") for id in begun)
-        )
-        self._known, self._events, self._resumed = frozenset(map(id, history)), len(recorded), bool(recorded)
-
-    def counts_from(self, recorded: Sequence[AnyEvent]) -> None:
-        """Makes the limits of this run count what the record says was used since somebody last said something."""
-        self._rounds_before, self._charged_before = 0, []
-        for event in recorded:
-            if (isinstance(event, UserSaid) and event.by == "user") or (
-                isinstance(event, SessionEnded) and event.reason == "limited" and event.stream == "main"
-            ):
-                self._rounds_before, self._charged_before = 0, []  # to continue after a limit is a decision to go on
-            elif isinstance(event, ModelAsked) and event.stream == "main":
-                self._rounds_before += 1
-            elif isinstance(event, TokensUsed):
-                self._charged_before.append((event.model or self._orchestrator.model, event.usage))
-
-    # ── driving ────────────────────────────────────────────────────────────
-
-    async def result(self) -> RunResult:
-        """Runs to the end. An engine's error is raised; `conversation` then holds what was said till there.
-
-        Of a run that has ended, iterated or awaited, it is the same result again.
-        """
-        if self._end is not None:  # whoever asked first drives the run; the others hear of its end
-            return await asyncio.shield(self._end)
-        self._end = end = asyncio.get_running_loop().create_future()
-        try:
-            result = await self._run()
-        except asyncio.CancelledError:
-            end.cancel()
-            raise
-        except BaseException as error:
-            end.set_exception(error)
-            end.exception()  # looked at, so that nobody complains when nobody else asked
-            raise
-        end.set_result(result)
-        return result
-
-    async def _run(self) -> RunResult:
-        orchestrator = self._orchestrator
-        _check_price(orchestrator)
-        async with AsyncExitStack() as stack:
-            context = await self._context(stack)
-            self._executor = executor = Executor(
-                self.facade.toolset,
-                orchestrator.policy,
-                context,
-                hooks=orchestrator.hooks,
-                approver=orchestrator.approver,
-                approvals=orchestrator.approvals,
-                emit=self._tool_event if self._heard else None,
-                write=self._written,
-                reconsider=self.facade.reconsidered,
-            )
-            executor.doubtful = self.doubtful
-            self.metrics = executor.metrics
-            self._started()
-            steps = tool_loop(self.conversation, orchestrator.policy, done=self._rounds_before)
-            try:
-                result = await self._driven(steps, executor)
-            except LimitReached as error:
-                result = self._ended("limited", error=error)
-            except EngineError as error:
-                error.conversation = self.conversation
-                self._event(ErrorOccurred, message=error.message, status=error.status, code=error.code)
-                self._event(SessionEnded, reason="failed", message=str(error))
-                raise
-            except asyncio.CancelledError:
-                if executor.interrupted:
-                    self.conversation = answered(self.conversation, _results(executor.interrupted))
-                self._event(SessionEnded, reason="cancelled")
-                raise
-            except Exception as error:
-                self._event(SessionEnded, reason="failed", message=f"{type(error).__name__}: {error}")
-                raise
-            finally:
-                steps.close()
-                await executor.forget_early()
-            reason = {"waiting": "interrupted", "stopped": "interrupted"}.get(result.status, result.status)
-            self._event(SessionEnded, reason=reason, message=None if result.error is None else _message(result.error))
-            return result
-
-    async def _context(self, stack: AsyncExitStack) -> Context:
-        own, toolset = self._orchestrator, self.facade.toolset
-        return await opened_context(stack, toolset, workspace=own.workspace, context=own.context, run=self.id)
-
-    async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
-        wanted: Ask | Run = next(steps)
-        while True:
-            self._within_budget()
-            if not await self._go_on():
-                return self._ended("stopped")
-            if isinstance(wanted, Ask):
-                answer: Reply | Message = await self._asked(wanted, executor)
-                self.conversation = (*wanted.conversation, answer)
-            else:
-                try:
-                    answer = await self._ran(wanted, executor)
-                except Waiting as waiting:
-                    if waiting.results:
-                        self.conversation = answered(self.conversation, _results(waiting.results))
-                    return self._ended("waiting", waiting=waiting.calls)
-                self.conversation = answered(self.conversation, answer)
-                if executor.aborted is not None:
-                    failure = next(one for one in executor.aborted.outcomes if isinstance(one, Failure))
-                    return self._ended("failed", error=failure)
-            try:
-                wanted = steps.send(answer)
-            except StopIteration as stop:
-                self.conversation = stop.value
-                return self._ended("completed")
-            if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words
-                self.conversation = wanted.conversation
-                self._said_by_user(wanted.conversation[-1], by="client")
-
-    async def _go_on(self) -> bool:
-        pause = self._orchestrator.pause
-        if pause is None:
-            return True
-        said: Any = pause(self)
-        return (await said if hasattr(said, "__await__") else said) is not False
-
-    def _ended(
-        self,
-        status: Status,
-        *,
-        waiting: tuple[Call, ...] = (),
-        error: DragomanError | Failure | None = None,
-    ) -> RunResult:
-        reply = next((item for item in reversed(self.conversation) if isinstance(item, Reply)), None)
-        return RunResult(
-            self.id,
-            status,
-            reply.text if reply is not None else "",
-            self.conversation,
-            reply,
-            self.usage,
-            self.rounds,
-            waiting,
-            error,
-            self.metrics,
-            (*self.facade.notes, *self.notes),
-            tuple(self.charged),
-            self._orchestrator.prices,
-        )
-
-    # ── asking ─────────────────────────────────────────────────────────────
-
-    def request(self, ask: Ask) -> Request:
-        """What is asked of the model in this round."""
-        self._offer_anew()
-        choice = ask.choice
-        if not self.facade.definitions:
-            choice = msgspec.structs.replace(choice, mode="auto", names=(), required=False)
-        choice = self.facade.choice(choice)
-        settings = self._offered_now()
-        self._callable = frozenset(choice.names) if choice.mode in ("none", "subset") else None
-        own = self._orchestrator
-        if choice.mode == "subset" and "subset" not in own.engine.features(own.model).choices:
-            # An API that cannot be told so is offered no others.
-            settings = {**settings, "definitions": self.facade.offered(choice.names)}
-            choice = ToolChoice("required" if choice.required else "auto")
-        return Request(conversation=ask.conversation, choice=choice, **settings)
-
-    def _offer_anew(self) -> None:
-        """Follows the toolset, which may change between rounds: the tools of a server come and go."""
-        facade = self._orchestrator.facade_of(self._provider_tools)
-        if facade is not self.facade:
-            self.facade = facade
-            self._settings["definitions"] = facade.definitions
-            if self._executor is not None:
-                self._executor.offer(facade.toolset, facade.reconsidered)
-
-    def _offered_now(self) -> dict[str, Any]:
-        own = self._orchestrator
-        hidden = own.hidden() if own.hidden is not None else ()
-        if not hidden:
-            return self._settings
-        names = self.facade.choice(ToolChoice("subset", tuple(hidden))).names
-        shown = tuple(one.name for one in self.facade.definitions if one.name and one.name not in names)
-        return {**self._settings, "definitions": self.facade.offered(shown)}
-
-    async def _asked(self, ask: Ask, executor: Executor) -> Reply:
-        self.rounds = ask.round
-        await executor.forget_early()  # of a reply whose calls were not to be run
-        request = self.request(ask)
-        engine = self._orchestrator.engine
-        self.facade.lowering = engine.lowering(request)
-        if ask.round == 1:
-            self._note_losses(request)
-        if self._heard:
-            names = tuple(definition.name for definition in request.definitions if definition.name)
-            self._event(ModelAsked, model=request.model, offered=names)
-        try:
-            reply = await engine.ask(request, self._watch(executor) if self._stream else None)
-        except BaseException:
-            await executor.forget_early()
-            raise
-        made_by = msgspec.structs.replace(reply.provenance, dialect=self.facade.dialect.name)
-        reply = msgspec.structs.replace(reply, provenance=made_by)
-        self._count(reply)
-        if self._heard:
-            await self._told(reply)
-        return reply
-
-    def _note_losses(self, request: Request) -> None:
-        """Notes what of a conversation that was led with another model does not travel to this one."""
-        models = {item.provenance.model for item in request.conversation if item.provenance is not None}
-        if models <= {None, request.model}:
-            return
-        encoded = self._orchestrator.engine.prepare(request)
-        remarks = () if encoded is None else encoded.report
-        lost = [remark for remark in remarks if remark.where.startswith("conversation")]
-        self.notes += tuple(Note(remark.where, remark.message) for remark in lost)
-
-    def _watch(self, executor: Executor) -> Callable[[AnyChunk], bool | None] | None:
-        """What sees the chunks: the caller, the iteration, and whatever may begin before the reply has ended."""
-        observe, items, early = self._observe, self._items, self._orchestrator.policy.early
-        if not early and items is None:
-            return observe or _nobody
-
-        def watch(chunk: AnyChunk) -> bool | None:
-            if observe is not None:
-                observe(chunk)
-            if items is not None:
-                items.append(chunk)
-                assert self._wake is not None
-                self._wake.set()
-            if early and isinstance(chunk, CallFinished) and chunk.call.executed_by is ExecutedBy.CLIENT:
-                return executor.start_early(self._read(chunk.call), step=self.rounds)
-            return None
-
-        return watch
-
-    def _count(self, reply: Reply) -> None:
-        self.usage = self.usage + reply.usage
-        made_by = reply.provenance
-        self.charged.append((made_by.served or made_by.model or self._orchestrator.model, reply.usage))
-
-    def _within_budget(self) -> None:
-        """Raises before more is spent than may be; an answer that is already there is not taken back."""
-        policy = self._orchestrator.policy
-        charged = [*self._charged_before, *self.charged]
-        if not charged or (policy.max_tokens is None and policy.max_cost is None):
-            return
-        total = sum((usage for _, usage in self._charged_before), self.usage).total
-        if policy.max_tokens is not None and total is None:
-            raise LimitReached("tokens", policy.max_tokens, "how many were used is not known: nobody counted them")
-        if policy.max_tokens is not None and total is not None and total > policy.max_tokens:
-            raise LimitReached("tokens", policy.max_tokens)
-        if policy.max_cost is not None:
-            cost = _cost(charged, self._orchestrator.prices)
-            if cost is None:
-                model = self._orchestrator.model
-                raise LimitReached("cost", policy.max_cost, f"what {model} costs is not known: add its price")
-            if cost > policy.max_cost:
-                raise LimitReached("cost", policy.max_cost)
-
-    # ── running tools ──────────────────────────────────────────────────────
-
-    def _read(self, native: NativeCall) -> Call:
-        """A call with its meaning; one of a tool that was not to be called in this round is denied."""
-        call = self.facade.read_call(native)
-        if self._callable is None or native.name in self._callable or call.failure is not None:
-            return call
-        names = ", ".join(sorted(self._callable)) or "none"
-        failure = Failure("denied", f'The tool "{native.name}" may not be called now; these may: {names}.')
-        return msgspec.structs.replace(call, operations=(), failure=failure)
-
-    async def _ran(self, run: Run, executor: Executor) -> Message:
-        calls = [self._read(native) for native in run.calls]
-        if run.cut is not None:
-            calls = [_cut(call) if call.id == run.cut else call for call in calls]
-        if run.round == 0:
-            hidden = _hidden(self.conversation)
-            calls = [_unknown(call) if call.id in hidden else call for call in calls]
-        # Answers are for calls that waited: one made later is another, whatever its id.
-        answers = self._answers if run.round == 0 else None
-        return _results(await executor.run(calls, step=run.round, answers=answers))
-
-    def _written(self, call: Call, result: Result) -> Result:
-        """A result with the words the model is told it in."""
-        return msgspec.structs.replace(result, native=self.facade.write_result(call, result.outcomes))
-
-    # ── events ─────────────────────────────────────────────────────────────
-
-    @property
-    def _heard(self) -> bool:
-        return bool(self._listeners) or self._items is not None
-
-    def _event(self, kind: type[Any], **facts: Any) -> None:
-        if not self._heard:
-            return
-        self._events += 1
-        facts.setdefault("step", self.rounds or None)
-        event = kind(
-            id=f"{self.id}-{self._events}",
-            session=self.id,
-            run=self.id,
-            time=datetime.datetime.now(datetime.UTC),
-            client="dragoman",
-            **facts,
-        )
-        for listener in self._listeners:
-            listener(event)
-        if self._items is not None and self._wake is not None:
-            self._items.append(event)
-            self._wake.set()
-
-    def _started(self) -> None:
-        orchestrator = self._orchestrator
-        dialect = self.facade.dialect.name
-        self._event(SessionStarted, model=orchestrator.model, dialect=dialect, resumed=self._resumed)
-        for item in self._given if self._heard else ():
-            if id(item) in self._known:
-                continue
-            if item.role in ("system", "developer"):
-                self._event(SystemSaid, text=_text_of(item))
-            elif item.role == "user":
-                self._said_by_user(item)
-            elif item.role == "assistant":  # of an earlier run: told whole, so that the record is
-                reply = item if isinstance(item, Reply) else Reply(item.parts, FinishReason.UNKNOWN)
-                self._event(ModelFinished, finish=reply.finish, model=reply.provenance.model, reply=reply)
-            for part in item.parts:
-                if isinstance(part, ResultPart):
-                    self._event(ToolReturned, result=Result(part.result.call_id, (), native=part.result))
-
-    def _said_by_user(self, item: ConversationItem, **facts: Any) -> None:
-        media = tuple(part.media for part in item.parts if isinstance(part, MediaPart))
-        text = _text_of(item)
-        if text or media:
-            self._event(UserSaid, text=text, media=media, **facts)
-
-    async def _told(self, reply: Reply) -> None:
-        model = reply.provenance.served or reply.provenance.model
-        for part in reply.parts:
-            if isinstance(part, TextPart):
-                self._event(ModelSaid, text=part.text, model=model)
-            elif isinstance(part, ThinkingPart):
-                self._event(ModelThought, text=part.text, model=model, hidden=not part.text)
-            elif isinstance(part, RefusalPart):
-                self._event(ModelSaid, text=part.text, model=model, refused=True)
-        for native in reply.calls:
-            if native.executed_by is ExecutedBy.PROVIDER:
-                shown = await masked(self.facade.read_call(native), self._orchestrator.hooks)
-                self._event(ToolCalled, call=shown, call_id=native.id)
-        for told in reply.results:
-            call = next((call for call in reply.calls if call.id == told.call_id), None)
-            if call is not None:
-                result = self.facade.read_result(self.facade.read_call(call), told)
-                self._event(ToolReturned, result=result, call_id=told.call_id)
-        self._event(
-            TokensUsed, usage=reply.usage, model=model, cost=_cost(self.charged[-1:], self._orchestrator.prices)
-        )
-        whole = await self._masked(reply)
-        self._event(ModelFinished, finish=reply.finish, model=model, reply=whole, provider_id=reply.id)
-
-    async def _masked(self, reply: Reply) -> Reply:
-        """A reply with its calls as events may show them; one that is shown otherwise than it was bears a mark."""
-        hooks = self._orchestrator.hooks
-        if hooks.mask is None:
-            return reply
-        parts: list[AnyPart] = []
-        for part in reply.parts:
-            if isinstance(part, CallPart):
-                native = (await masked(self.facade.read_call(part.call), hooks)).native
-                if native != part.call:
-                    part = CallPart(native, metadata={**part.metadata, "dragoman": {"masked": True}})
-            parts.append(part)
-        return msgspec.structs.replace(reply, parts=tuple(parts))
-
-    def _tool_event(self, what: str, **facts: Any) -> None:
-        kinds = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed}
-        self._event(kinds[what], **facts)
-
-    # ── as an iteration ────────────────────────────────────────────────────
-
-    async def __aiter__(self) -> AsyncGenerator[Item, None]:
-        self._items, self._wake, self._stream = deque(), asyncio.Event(), True
-        self._settings["stream"] = True
-        task = asyncio.ensure_future(self.result())
-        task.add_done_callback(lambda _: self._wake.set() if self._wake is not None else None)
-        try:
-            while True:
-                while self._items:
-                    yield self._items.popleft()
-                if task.done():
-                    break
-                self._wake.clear()
-                if not self._items and not task.done():
-                    await self._wake.wait()
-            task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
-
-
-def _begun(recorded: Sequence[AnyEvent]) -> frozenset[str]:
-    """Ids of the calls of the last reply that were begun and of whose end nothing is told. Several may share an id."""
-    begun: Counter[str] = Counter()
-    denied: Counter[str] = Counter()
-    for event in recorded:
-        if isinstance(event, ModelFinished):
-            begun.clear()
-            denied.clear()
-        elif isinstance(event, ToolCalled):
-            refused = event.decision is not None and event.decision.verdict == "denied"
-            (denied if refused else begun)[event.call.id] += 1
-        elif isinstance(event, ToolReturned):
-            (denied if denied[event.result.call_id] > 0 else begun)[event.result.call_id] -= 1
-    return frozenset(id for id, times in begun.items() if times > 0)
-
-
 def _in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return False
     return True
-
-
-def _text_of(item: ConversationItem) -> str:
-    return "".join(part.text for part in item.parts if isinstance(part, TextPart))
-
-
-def _results(results: Sequence[Result]) -> Message:
-    """Results as the one message that answers the calls of a turn."""
-    return Message("tool", tuple(ResultPart(result.native) for result in results if result.native is not None))
-
-
-def _cost(charged: Sequence[tuple[str, Usage]], own: Sequence[Price]) -> float | None:
-    from dragoman.prices import cost
-
-    prices = [cost(model, usage, own=own) for model, usage in charged]
-    return (
-        None if any(price is None for price in prices) else float(sum(price for price in prices if price is not None))
-    )
-
-
-def _check_price(orchestrator: Orchestrator) -> None:
-    """Raises when a run is to keep to a cost and nobody can say what it costs."""
-    most = orchestrator.policy.max_cost
-    if most is None or not orchestrator.model:
-        return
-    if _cost([(orchestrator.model, Usage(input_tokens=1, output_tokens=1))], orchestrator.prices) is None:
-        raise ConfigError(
-            f"max_cost is {most:g} and what {orchestrator.model} costs is not known: give its price (`prices=` here, "
-            "[[prices]] in the settings file), or limit max_tokens instead"
-        )
-
-
-def _nobody(chunk: AnyChunk) -> None:
-    """Sees chunks on behalf of nobody."""
 
 
 def _as_conversation(prompt: str | Message | Conversation) -> Conversation:
@@ -853,24 +264,3 @@ def _request_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _name_of(tool: Tool | ProviderTool) -> str:
     return tool.id if isinstance(tool, ProviderTool) else tool.name
-
-
-def _message(error: DragomanError | Failure) -> str:
-    return error.message if isinstance(error, Failure) else str(error)
-
-
-def _hidden(conversation: Conversation) -> frozenset[str]:
-    """Ids of the calls that a record shows otherwise than they were made."""
-    calls = [part for item in conversation for part in item.parts if isinstance(part, CallPart)]
-    return frozenset(part.call.id for part in calls if "masked" in part.metadata.get("dragoman", {}))
-
-
-def _unknown(call: Call) -> Call:
-    message = "Its arguments were hidden in the record this run goes on from, so it was not run. Make it again."
-    return msgspec.structs.replace(call, operations=(), failure=Failure("failed", message, {"masked": True}))
-
-
-def _cut(call: Call) -> Call:
-    """A call that was cut off is not run: what is missing of it is not known, however well the rest reads."""
-    message = "The call was cut off by the limit on output and was not run. Make it again, shorter."
-    return msgspec.structs.replace(call, operations=(), failure=Failure("invalid_arguments", message, {"cut": True}))
