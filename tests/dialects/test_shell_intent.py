@@ -239,3 +239,13 @@ def test_a_quoted_heredoc_is_written_as_it_stands_or_not_claimed(text: str) -> N
     seen = intents(f"cat > out.txt <<'EOF'\n{content}EOF\n")
     # The parser gives up on some backslashes.
     assert seen == (op.WriteFile("out.txt", content),) or (not seen and "\\" in content)
+
+
+@pytest.mark.parametrize("name", ["été/Å.txt", "日本.txt", "\U00031860", "\x01", "a…b"])
+def test_a_file_is_named_as_it_is_written_whatever_its_letters(name: str) -> None:
+    assert intents(f"cat {name}") == (op.ReadFile(name),)
+    assert intents(f"cat '{name}' 'Å …'") == (op.ReadFile(name), op.ReadFile("Å …"))
+
+
+def test_a_heredoc_keeps_every_letter() -> None:
+    assert intents("cat > out.txt <<'EOF'\nÅ …\n日本\nEOF\n") == (op.WriteFile("out.txt", "Å …\n日本\n"),)

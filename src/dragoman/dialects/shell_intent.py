@@ -39,7 +39,7 @@ def with_intents(call: Call) -> Call:
 def intents(command: str, directory: str | None = None) -> tuple[op.Operation, ...]:
     """What a command line that runs in `directory` is seen to do, in order."""
     try:
-        root = _parser().parse(command.encode()).root_node
+        root = _parser().parse(_to_parse(command)).root_node
     except UnicodeEncodeError:
         return ()
     if root.has_error:
@@ -49,7 +49,26 @@ def intents(command: str, directory: str | None = None) -> tuple[op.Operation, .
         shell.run(root, ())
     except RecursionError:  # hundreds of commands in a row are nested as deeply
         return ()
+    except UnicodeDecodeError:  # a word that ends inside a character, or one of `_STANDS_FOR`
+        return ()
     return tuple(shell.found)
+
+
+# tree-sitter-bash 0.25.1 looks characters up in a table of 256 without looking at their size: `{` before U+31860 ends
+# the process with a segmentation fault (its issue 337, open). So it is given each byte of the text as a character of
+# its own, none above U+00FF. Two of them would be taken for spaces; control characters stand for those.
+_STANDS_FOR = {0x85: 0x01, 0xA0: 0x02}
+_RESTORED = {0x01: 0x85, 0x02: 0xA0}
+
+
+def _to_parse(command: str) -> bytes:
+    return command.encode() if command.isascii() else command.encode().decode("latin-1").translate(_STANDS_FOR).encode()
+
+
+def _restored(parsed: bytes) -> str:
+    """The text of the command that `parsed` was made from."""
+    text = parsed.decode()
+    return text if text.isascii() else text.translate(_RESTORED).encode("latin-1").decode()
 
 
 @cache
@@ -74,7 +93,7 @@ _PLAIN = re.compile(
 
 
 def _text(node: Node) -> str:
-    return (node.text or b"").decode()
+    return _restored(node.text or b"")
 
 
 def _word(node: Node) -> Word:
@@ -311,7 +330,7 @@ def _heredoc(node: Node) -> Word:
     content = b"".join(one + b"\n" for one in rest[: rest.index(word)])
     if start.end_byte + len(line) + 1 + len(content) != end.start_byte:
         return None
-    text = content.decode()
+    text = _restored(content)
     return text if _text(start)[:1] in "'\"\\" or not re.search(r"[\\$`]", text) else None
 
 
