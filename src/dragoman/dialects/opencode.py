@@ -228,7 +228,11 @@ class WritingFiles:
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if isinstance(outcome, out.DoneOutcome) and outcome.note == self._DONE:
             return outcome.note
-        if not isinstance(outcome, out.ChangesOutcome) or outcome.changes[0].kind not in ("created", "modified"):
+        if (
+            not isinstance(outcome, out.ChangesOutcome)
+            or not outcome.changes
+            or outcome.changes[0].kind not in ("created", "modified")
+        ):
             return tell(operation, outcome)
         return self._DONE
 

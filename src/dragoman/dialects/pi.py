@@ -115,7 +115,11 @@ class Write(Spelling[op.WriteFile]):
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if isinstance(outcome, out.DoneOutcome) and outcome.note:
             return outcome.note
-        if not isinstance(outcome, out.ChangesOutcome) or outcome.changes[0].kind not in ("created", "modified"):
+        if (
+            not isinstance(outcome, out.ChangesOutcome)
+            or not outcome.changes
+            or outcome.changes[0].kind not in ("created", "modified")
+        ):
             return tell(operation, outcome)
         size = len(self.content.encode("utf-8", "surrogatepass"))
         return f"Successfully wrote {size} bytes to {self.path}"
