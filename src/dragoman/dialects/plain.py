@@ -140,26 +140,32 @@ class WebSearch(Spelling[op.SearchWeb]):
     tells: ClassVar[Tells] = {out.PagesOutcome: ()}
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        """A JSON array of titles, addresses and snippets; a snippet is the source's own text, or null."""
-        if not isinstance(outcome, out.PagesOutcome) or outcome.answer is not None:
+        """A JSON array of titles, addresses and snippets; beside an answer, where a model wrote one from them."""
+        if not isinstance(outcome, out.PagesOutcome):
             return tell(operation, outcome)
-        hits = [_Hit(page.title, page.url, page.snippet) for page in outcome.pages]
-        return json_text(hits)
+        hits = tuple(_Hit(page.title, page.url, page.snippet) for page in outcome.pages)
+        return json_text(hits if outcome.answer is None else _Answered(outcome.answer, hits))
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         """The same."""
         try:
-            hits = read_json(str(native.content), type=tuple[_Hit, ...])
+            read = read_json(str(native.content), type=tuple[_Hit, ...] | _Answered)
         except msgspec.DecodeError:
             return understand(operation, native)
+        answer, hits = (read.answer, read.results) if isinstance(read, _Answered) else (None, read)
         pages = tuple(out.Page(hit.url, hit.title, snippet=hit.snippet) for hit in hits)
-        return out.PagesOutcome(pages, query=operation.query if isinstance(operation, op.SearchWeb) else None)
+        return out.PagesOutcome(pages, answer, operation.query if isinstance(operation, op.SearchWeb) else None)
 
 
 class _Hit(msgspec.Struct, forbid_unknown_fields=True):
     title: str | None
     url: str
     snippet: str | None
+
+
+class _Answered(msgspec.Struct, forbid_unknown_fields=True):
+    answer: str
+    results: tuple[_Hit, ...]
 
 
 # ── one tool for the whole web ───────────────────────────────────────────────

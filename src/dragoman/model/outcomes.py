@@ -234,7 +234,10 @@ class JobsOutcome(Outcome, frozen=True):
 
 
 class Page(Value, frozen=True):
-    """A page or a search hit. A `snippet` is text the page really has; `age` is the search engine's word for it."""
+    """A page or a search hit.
+
+    A `snippet` is text of the page, or a passage of an answer that cites it; `age` is the search engine's word for it.
+    """
 
     url: str
     title: str | None = None

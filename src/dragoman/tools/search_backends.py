@@ -1,6 +1,6 @@
 """What searches the web: the protocol, a SearXNG-style endpoint, and a search page shown in the browser.
 
-Rule: a hit says what its source said of it and nothing else; a `snippet` is the source's own, or `None`.
+Rule: nothing is invented. A `snippet` is text of the page, or a passage of an answer that cites the page, or `None`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from dragoman.errors import ConfigError, ToolError
-from dragoman.model.outcomes import Page
+from dragoman.model.outcomes import Page, PagesOutcome
 
 from .reach import parse_url, place_of
 from .readable import shortened
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from .web import Web
 
-_LONGEST_SNIPPET: Final = 1_000
 _MOST_RESULT_PAGES: Final = 3
 
 
 class SearchBackend(Protocol):
     """Searches the web. The domains are there to narrow the search; results outside of them are left out afterwards.
 
-    A row of SEARCH_BACKENDS names a callable that makes one of the address in the settings (or `None`) and the `Web`.
+    It returns pages, or a `PagesOutcome` with the pages and an answer that a model wrote from them. A row
+    of SEARCH_BACKENDS names a callable that makes one of the address in the settings (or `None`) and the `Web`.
     """
 
     async def search(
         self, query: str, *, allowed_domains: Sequence[str], blocked_domains: Sequence[str], limit: int
-    ) -> Sequence[Page]: ...
+    ) -> Sequence[Page] | PagesOutcome: ...
 
 
 def parse_domain(text: str) -> str:
@@ -127,8 +127,7 @@ class SearxngSearch:
 
 
 def _page(hit: _Hit) -> Page:
-    snippet = shortened(hit.content, _LONGEST_SNIPPET) if hit.content else None
-    return Page(url=hit.url, title=hit.title or None, snippet=snippet, age=hit.publishedDate or None)
+    return Page(url=hit.url, title=hit.title or None, snippet=hit.content or None, age=hit.publishedDate or None)
 
 
 class BrowserSearch:
@@ -179,7 +178,7 @@ class BrowserSearch:
             return None
         text = element.select_one(self._snippet) if self._snippet else None
         snippet = " ".join(text.text.split()) if text is not None else ""
-        return Page(url=url, title=shortened(title, 300), snippet=shortened(snippet, _LONGEST_SNIPPET) or None)
+        return Page(url=url, title=shortened(title, 300), snippet=snippet or None)
 
 
 def leads_to(address: str, href: str) -> str | None:

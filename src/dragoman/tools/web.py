@@ -39,6 +39,7 @@ _CONTEXT_LINES: Final = 2
 _LONGEST_LINE: Final = 400
 _LONGEST_PATTERN: Final = 1_000
 _LONGEST_EXCERPT: Final = 500
+_LONGEST_SNIPPET: Final = 1_000
 _KEPT_PAGES: Final = 4
 _PIECE: Final = 64 * 1024
 _DEFAULT_RESULTS: Final = 10
@@ -205,13 +206,14 @@ class Web:
         backend = self._searcher()
         try:
             async with asyncio.timeout(self.seconds(None)):
-                pages = await backend.search(
+                found = await backend.search(
                     operation.query, allowed_domains=allowed, blocked_domains=blocked, limit=limit
                 )
         except TimeoutError as error:
             raise timed_out("the search", self.seconds(None)) from error
-        unique = {page.url: page for page in reversed(pages) if within(page.url, allowed, blocked)}
-        return PagesOutcome(tuple(reversed(unique.values()))[:limit], query=operation.query)
+        pages, answer = (found.pages, found.answer) if isinstance(found, PagesOutcome) else (found, None)
+        unique = {page.url: _bounded(page) for page in reversed(pages) if within(page.url, allowed, blocked)}
+        return PagesOutcome(tuple(reversed(unique.values()))[:limit], answer, operation.query)
 
     def _searcher(self) -> SearchBackend:
         from dragoman.registry import SEARCH_BACKENDS
@@ -469,6 +471,13 @@ def readable(fetched: Fetched, format: Format) -> Readable:
     if media_type in _HTML:
         return read_html(text, fetched.final_url, format, rendered=fetched.rendered)
     return Readable(None, text)
+
+
+def _bounded(page: Page) -> Page:
+    """A hit whose snippet is not too long."""
+    if page.snippet is None or len(page.snippet) <= _LONGEST_SNIPPET:
+        return page
+    return msgspec.structs.replace(page, snippet=shortened(page.snippet, _LONGEST_SNIPPET))
 
 
 def found_in(url: str, text: str, words: Sequence[str]) -> MatchesOutcome:
