@@ -94,11 +94,15 @@ class EngineError(DragomanError):
 
 
 class LimitReached(DragomanError):
-    """A stated limit stopped the run; `limit` names it, `value` is what it was set to."""
+    """A stated limit stopped the run; `limit` names it, `value` is what it was set to.
 
-    def __init__(self, limit: str, value: float, advice: str = "") -> None:
-        self.limit, self.value = limit, value
-        super().__init__(f"the limit on {limit} ({value:g}) was reached" + (f"; {advice}" if advice else ""))
+    `reason` says what was still missing, where that is known.
+    """
+
+    def __init__(self, limit: str, value: float, advice: str = "", *, reason: str | None = None) -> None:
+        self.limit, self.value, self.reason = limit, value, reason
+        rest = "".join(f"; {one}" for one in (reason, advice) if one)
+        super().__init__(f"the limit on {limit} ({value:g}) was reached{rest}")
 
 
 class LogError(DragomanError):

@@ -26,6 +26,7 @@ from dragoman.model import (
     Request,
     SessionEnded,
     SessionStarted,
+    ToolChoice,
     ToolReturned,
     operations as op,
 )
@@ -55,6 +56,30 @@ class Held:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._script, name)
+
+
+# ── required calls ───────────────────────────────────────────────────────────
+
+
+async def test_an_agent_out_of_turns_says_that_the_required_call_was_missing() -> None:
+    cast = Cast(boss=[says("no"), says("no")])
+    required = ToolPolicy(choice=ToolChoice("required"))
+    ended = await kernel_of(cast, policy=required, limits=AgentLimits(max_turns=2)).run("boss", "Go")
+    assert (ended.status, ended.error) == (
+        "limited",
+        "the limit on turns (2) was reached; the model did not make the required tool call; "
+        "give the agent a larger max_turns, or a smaller task",
+    )
+
+
+async def test_an_agent_that_made_the_required_call_need_not_make_another_after_a_report() -> None:
+    cast = Cast(
+        boss=[calls(spawns("kid", "dig")), says("I wait."), says("Done.")],
+        kid=[calls(spawns("nobody", "dig")), says("A bone.")],
+    )
+    required = ToolPolicy(choice=ToolChoice("required"))
+    ended = await kernel_of(cast, policy=required).run("boss", "Go")
+    assert (ended.status, ended.text) == ("completed", "Done.")
 
 
 # ── starting, hearing, waiting ───────────────────────────────────────────────

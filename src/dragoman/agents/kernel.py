@@ -26,6 +26,7 @@ from dragoman.engine import (
     Orchestrator,
     Question,
     ToolPolicy,
+    after_calls,
     check_unvouched_model,
     dialect_of,
     engine_for,
@@ -397,9 +398,8 @@ class Kernel:
 
     async def _leg(self, live: Live, words: str, leg: int) -> RunResult:
         left = live.limits.max_turns - live.rounds
-        turns = LimitReached("turns", live.limits.max_turns, "give the agent a larger max_turns, or a smaller task")
         if left < 1:
-            raise turns
+            raise _out_of_turns(live)
         orchestrator = self._orchestrator(live, left)
         history = live.conversation
         watch = self._watch
@@ -413,7 +413,7 @@ class Kernel:
             live.rests()
         live.waiting = result.waiting
         if isinstance(result.error, LimitReached) and result.error.limit == "iterations":
-            raise turns if live.rounds >= live.limits.max_turns else result.error
+            raise _out_of_turns(live, result.error) if live.rounds >= live.limits.max_turns else result.error
         return result
 
     def _orchestrator(self, live: Live, rounds: int) -> Orchestrator:
@@ -424,6 +424,8 @@ class Kernel:
         policy = msgspec.structs.replace(
             live.policy,
             max_iterations=min(live.policy.max_iterations, rounds),
+            # The call that is required was made before an earlier leg could end.
+            choice=after_calls(live.policy.choice) if live.conversation else live.policy.choice,
             where={**self._where(live, toolset), **live.policy.where},
         )
 
@@ -611,6 +613,11 @@ def _answer(result: RunResult) -> str:
     if result.status != "completed":
         raise ToolError(str(getattr(result.error, "message", result.error)))
     return result.text
+
+
+def _out_of_turns(live: Live, reached: LimitReached | None = None) -> LimitReached:
+    advice = "give the agent a larger max_turns, or a smaller task"
+    return LimitReached("turns", live.limits.max_turns, advice, reason=None if reached is None else reached.reason)
 
 
 def _complaint(live: Live) -> str | None:

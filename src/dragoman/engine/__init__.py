@@ -42,7 +42,13 @@ if TYPE_CHECKING:
     from .grounded_search import GroundedSearch as GroundedSearch, provider_search as provider_search
     from .history import Told as Told, history_of as history_of
     from .local import LocalEngine as LocalEngine
-    from .loop import Ask as Ask, Run as Run, tool_loop as tool_loop, unanswered as unanswered
+    from .loop import (
+        Ask as Ask,
+        Run as Run,
+        after_calls as after_calls,
+        tool_loop as tool_loop,
+        unanswered as unanswered,
+    )
     from .model_files import MODEL_FILES as MODEL_FILES, ModelFile as ModelFile, cached as cached, fetched as fetched
     from .orchestrator import Orchestrator as Orchestrator, Prepared as Prepared
     from .policy import Approval as Approval, Retry as Retry, ToolPolicy as ToolPolicy
@@ -76,7 +82,7 @@ _HOME = {
     "grounded_search": ("GroundedSearch", "provider_search"),
     "history": ("Told", "history_of"),
     "local": ("LocalEngine",),
-    "loop": ("Ask", "Run", "tool_loop", "unanswered"),
+    "loop": ("Ask", "Run", "after_calls", "tool_loop", "unanswered"),
     "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),
     "orchestrator": ("Orchestrator", "Prepared"),
     "policy": ("Approval", "Retry", "ToolPolicy"),

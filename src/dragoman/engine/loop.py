@@ -1,12 +1,15 @@
 """The loop of a run as a generator: it asks for what it needs and does nothing itself.
 
 `Ask` wants the model's reply to a conversation, `Run` the results of calls. Whoever drives it decides how: at once or
-streaming, with threads or a script. What happens next follows from why a model stopped, never from how little it said.
+streaming, with threads or a script.
+
+Rules: a required call is required, so a reply without it is asked for again until the limit on iterations. An empty
+reply after tool results is continued once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +25,8 @@ from dragoman.model import (
     NativeResult,
     Reply,
     ResultPart,
+    TextPart,
+    ThinkingPart,
     ToolChoice,
     user,
 )
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
     from .policy import ToolPolicy
 
 MALFORMED = "Your last tool call could not be read. Make it again: one call, its arguments a valid JSON object."
+
+EMPTY = "Your last reply was empty. Continue: answer using the tool results above, or call another tool."
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -51,38 +58,89 @@ class Run(msgspec.Struct, frozen=True):
 Steps = Generator[Ask | Run, Reply | Message, Conversation]
 
 
-def tool_loop(conversation: Conversation, policy: ToolPolicy, *, done: int = 0) -> Steps:
+def missing_call(choice: ToolChoice, reply: Reply) -> str | None:
+    """What the model is asked for when a reply lacks the call that `choice` requires; `None` when it has it.
+
+    The names in `choice` are the ones the model knows.
+    """
+    if choice.mode == "required":
+        wanted = "one of the tools" if not (reply.calls or reply.results) else ""
+    elif choice.mode == "one" or (choice.mode == "subset" and choice.required):
+        called = any(call.name in choice.names for call in reply.calls)
+        wanted = "" if called else " or ".join(f'"{name}"' for name in choice.names)
+    else:
+        wanted = ""
+    return f"You must call {wanted} now. Reply with the tool call, not with text." if wanted else None
+
+
+def tool_loop(
+    conversation: Conversation,
+    policy: ToolPolicy,
+    *,
+    done: int = 0,
+    missing: Callable[[ToolChoice, Reply], str | None] = missing_call,
+) -> Steps:
     """Continues until the model asks for nothing more; the conversation it gives ends with the model's last reply.
 
     A conversation that ends with calls nobody answered continues with them. `done` rounds count as made already.
+    `missing` is `missing_call` for a driver whose model knows the tools by other names.
     """
     choice = policy.choice
     repairs = 0
+    wanted: str | None = None
     left = unanswered(conversation)
     if left:
         results = yield Run(left, 0)
         assert isinstance(results, Message)
         conversation = answered(conversation, results)
     if conversation and conversation[-1].role == "tool":
-        choice = _after_calls(choice)
-    for number in range(1, policy.max_iterations - done + 1):
+        choice = after_calls(choice)
+    most = policy.max_iterations - done
+    for number in range(1, most + 1):
         reply = yield Ask(conversation, number, choice)
         assert isinstance(reply, Reply)
         if reply.finish is FinishReason.MALFORMED_CALL and repairs < policy.max_repairs:
             repairs += 1
-            conversation += (*((reply,) if reply.parts else ()), user(MALFORMED))
+            conversation += _with_reminder(reply, MALFORMED)
             continue
-        conversation += (reply,)
         ours = tuple(call for call in reply.calls if call.executed_by is ExecutedBy.CLIENT)
         if reply.finish is FinishReason.PAUSED and not ours:
-            continue  # the provider's own tools are not done: the same again goes on
+            conversation += (reply,)  # the provider's own tools are not done: the same request again continues them
+            continue
+        wanted = missing(choice, reply)
+        if not ours and reply.finish not in _ENDS:
+            if wanted is not None:
+                conversation += _with_reminder(reply, wanted)
+                continue
+            if is_empty(reply) and conversation[-1].role == "tool" and number < most:
+                conversation += _with_reminder(reply, EMPTY)
+                continue
+        conversation += (reply,)
         if not ours or reply.finish in _ENDS:
             return conversation
         results = yield Run(ours, number, ours[-1].id if reply.finish is FinishReason.LENGTH else None)
         assert isinstance(results, Message)
         conversation += (results,)
-        choice = _after_calls(choice)
+        choice = after_calls(choice) if wanted is None else choice
+    if wanted is not None:
+        names = f" ({', '.join(choice.names)})" if choice.names else ""
+        reason = f"the model did not make the required tool call{names}"
+        advice = "some servers ignore tool_choice: use another model or server, or do not require the call"
+        raise LimitReached("iterations", policy.max_iterations, advice, reason=reason)
     raise LimitReached("iterations", policy.max_iterations, "raise max_iterations, or give the model a smaller task")
+
+
+def is_empty(reply: Reply) -> bool:
+    """Whether a reply says nothing and calls nothing; thoughts alone are neither."""
+    return all(
+        isinstance(part, ThinkingPart) or (isinstance(part, TextPart) and not part.text.strip()) for part in reply.parts
+    )
+
+
+def _with_reminder(reply: Reply, words: str) -> Conversation:
+    """What is added to a conversation to ask again. An empty reply is left out: APIs refuse a turn without content,
+    and one that holds only thoughts."""
+    return (user(words),) if is_empty(reply) else (reply, user(words))
 
 
 def unanswered(conversation: Conversation) -> tuple[NativeCall, ...]:
@@ -131,7 +189,7 @@ def answered(conversation: Conversation, results: Message) -> Conversation:
 _ENDS = frozenset({FinishReason.REFUSED, FinishReason.FILTERED, FinishReason.ERROR, FinishReason.CONTEXT_EXCEEDED})
 
 
-def _after_calls(choice: ToolChoice) -> ToolChoice:
+def after_calls(choice: ToolChoice) -> ToolChoice:
     """A tool that had to be called was called: asked for again, it would be called for ever."""
     if choice.mode in ("required", "one"):
         return ToolChoice()

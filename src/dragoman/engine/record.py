@@ -13,6 +13,7 @@ from dragoman.model import (
     Message,
     ModelAsked,
     ModelFinished,
+    Reply,
     ResultPart,
     SessionStarted,
     SystemSaid,
@@ -22,7 +23,7 @@ from dragoman.model import (
     user,
 )
 
-from .loop import answered
+from .loop import answered, is_empty
 
 
 def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
@@ -44,8 +45,8 @@ def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
         elif isinstance(event, SystemSaid):
             items.append(system(event.text))
         elif isinstance(event, UserSaid):
-            if event.by == "client" and items and not items[-1].parts:
-                items.pop()  # a reply that could not be read and said nothing was not sent back
+            if event.by == "client" and items and isinstance(items[-1], Reply) and is_empty(items[-1]):
+                items.pop()  # an empty reply was not sent back with the request to try again
             content: list[str | Media] = [event.text] if event.text else []
             items.append(user(*content, *event.media))
         elif isinstance(event, SessionStarted):

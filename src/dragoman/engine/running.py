@@ -55,13 +55,14 @@ from dragoman.model import (
     ToolReturned,
     Usage,
     UserSaid,
+    user as user_message,
 )
-from dragoman.tools import Context, ProviderTool
+from dragoman.tools import Context, ProviderTool, Tool
 
 from .approval import Answer
 from .executor import Executor, Metrics, Waiting, masked, opened_context
 from .facade import Facade, Note
-from .loop import Ask, Run, Steps, answered, tool_loop, unanswered
+from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
 from .respeak import respoken
 
 if TYPE_CHECKING:
@@ -231,7 +232,9 @@ class Running:
             executor.doubtful = self.doubtful
             self.metrics = executor.metrics
             self._started()
-            steps = tool_loop(self.conversation, orchestrator.policy, done=self._rounds_before)
+            steps = tool_loop(
+                self.conversation, orchestrator.policy, done=self._rounds_before, missing=self._missing_call
+            )
             try:
                 result = await self._driven(steps, executor)
             except LimitReached as error:
@@ -284,10 +287,24 @@ class Running:
                 wanted = steps.send(answer)
             except StopIteration as stop:
                 self.conversation = stop.value
+                self._note_empty_end()
                 return self._ended("completed")
             if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words
                 self.conversation = wanted.conversation
                 self._said_by_user(wanted.conversation[-1], by="client")
+
+    def _missing_call(self, choice: ToolChoice, reply: Reply) -> str | None:
+        """As `missing_call`, with the model's names; nothing is missing where no tool that runs here is offered."""
+        if not self.facade.definitions or not any(isinstance(tool, Tool) for tool in self.facade.toolset):
+            return None
+        return missing_call(self.facade.choice(choice), reply)
+
+    def _note_empty_end(self) -> None:
+        last = self.conversation[-1]
+        if isinstance(last, Reply) and last.finish is FinishReason.STOP and is_empty(last):
+            again = len(self.conversation) > 1 and self.conversation[-2].parts == user_message(EMPTY).parts
+            when = " after the tool results, also when asked to continue" if again else ""
+            self.notes += (Note("reply", f"the model's last reply is empty{when}"),)
 
     async def _go_on(self) -> bool:
         pause = self._orchestrator.pause
@@ -330,7 +347,7 @@ class Running:
             choice = msgspec.structs.replace(choice, mode="auto", names=(), required=False)
         choice = self.facade.choice(choice)
         settings = self._offered_now()
-        self._callable = frozenset(choice.names) if choice.mode in ("none", "subset") else None
+        self._callable = frozenset(choice.names) if choice.mode in ("none", "one", "subset") else None
         own = self._orchestrator
         if choice.mode == "subset" and "subset" not in own.engine.features(own.model).choices:
             # An API that cannot be told so is offered no others.
