@@ -116,6 +116,22 @@ def there_is_no_place_for_temporary_files(user: User, patch: pytest.MonkeyPatch)
     patch.setenv("TMPDIR", "/dev/null")
 
 
+def home_is_not_utf8(user: User, patch: pytest.MonkeyPatch) -> None:
+    home = user.home / "h\udcff"
+    os.rename(user.home / ".claude", home.with_name("claude"))
+    home.mkdir()
+    os.rename(home.with_name("claude"), home / ".claude")
+    patch.setenv("HOME", str(home))
+    for name in ("CONFIG", "DATA", "CACHE"):
+        patch.delenv(f"DRAGOMAN_{name}_DIR")
+
+
+def the_current_folder_is_not_utf8(user: User, patch: pytest.MonkeyPatch) -> None:
+    odd = user.home / "here\udcff\n\x1b[31m"
+    os.rename(user.here, odd)
+    patch.chdir(odd)
+
+
 Fault = Callable[[User, pytest.MonkeyPatch], None]
 FAULTS: tuple[Fault, ...] = (
     home_is_not_set,
@@ -127,6 +143,8 @@ FAULTS: tuple[Fault, ...] = (
     the_cache_folder_is_a_file,
     the_current_folder_is_gone,
     there_is_no_place_for_temporary_files,
+    home_is_not_utf8,
+    the_current_folder_is_not_utf8,
 )
 
 

@@ -17,6 +17,7 @@ from dragoman import __version__
 from dragoman.errors import nearest
 
 from .console import Console, ExitCode, reported, set_option
+from .text import takes_only_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -67,7 +68,7 @@ class CommandFiles(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
         command.short_help = COMMANDS[cmd_name]
-        return command
+        return takes_only_text(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -109,6 +110,9 @@ def dragoman(ctx: click.Context, /, *, debug: bool, colour: str | None, flags: d
         console.flags = {**flags, "colour": colour}
     if ctx.invoked_subcommand is None:
         console.line(ctx.get_help())
+
+
+takes_only_text(dragoman)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -16,6 +16,8 @@ from .session import Session
 from .session_options import Options, SessionCommand, concluded, session_options
 from .stopping import Terminated, forget_ctrl_c
 
+_MAX_LINE: Final = 16 << 20
+"""Bytes that one line of standard input may have."""
 _HELP = (
     "/model PROVIDER:MODEL  let another model go on with this conversation\n"
     "/help                  show this\n"
@@ -150,7 +152,12 @@ class Prompt:
     def _line(self, sign: str) -> str:
         if sys.stdin.isatty():
             return input(sign)
-        line = sys.stdin.readline()
+        line = sys.stdin.buffer.readline(_MAX_LINE + 1)
         if not line:
             raise EOFError
-        return line.rstrip("\n")
+        if len(line) > _MAX_LINE:
+            raise click.UsageError(f"A line of standard input has more than {_MAX_LINE >> 20} MiB.")
+        try:
+            return line.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"A line of standard input is not UTF-8 text (byte {error.start}).") from error

@@ -8,6 +8,8 @@ import click
 
 from dragoman.errors import nearest
 
+from .text import takes_only_text
+
 # `export` and `stats` are the commands of that name: people look for them here too.
 COMMANDS = {
     "grep": ("lab_grep:grep_command", "Search what was said and done, or the bytes of the records."),
@@ -27,7 +29,7 @@ class _Lab(click.Group):
         module, _, name = target.partition(":")
         command: click.Command = getattr(importlib.import_module(f"dragoman.cli.{module}"), name)
         command.short_help = text
-        return command
+        return takes_only_text(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

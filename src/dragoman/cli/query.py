@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from .console import Console, ExitCode, json_option
 from .filter_options import query_of
+from .vocabulary import text_from
 
 if TYPE_CHECKING:
     from dragoman.logs import Asked
@@ -74,7 +74,7 @@ def command(
         return ExitCode.OK
     if sql is None:
         raise click.UsageError("say what to ask: SQL, or - to read it from standard input; --tables shows the tables.")
-    text = sys.stdin.read() if sql == "-" else sql
+    text = text_from("-") if sql == "-" else sql
     query = query_of(console, wanted)
     limits = SqlLimits(seconds=timeout, rows=max_rows, memory=max_memory << 20)
     try:

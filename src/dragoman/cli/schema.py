@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
-import msgspec
 
 from .console import Console, ExitCode, as_json as encoded, json_option
 from .log_files import files_of, format_option
@@ -96,7 +95,7 @@ def _calls(shapes: Shapes) -> int:
 def _write(console: Console, learnt: dict[str, dict[str, Shapes]], output: Path) -> None:
     if output.suffix == ".json":
         document = {name: {one: it.document() for one, it in its.items()} for name, its in learnt.items()}
-        output.write_bytes(msgspec.json.format(encoded(document), indent=2) + b"\n")
+        output.write_bytes(_indented(document))
         console.note(f"written to {output}")
         return
     count = 0
@@ -104,9 +103,17 @@ def _write(console: Console, learnt: dict[str, dict[str, Shapes]], output: Path)
         for version, shapes in versions.items():
             path = output / name / f"{_as_file_name(version)}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(msgspec.json.format(encoded(shapes.document()), indent=2) + b"\n")
+            path.write_bytes(_indented(shapes.document()))
             count += 1
     console.note(f"{count} files written below {output}")
+
+
+def _indented(document: Any) -> bytes:
+    """A document for people to read. The name of a log in it may be no UTF-8, which msgspec does not format."""
+    import json
+
+    text = json.dumps(json.loads(encoded(document)), indent=2, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _as_file_name(version: str) -> str:

@@ -9,6 +9,7 @@ import click
 
 from .console import Console, ExitCode, json_option
 from .default_group import DefaultGroup
+from .text import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,6 +87,9 @@ def add(console: Console, *, folder: Path, client: str | None) -> ExitCode:
 
     if client is not None and client not in FORMATS:
         raise click.BadParameter(f"there is no client {client!r}.{nearest(client, FORMATS)}", param_hint="--client")
+
+    if not is_utf8(str(folder)):
+        raise click.BadParameter("settings can hold only names that are UTF-8.", param_hint="FOLDER")
 
     def added(logs: Any) -> bool:
         if client is not None:

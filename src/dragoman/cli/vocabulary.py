@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from dragoman.dialects import Dialect, Loss
     from dragoman.model import NativeCall, Operation
+
+
+_MAX_TEXT: Final = 64 << 20
+"""Bytes of a text that is read from a file or a pipe as a whole; a pipe may have no end."""
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -101,13 +105,17 @@ def arguments_of(pairs: Sequence[str]) -> dict[str, Any]:
 
 def text_from(path: str) -> str:
     """The text of a file, or of standard input for "-", with its line ends as they are."""
+    name = "Standard input" if path == "-" else path
     try:
         with click.open_file(path, "rb") as file:
-            return str(file.read(), "utf-8")
+            content = file.read(_MAX_TEXT + 1)
+            if len(content) > _MAX_TEXT:
+                raise click.UsageError(f"{name} has more than {_MAX_TEXT >> 20} MiB, which is too much for one text.")
+            return str(content, "utf-8")
     except OSError as error:
-        raise click.UsageError(f"{path}: {error.strerror or error}") from error
+        raise click.UsageError(f"{name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise click.UsageError(f"{path} is not UTF-8 text (byte {error.start}).") from error
+        raise click.UsageError(f"{name} is not UTF-8 text (byte {error.start}).") from error
 
 
 def operation_of(tag: str, pairs: Sequence[str]) -> Operation:

@@ -88,6 +88,9 @@ class Reader:
                 self.field(value, fields[name], (*path, name))
 
     def at(self, place: Place, value: Any) -> None:
+        if place.field.kind not in (Kind.PATH, Kind.STORAGE) and isinstance(value, str) and not _is_utf8(value):
+            self.problem(place.path, "expected UTF-8 text")
+            return
         (self.entry if place.one else self.field)(value, place.field, place.path)
 
     def field(self, value: Any, field: Field, path: Key) -> None:
@@ -155,6 +158,14 @@ class Reader:
         if kind is Secret:
             return Secret(value)
         return self.whole(value)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _names_relative_file(field: Field, value: Any) -> bool:

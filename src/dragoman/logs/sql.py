@@ -106,6 +106,10 @@ class Asked:
 
     def __enter__(self) -> Asked:
         packages = _packages()
+        try:
+            self._text.encode()
+        except UnicodeEncodeError as error:
+            raise QueryRefused(f"the SQL is not Unicode text (character {error.start + 1})") from error
         with self._stack as stack, TemporaryDirectory(prefix="dragoman-") as folder:
             statements = [one for name in _named(self._text) for one in _filled(Path(folder), self._rows_of, name)]
             self._start(packages, [(f"SET memory_limit = '{self._limits.memory // 1024}KiB'", []), *statements])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from dragoman.errors import LogError, MissingExtra
+from dragoman.errors import LogError, MissingExtra, StorageError
 from dragoman.logs.query import Query
 from dragoman.logs.sql import load
 from dragoman.logs.tables import TABLES, as_json
@@ -25,6 +25,10 @@ def write(chosen: Chosen, out: BinaryIO | Path) -> None:
         import duckdb
     except ImportError as error:
         raise MissingExtra("query", "Parquet files", "duckdb") from error
+    try:
+        str(out).encode()
+    except UnicodeEncodeError as error:
+        raise StorageError(out, "DuckDB writes only to folders whose names are UTF-8") from error
     out.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (out / EVENTS).open("wb") as file:
         recording.write(chosen, file)
