@@ -226,7 +226,7 @@ async def test_a_model_that_only_a_client_knows_is_not_offered_and_starts_nobody
     (offered,) = [one for one in scripts["boss"].requests[0].definitions if one.name == "Agent"]
     assert "model" not in offered.parameters["properties"]  # type: ignore[union-attr]
     assert ended.children == ()
-    assert "a model is written provider:model" in told(ended)[0]
+    assert "'haiku' names no provider" in told(ended)[0]
 
 
 async def test_an_anonymous_agent_is_like_the_one_that_starts_it() -> None:

@@ -366,8 +366,6 @@ def test_a_check_tells_what_may_not_be_meant() -> None:
     assert remarks(agent) == (
         "it has no description, so no other agent knows what it is for",
         "it has no instructions: nothing stands below the frontmatter",
-        "model: a model is written provider:model (for example openai:gpt-5.1, anthropic:claude-sonnet-4-5, "
-        "ollama:qwen3), not 'gemini-2.0-flash-lite'.",
         "line 4: t: no parameter is called {{c}}; it stays in the prompt",
         "line 4: t: no parameter is called {{d}}; it stays in the prompt",
         'line 4: t: the prompt has no place for "b"',

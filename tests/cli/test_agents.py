@@ -29,7 +29,7 @@ def test_check_says_ok_or_everything_that_is_wrong(user: User) -> None:
         str(good),
         "  ok",
     ]
-    assert answer.err == "1 of 2 files are well defined.\n"
+    assert answer.err == "1 of 2 files have no problem.\n"
 
 
 def test_check_tells_of_places_no_parameter_is_for_and_minds_them_when_strict(user: User) -> None:
@@ -288,3 +288,55 @@ def test_a_defect_of_ours_costs_no_other_agent(user: User, monkeypatch: pytest.M
         1,
         [("good", []), ("odd", [problem])],
     )
+
+
+# ── what can never run ───────────────────────────────────────────────────────
+
+RESEARCH = """---
+name: research-agent
+description: Looks things up.
+tools:
+  - name: summarize
+    description: Summarize a document
+    model: {model}
+    parameters:
+      text: {{type: string, description: The text}}
+    prompt: "Summarize: {{{{text}}}}"
+---
+You look things up.
+"""
+
+
+@pytest.mark.parametrize("model", ["gemini-2.0-flash-lite", "claude-sonnet-4-5", "openai:gpt-5.1", "lab:m"])
+def test_a_tool_whose_model_can_be_asked_has_no_problem(user: User, model: str) -> None:
+    user.settings('providers = {lab = {base_url = "http://127.0.0.1:9"}}')
+    path = user.write(user.here / "agent.md", RESEARCH.format(model=model))
+    answer = user.types("agents", "check", str(path))
+    assert (answer.code, answer.out) == (0, f"{path}\n  ok\n")
+
+
+@pytest.mark.parametrize(
+    "model, problem",
+    [
+        ("gemni-2.0-flash", "names no provider"),
+        ("lab:m", "no provider named 'lab'"),
+        ("local:qwen2.5-coder-1.5b", "only you can choose it"),
+    ],
+)
+def test_a_tool_that_can_never_run_is_a_problem(user: User, model: str, problem: str) -> None:
+    path = user.write(user.here / "agent.md", RESEARCH.format(model=model))
+    answer = user.types("agents", "check", str(path))
+    assert answer.code == 1
+    assert "line 5: summarize can never run: model: " in answer.out
+    assert problem in answer.out
+    assert "ok" not in answer.out.splitlines()
+
+
+def test_a_custom_tool_under_limits_that_let_no_agent_start_is_a_problem(user: User) -> None:
+    text = RESEARCH.format(model="gpt-5.1").replace("---\nYou", "limits: {max_depth: 0}\n---\nYou")
+    path = user.write(user.here / "agent.md", text)
+    answer = user.types("agents", "check", "--json", str(path))
+    assert answer.code == 1
+    assert answer.json[0]["problems"] == [
+        "line 5: summarize can never run: it runs as a sub-agent, and max_depth is 0, so none can be started"
+    ]

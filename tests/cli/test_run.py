@@ -548,7 +548,7 @@ async def test_a_reader_that_went_away_is_no_error(user: User) -> None:
     "words, message",
     [
         ([], 'Say what is to be done: dragoman run "…"'),
-        (["--model", "claude-opus-5", "hi"], 'Did you mean "anthropic:claude-opus-5"?'),
+        (["--model", "cluade-opus-5", "hi"], 'Did you mean "anthropic:claude-opus-5"?'),
         (["--model", "antropic:claude-opus-5", "hi"], 'there is no provider "antropic". Did you mean "anthropic"?'),
         (["--dialect", "claude-code", "hi"], 'there is no dialect "claude-code". Did you mean "claude_code"?'),
         (["--tools", "read_fil", "hi"], 'there is no tool "read_fil". Did you mean "read_file"?'),
@@ -618,3 +618,13 @@ async def test_the_program_of_the_page_on_approvals_runs(
         await names["main"]("anthropic:claude-sonnet-4-5")
     assert "main" in said(server.requests[1])
     assert capfd.readouterr().out.splitlines()[-1] == "There is main."
+
+
+@pytest.mark.parametrize("where", ["--model", "settings", "variable"])
+def test_a_bare_name_is_a_model_wherever_one_is_named(user: User, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    if where == "settings":
+        user.settings('model = "gpt-5.1"')
+    if where == "variable":
+        monkeypatch.setenv("DRAGOMAN_MODEL", "gpt-5.1")
+    answer = user.types("run", "--dry-run", "--json", *(("--model", "gpt-5.1") if where == "--model" else ()), "hi")
+    assert (answer.json["url"], answer.json["body"]["model"]) == ("https://api.openai.com/v1/responses", "gpt-5.1")

@@ -70,7 +70,7 @@ def test_every_gpt_model_edits_with_the_tool_it_was_taught(model: str) -> None:
 def test_names_of_models() -> None:
     assert split_model("openrouter:anthropic/claude-x") == ("openrouter", "anthropic/claude-x")
     assert split_model("ollama:qwen3:8b") == ("ollama", "qwen3:8b")
-    for wrong in ("gpt-5", "openai:", ":x", "anthropic/claude", "anthropic/claude:free"):
+    for wrong in ("openai:", ":x", "anthropic/claude", "anthropic/claude:free"):
         with pytest.raises(ConfigError, match="provider:model"):
             split_model(wrong)
     with pytest.raises(ConfigError, match='Did you mean "openai"'):
@@ -155,3 +155,45 @@ def test_a_model_that_opens_a_file_must_be_chosen_by_the_user(model: str) -> Non
 def test_a_model_by_its_plain_name_may_be_chosen_by_anybody() -> None:
     engine, model = engine_for("openai:gpt-5", environment={"OPENAI_API_KEY": "sk-1"}, vouched=False)
     assert (engine.name, model) == ("openai_responses", "gpt-5")
+
+
+# ── names without a provider ─────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name, provider",
+    [
+        ("gemini-2.0-flash-lite", "gemini"),
+        ("gpt-5.1", "openai"),
+        ("o4-mini", "openai"),
+        ("claude-sonnet-4-5", "anthropic"),
+        ("grok-4", "xai"),
+        ("deepseek-reasoner", "deepseek"),
+    ],
+)
+def test_a_bare_name_leads_to_the_company_that_alone_serves_the_model(name: str, provider: str) -> None:
+    assert split_model(name) == (provider, name)
+    engine, model = engine_for(name, api_key="k", configuration=None)
+    assert (getattr(engine, "provider", None), model) == (provider, name)
+    assert Orchestrator(name, configuration=load(flags={f"providers.{provider}.api_key": "k"})).model == name
+
+
+@pytest.mark.parametrize("name", ["gpt-oss-120b", "qwen3", "llama-3.3-70b", "gemma3", "kimi-k2"])
+def test_weights_that_anybody_serves_need_their_provider(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"^'{name}' names no provider.*provider:model, for example ollama:{name}"):
+        split_model(name)
+
+
+@pytest.mark.parametrize(
+    "wrong, hint",
+    [
+        ("gemni-2.5-pro", 'Did you mean "gemini:gemini-2.5-pro"'),
+        ("cluade-sonnet-4-5", 'Did you mean "anthropic:claude-sonnet-4-5"'),
+        ("anthropic/claude-sonnet-4-5", "for example anthropic:claude-sonnet-4-5"),
+        ("openai", "for example openai:MODEL"),
+        ("", "for example openai:gpt-5.1"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_answered_with_how_to_write_it(wrong: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(hint)):
+        split_model(wrong)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .agent import Agent as Agent, AgentLimits as AgentLimits, CustomTool as CustomTool
     from .builtins import builtin_toolset as builtin_toolset
-    from .checking import remarks as remarks, unmatched as unmatched
+    from .checking import hindrances as hindrances, remarks as remarks, unmatched as unmatched
     from .folders import (
         FoundAgent as FoundAgent,
         agent_folders as agent_folders,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _HOME = {
     "agent": ("Agent", "AgentLimits", "CustomTool"),
     "builtins": ("builtin_toolset",),
-    "checking": ("remarks", "unmatched"),
+    "checking": ("hindrances", "remarks", "unmatched"),
     "folders": ("FoundAgent", "agent_folders", "agent_named", "find_agents", "load_agent", "vouched_for"),
     "frontmatter": ("AGENT_FORMATS", "parse_agent", "read_agent"),
     "kernel": ("Kernel",),

@@ -12,7 +12,6 @@ import msgspec
 
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, ToolError
 from dragoman.model import AgentReport, AgentsOutcome, JsonOutcome, Kind, TextOutcome, operations as op
-from dragoman.registry import DIALECTS
 from dragoman.schema import problems_against
 from dragoman.tools import Context, Tool
 
@@ -37,7 +36,7 @@ _AWAITED, _BESIDE = 1, 2
 def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
     """What one agent is given to deal with others."""
 
-    word = None if live.dialect is None else DIALECTS[live.dialect].word_for(op.SpawnAgent)
+    word = None if live.dialect is None else live.dialect.word_for(op.SpawnAgent)
     beside = None if word is None else word.unless_said.get("background")
 
     async def spawn(wanted: op.SpawnAgent, context: Context) -> AgentsOutcome:

@@ -1,9 +1,17 @@
-"""What is worth knowing about an agent that is well defined: it can be run, but perhaps not as it was meant."""
+"""What is worth knowing about an agent that is well defined.
+
+A problem: it, or a tool of its own, can never run. A remark: it runs, but perhaps not as was meant.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .agent import Agent, CustomTool
 from .template import placeholders
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
 
 
 def unmatched(tool: CustomTool) -> tuple[str, ...]:
@@ -24,7 +32,20 @@ def remarks(agent: Agent) -> tuple[str, ...]:
         used = placeholders(tool.prompt)
         unused = [name for name in tool.parameters.get("properties", {}) if name not in used]
         found += [f'{at}{tool.name}: the prompt has no place for "{name}"' for name in unused]
-        found += [f"{at}{tool.name}: {text}" for text in _of_model(tool.model)]
+    return tuple(found)
+
+
+def hindrances(agent: Agent, configuration: Configuration, *, trusted: bool) -> tuple[str, ...]:
+    """Why the agent, or a tool of its own, can never run as its file stands; empty when they can."""
+    # A model of the agent itself that only the user may choose can be named with --model.
+    found = [f"model: {reason}" for reason in _of_model(agent.model, configuration, trusted=True)]
+    for tool in agent.custom_tools:
+        at = "" if tool.line is None else f"line {tool.line}: "
+        reasons = [f"model: {reason}" for reason in _of_model(tool.model, configuration, trusted=trusted)]
+        zero = [name for name in ("max_depth", "max_fanout", "max_agents") if getattr(agent.limits, name) == 0]
+        if zero:
+            reasons.append(f"it runs as a sub-agent, and {zero[0]} is 0, so none can be started")
+        found += [f"{at}{tool.name} can never run: {reason}" for reason in reasons]
     return tuple(found)
 
 
@@ -34,7 +55,6 @@ def _of_agent(agent: Agent) -> list[str]:
         found.append("it has no description, so no other agent knows what it is for")
     if not agent.instructions:
         found.append("it has no instructions: nothing stands below the frontmatter")
-    found += _of_model(agent.model)
     for key, value in agent.unmapped.items():
         if key == "tools":
             found += [f"tools: {entry} has no meaning here, or not all of it" for entry in value]
@@ -60,15 +80,17 @@ def _of_key(format: str, key: str) -> str:
     return f"{format} has no such key, and neither have we.{nearest(key, known)}"
 
 
-def _of_model(model: str | None) -> list[str]:
-    from dragoman.engine import split_model
-    from dragoman.errors import ConfigError, nearest
-    from dragoman.registry import PROVIDERS
+def _of_model(model: str | None, configuration: Configuration, *, trusted: bool) -> list[str]:
+    """Why no run can use this model. A missing key is no reason: it may be set before the run."""
+    from dragoman.engine import check_provider, check_unvouched_model, split_model
+    from dragoman.errors import ConfigError
 
     if model is None:
         return []
     try:
-        provider, _ = split_model(model)
+        check_provider(split_model(model)[0], configuration)
+        if not trusted:
+            check_unvouched_model(model)
     except ConfigError as error:
-        return [f"model: {error}"]
-    return [] if provider in PROVIDERS else [f'model: there is no provider "{provider}".{nearest(provider, PROVIDERS)}']
+        return [str(error)]
+    return []

@@ -16,8 +16,9 @@ from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
-from dragoman.config import Sandbox
+from dragoman.config import Sandbox, chosen as settled
 from dragoman.engine import (
     Approvals,
     Approver,
@@ -28,8 +29,11 @@ from dragoman.engine import (
     ToolPolicy,
     after_calls,
     check_unvouched_model,
+    configured_dialect,
     dialect_of,
     engine_for,
+    set_sandbox,
+    split_model,
 )
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
 from dragoman.model import (
@@ -44,6 +48,7 @@ from dragoman.model import (
     UserSaid,
     operations as op,
 )
+from dragoman.registry import DIALECTS
 from dragoman.tools import ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
 
 from .agent import Agent, AgentLimits
@@ -53,6 +58,7 @@ from .sandboxes import sandbox_for
 from .tree import Activation, Live, Status, stricter
 
 if TYPE_CHECKING:
+    from dragoman.config import Chosen
     from dragoman.engine import RunResult
     from dragoman.tools import SearchBackend
 
@@ -65,12 +71,15 @@ Engines = Callable[[str], tuple[Engine, str]]
 class Kernel:
     """Runs agents. `agents` are known by name; those in the workspace's `agents/` folder are read when they are wanted.
 
-    Agents of that folder and `strangers` are lent tools: they have at most those of the agent that starts them.
-    `model` is for agents that name none; `tools` is what agents may be given. `policy` and `sandbox` hold for all of
-    them, whatever their files say, and so does `limits`; without it the limits of the agent that is run hold for all
-    below it. `approver` is asked by all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and
-    `watch` the chunks of every reply with the agent whose it is. `web` makes what one agent reaches the web with; it is
-    given the search of the agent's own provider, where that is to be asked for each search.
+    Agents of that folder and `strangers` are lent tools: they have at most those of the agent that starts them. `model`
+    is for agents that name none; `tools` is what agents may be given. `policy` and `sandbox` hold for all of them,
+    whatever their files say, and so does `limits`; without it the limits of the agent that is run hold for all below
+    it. What of these is not given comes from the settings of this process, those that the command line reads;
+    `configuration` names others, and with `None` none are read. Who gives `engines` asks models in their own way: then
+    settings hold only if `configuration` is given. `approver` is asked by all, `Question.agent` says by whom. `emit`
+    gets the events of the whole tree, and `watch` the chunks of every reply with the agent whose it is. `web` makes
+    what one agent reaches the web with; it is given the search of the agent's own provider, where that is to be asked
+    for each search.
     """
 
     def __init__(
@@ -79,11 +88,12 @@ class Kernel:
         *,
         strangers: Iterable[Agent] = (),
         model: str | None = None,
-        engines: Engines = engine_for,
+        configuration: Chosen = UNSET,
+        engines: Engines | None = None,
         workspace: Workspace | None = None,
         tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
-        policy: ToolPolicy = ToolPolicy(),  # noqa: B008 - frozen
-        sandbox: Sandbox = Sandbox(mode="off"),  # noqa: B008 - frozen
+        policy: ToolPolicy | None = None,
+        sandbox: Sandbox | None = None,
         limits: AgentLimits | None = None,
         approver: Approver | None = None,
         hooks: Hooks = Hooks(),  # noqa: B008 - frozen
@@ -94,12 +104,26 @@ class Kernel:
     ) -> None:
         self.agents = _by_name(agents)
         self._strangers = {agent.name: agent for agent in strangers}
-        self.model, self.workspace = model, workspace
+        given = None if configuration is UNSET and engines is not None else settled(configuration)
+        self._configuration = given
+        self.workspace = workspace
+        self._vouches = True
+        """Whether whoever made this kernel, or the user's own settings, chose `model`."""
+        if given is not None:
+            if model is None and given.settings.model is not None:
+                model, self._vouches = given.settings.model, given.is_vouched("model")
+            policy = ToolPolicy.configured(given, *(split_model(model) if model else ())) if policy is None else policy
+            sandbox = set_sandbox(given, askable=approver is not None) if sandbox is None else sandbox
+            settings.setdefault("prices", given.settings.prices)
+        self.model = model
         self.tools = tools if isinstance(tools, Toolset) else Toolset(tools)
-        self.policy, self.sandbox, self.limits = policy, sandbox, limits
+        self.policy = ToolPolicy() if policy is None else policy
+        self.sandbox = Sandbox(mode="off") if sandbox is None else sandbox
+        self.limits = limits
         self.root: Live | None = None
         """The activation that `run` began with, also after it has ended."""
-        self._engines, self._approver, self._hooks, self._emit = engines, approver, hooks, emit
+        self._engines = engines or (lambda name: engine_for(name, configuration=given))
+        self._approver, self._hooks, self._emit = approver, hooks, emit
         self._watch, self._settings = watch, settings
         self._web = web or (lambda search: Web(search=search))
         self._known: dict[str, tuple[Engine, str]] = {}
@@ -123,7 +147,9 @@ class Kernel:
             raise ConfigError("this kernel runs an agent already: wait for its end, or make another kernel")
         chosen = self.find(agent) if isinstance(agent, str) else agent
         given = self.agents.values() if isinstance(agent, str) else (*self.agents.values(), agent)
-        self._vouched = {self.model, *(model for one in given for model in one.models)}
+        self._vouched = {model for one in given for model in one.models}
+        if self._vouches:
+            self._vouched.add(self.model)
         self._id = run_id or uuid.uuid4().hex
         self._live.clear()
         self._given.clear()
@@ -418,7 +444,9 @@ class Kernel:
 
     def _orchestrator(self, live: Live, rounds: int) -> Orchestrator:
         engine, name = self._engine(live)
-        live.dialect = live.agent.dialect or dialect_of(name)
+        stated = None if self._configuration is None else configured_dialect(self._configuration, name)
+        dialect = live.agent.dialect or stated or dialect_of(name)
+        live.dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
         own, names = self._own_tools(live), self.names()
         toolset = self._toolset(live, own)
         policy = msgspec.structs.replace(
@@ -447,7 +475,8 @@ class Kernel:
             toolset,
             policy,
             model_name=name,
-            dialect=live.agent.dialect,
+            dialect=live.dialect,
+            configuration=self._configuration,
             system=live.agent.instructions or None,
             workspace=self.workspace,
             context=live.context,

@@ -21,6 +21,7 @@ from .slots import Slots
 
 if TYPE_CHECKING:
     from dragoman.config import Price
+    from dragoman.dialects import Dialect
     from dragoman.tools import Context
 
 Status = Literal["completed", "failed", "cancelled", "limited"]
@@ -69,7 +70,7 @@ class Live:
         self.policy = ToolPolicy()
         self.sandbox = Sandbox(mode="off")
         self.model: str | None = agent.model
-        self.dialect: str | None = agent.dialect
+        self.dialect: Dialect | None = None
         """The vocabulary it is spoken to in, once that is settled."""
         self.children: list[Live] = []
         self.started = 0

@@ -62,12 +62,3 @@ async def _other_models(provider: str, name: str, engine: Any) -> list[str]:
         return [f'Is "{name}" a model of {provider}? Name another one: --model {provider}:NAME.']
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return [f'{provider} has no model "{name}".{nearest(name, names)} It has {", ".join(names[:8])}{more}.']
-
-
-def with_provider(model: str) -> str:
-    """A model named without its provider, with it."""
-    from dragoman.engine import dialect_of
-
-    makers = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "gemini"}
-    maker = makers.get(dialect_of(model)) if ":" not in model and "/" not in model else None
-    return f' Did you mean "{maker}:{model}"?' if maker else ""

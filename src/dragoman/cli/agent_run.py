@@ -124,6 +124,7 @@ class AgentSession(Session):
             [self._agent, *(agent for trusted, agent in known if trusted and agent.name != self._agent.name)],
             strangers=[agent for trusted, agent in known if not trusted],
             model=self.model,
+            configuration=self.configuration,
             engines=self._engine_of,
             workspace=self.workspace,
             tools=self._all_tools(),

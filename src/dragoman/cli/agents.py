@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from dragoman.agents import Agent, FoundAgent
+    from dragoman.config import Configuration
 
 
 @click.group
@@ -39,25 +40,38 @@ def command() -> None:
 def check(console: Console, *, paths: tuple[Path, ...], strict: bool, format: str | None, as_json: bool) -> ExitCode:
     """Check the agent files at each PATH, and those in it when it is a folder.
 
-    A problem means that the agent cannot be run; a remark, that it may not do what was meant: a place in a prompt
-    that no parameter is for, a key without meaning here. Exits with 1 when there is a problem.
+    A problem means that the agent, or a tool of its own, can never run: the file is wrong, or it names a model that no
+    provider has. A remark means that it may not do what was meant: a place in a prompt that no parameter is for, a key
+    without meaning here. Exits with 1 when there is a problem.
     """
     from dragoman.agents import load_agent, remarks
 
     configuration = console.configuration()
     chosen = _format(format)
     with plugins_aside():
-        found = [load_agent(file, configuration, "named", chosen) for path in paths for file in _files_at(path)]
+        loaded = [load_agent(file, configuration, "named", chosen) for path in paths for file in _files_at(path)]
+    found = [_examined(one, configuration) for one in loaded]
     told = [(one, () if one.agent is None else remarks(one.agent)) for one in found]
     if as_json:
         console.json([{**_facts(one), "remarks": said} for one, said in told])
     else:
         for one, said in told:
             _show_checked(console, one, said)
-    broken = sum(1 for one in found if one.agent is None)
+    broken = sum(1 for one in found if one.problems)
     if not as_json and (broken or len(found) > 1):
-        console.note(f"{len(found) - broken} of {len(found)} files are well defined.")
+        console.note(f"{len(found) - broken} of {len(found)} files have no problem.")
     return ExitCode.NO if broken or (strict and any(said for _, said in told)) else ExitCode.OK
+
+
+def _examined(found: FoundAgent, configuration: Configuration) -> FoundAgent:
+    """What was read, with the reasons why it can never run among its problems."""
+    import msgspec
+
+    from dragoman.agents import hindrances
+
+    if found.agent is None:
+        return found
+    return msgspec.structs.replace(found, problems=hindrances(found.agent, configuration, trusted=found.trusted))
 
 
 def plugins_aside() -> contextlib.AbstractContextManager[object]:
@@ -174,7 +188,7 @@ def complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: 
 @click.pass_obj
 def show(console: Console, *, agent: str, as_json: bool) -> ExitCode:
     """Show what is understood of an agent's file: its tools as operations, its rules, its limits, its own tools."""
-    from dragoman.agents import agent_named, limits_for, policy_for, remarks
+    from dragoman.agents import agent_named, hindrances, limits_for, policy_for, remarks
     from dragoman.engine import ToolPolicy
 
     configuration = console.configuration()
@@ -192,6 +206,8 @@ def show(console: Console, *, agent: str, as_json: bool) -> ExitCode:
         console.warn(
             f"{reason}; it does not hold: only your own files, or trusted ones in .dragoman/agents, may loosen"
         )
+    for reason in hindrances(found.agent, configuration, trusted=found.trusted):
+        console.warn(reason)
     for remark in remarks(found.agent):
         console.note(remark)
     return ExitCode.OK

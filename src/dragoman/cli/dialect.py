@@ -13,7 +13,7 @@ import msgspec
 from dragoman.errors import DefinitionError, nearest
 
 from .console import Console, ExitCode, json_option
-from .vocabulary import complete_dialects, is_file, text_from
+from .vocabulary import complete_dialects, text_from
 
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect, Problem
@@ -66,17 +66,18 @@ def check(console: Console, *, dialect: str, as_json: bool) -> ExitCode:
 
 
 def _checked(given: str) -> list[Checked] | DefinitionError:
-    from dragoman.dialects import DIALECTS, dialects_in
+    from dragoman.dialects import DIALECTS, dialects_in, is_dialect_file
 
-    if not is_file(given) and given not in DIALECTS and Path(given).exists():
+    is_file = is_dialect_file(given)
+    if not is_file and given not in DIALECTS and Path(given).exists():
         raise click.UsageError(f"{given} is no dialect's file: its name ends in .py, .toml, .yaml or .yml.")
-    if not is_file(given) and given not in DIALECTS:
+    if not is_file and given not in DIALECTS:
         raise click.UsageError(f'There is no file and no dialect "{given}".{nearest(given, DIALECTS)}')
-    if is_file(given) and not Path(given).is_file():
+    if is_file and not Path(given).is_file():
         raise click.UsageError(f"There is no file {given}.")
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what a file prints is not the answer
-            dialects = dialects_in(Path(given)) if is_file(given) else {given: DIALECTS[given]}
+            dialects = dialects_in(Path(given)) if is_file else {given: DIALECTS[given]}
             return [_held(name, dialect) for name, dialect in dialects.items()]
     except DefinitionError as error:
         return error

@@ -12,8 +12,8 @@ import msgspec
 from dragoman.errors import ConfigError, nearest
 
 from .console import Console, ExitCode, here, json_option
-from .sandbox import sandbox_of, sandbox_option, use_mode
-from .vocabulary import complete_dialects, dialect_named
+from .sandbox import sandbox_option, use_mode
+from .vocabulary import complete_dialects
 
 if TYPE_CHECKING:
     from dragoman.agents import McpServer, McpServers, Served
@@ -98,6 +98,8 @@ def serve(
     dragoman mcp serve --http 127.0.0.1:8808 --yes
     """
     from dragoman.agents import ToolServer
+    from dragoman.dialects import dialect_named
+    from dragoman.engine import configured_sandbox
 
     from .runner import run
 
@@ -111,7 +113,7 @@ def serve(
         policy=_policy(configuration),
         workspace=_workspace(configuration, workspace),
         approver=_approver(approval),
-        sandbox=sandbox_of(configuration, askable=False),
+        sandbox=configured_sandbox(configuration, askable=False),
         structured=not text_only,
     )
     for note in server.facade.notes:

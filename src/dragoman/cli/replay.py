@@ -9,7 +9,7 @@ import click
 
 from .console import Console, ExitCode, json_option
 from .log_files import are_own, events_of, files_of
-from .sandbox import sandbox_of, sandbox_option, use_mode
+from .sandbox import sandbox_option, use_mode
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -68,6 +68,7 @@ def command(
     from collections import Counter
     from contextlib import aclosing
 
+    from dragoman.engine import configured_sandbox
     from dragoman.logs import FORMATS
 
     from .runner import run as run_in_loop
@@ -99,7 +100,7 @@ def command(
             folder=folder,
             seconds=timeout,
             kinds=kinds,
-            shell=Shell(sandbox=sandbox_of(configuration, askable=False)),
+            shell=Shell(sandbox=configured_sandbox(configuration, askable=False)),
         )
         async with aclosing(again):  # nobody may read on, and what was begun is ended all the same
             async for done in again:

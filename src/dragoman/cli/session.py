@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,7 @@ import msgspec
 from dragoman.errors import ConfigError, EngineError, nearest, writing
 
 from . import stopping
-from .advice import advice, with_provider
+from .advice import advice
 from .console import Console, ExitCode, here
 from .embedded import OFFERED, SYSTEM, Consent
 from .records import find_record, locked, runs_folder
@@ -164,21 +163,31 @@ class Session:
         self._context = await self._stack.enter_async_context(context)
 
     def _sandbox(self) -> Sandbox:
+        from dragoman.engine import configured_sandbox
+
         from .approver import Keyboard
-        from .sandbox import sandbox_of
 
         chosen = self._options.approval
         if self._keyboard is None and chosen not in ("yes", "deny"):
             self._keyboard = Keyboard.found()
         # A run that is resumed may bring an answer along.
         askable = self._keyboard is not None or chosen == "ask" or self._options.resume is not None
-        return sandbox_of(self.configuration, askable=askable)
+        return configured_sandbox(self.configuration, askable=askable)
 
     # ── the model ──────────────────────────────────────────────────────────
 
     async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
         """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
-        from dragoman.engine import MODEL_FILES, PROVIDERS, LocalEngine, Orchestrator, Retry, default_model, engine_for
+        from dragoman.engine import (
+            MODEL_FILES,
+            PROVIDERS,
+            LocalEngine,
+            Orchestrator,
+            Retry,
+            configured_options,
+            default_model,
+            engine_for,
+        )
 
         vouched = True
         if wanted is not None:
@@ -189,6 +198,7 @@ class Session:
             found = await default_model(self.configuration, may_fetch=self._consent.instead)
             model, why, vouched = found.model, found.why, self.configuration.is_vouched("model")
         provider, name = self._parts_of(model, by_hand=wanted is not None)
+        model = f"{provider}:{name}"
         self._is_embedded = provider in PROVIDERS and PROVIDERS[provider].in_process
         if self._is_embedded and sending:
             self._consent.needed_for(name)
@@ -206,8 +216,7 @@ class Session:
             engine.progress = self.view.progress
         if hasattr(self, "orchestrator"):
             await self.orchestrator.close()
-        rows = self._rows(name)
-        dialect = self._dialect(name, rows)
+        dialect = self._dialect(name)
         policy = self._policy(provider, name)
         self.orchestrator = Orchestrator(
             engine,
@@ -221,7 +230,7 @@ class Session:
             approver=self._approver() if sending else None,
             approvals=self._approvals,
             emit=self._emit,
-            options={key: value for _, row in rows for key, value in row.options.items()},
+            options=configured_options(self.configuration, name),
             prices=self.configuration.settings.prices,
         )
         self.model, self.why = model, why
@@ -237,39 +246,26 @@ class Session:
         try:
             provider, name = split_model(model)
         except ConfigError as error:
-            message = f"{error}{with_provider(model)}"
-            raise (click.BadParameter(message, param_hint="--model") if by_hand else ConfigError(message)) from error
+            raise (click.BadParameter(str(error), param_hint="--model") if by_hand else error) from error
         known = (*PROVIDERS, *self.configuration.settings.providers)
         if by_hand and provider not in known:
             message = f'there is no provider "{provider}".{nearest(provider, known)} There are {", ".join(known)}.'
             raise click.BadParameter(message, param_hint="--model")
         return provider, name
 
-    def _rows(self, model: str) -> list[tuple[str, Any]]:
-        """What the settings say of this model, each with the pattern it is said under."""
-        models = self.configuration.settings.models
-        return [(pattern, row) for pattern, row in models.items() if fnmatchcase(model, pattern)]
-
-    def _dialect(self, model: str, rows: Sequence[tuple[str, Any]]) -> Dialect:
-        from dragoman.engine import dialect_of
+    def _dialect(self, model: str) -> Dialect:
+        from dragoman.dialects import dialect_named, is_dialect_file
+        from dragoman.engine import configured_dialect, dialect_of
         from dragoman.registry import DIALECTS
 
-        from .vocabulary import dialect_named, is_file
-
         chosen = self._options.dialect or self._kept("dialect")
-        if chosen is not None and chosen not in DIALECTS and not is_file(chosen):
+        if chosen is not None and chosen not in DIALECTS and not is_dialect_file(chosen):
             raise click.BadParameter(
                 f'there is no dialect "{chosen}".{nearest(chosen, DIALECTS)}', param_hint="--dialect"
             )
         if chosen is not None:
             return dialect_named(chosen, files=self._vouched_dialect)
-        stated = self.configuration.settings.dialect
-        if stated is not None:
-            return dialect_named(stated, files=self.configuration.is_own("dialect"))
-        for pattern, row in rows:
-            if row.dialect:
-                return dialect_named(row.dialect, files=self.configuration.is_own(f"models.{pattern}.dialect"))
-        return dialect_named(dialect_of(model), files=False)
+        return configured_dialect(self.configuration, model) or dialect_named(dialect_of(model), files=False)
 
     def _system(self) -> str | None:
         if self._options.system is not None:
@@ -312,18 +308,14 @@ class Session:
         return ()
 
     def _policy(self, provider: str, model: str) -> ToolPolicy:
-        from dragoman.engine import Approval, ToolPolicy
+        from dragoman.engine import ToolPolicy
 
         policy = ToolPolicy.from_settings(self.configuration.settings, provider, model)
         if self._options.max_iterations is not None:
             policy = msgspec.structs.replace(policy, max_iterations=self._options.max_iterations)
         if self._options.approval in ("ask", "deny"):
             policy = msgspec.structs.replace(policy, default="ask")
-        if policy.default == "ask":
-            # What only looks at the workspace, or at the model's own plan, does no harm: nobody wants to be asked.
-            harmless = tuple(Approval("allow", kind=kind) for kind in ("read", "search", "plan"))
-            policy = msgspec.structs.replace(policy, approval=(*policy.approval, *harmless))
-        return policy
+        return policy.reading_allowed()
 
     def _approver(self) -> Approver:
         from .approver import Asker, puts_off, says
@@ -348,14 +340,13 @@ class Session:
     # ── events ─────────────────────────────────────────────────────────────
 
     def _emit(self, event: AnyEvent) -> None:
+        from dragoman.dialects import is_dialect_file
         from dragoman.model import ModelFinished, SessionStarted
-
-        from .vocabulary import is_file
 
         if isinstance(event, SessionStarted):
             tools = [getattr(tool, "id", None) or tool.name for tool in self.orchestrator.toolset]
             dialect = self._options.dialect or self._kept("dialect")
-            if dialect is not None and is_file(dialect):
+            if dialect is not None and is_dialect_file(dialect):
                 dialect = os.path.abspath(dialect)  # a resumed run may start in another folder, with another such file
             metadata = {"model": self.model, "tools": tools, "dialect": dialect}
             event = msgspec.structs.replace(event, cwd=str(self.folder), metadata=metadata)

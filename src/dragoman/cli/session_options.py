@@ -69,7 +69,7 @@ def _complete_tools(_: click.Context, __: click.Parameter, incomplete: str) -> l
 def session_options(function: Function) -> Function:
     """The options `run` and `chat` have in common."""
     options = (
-        click.option("--model", "-m", metavar="PROVIDER:MODEL", help="The model to ask."),
+        click.option("--model", "-m", metavar="[PROVIDER:]MODEL", help="The model to ask."),
         click.option(
             "--dialect",
             "-d",

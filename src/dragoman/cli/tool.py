@@ -10,7 +10,7 @@ import click
 from dragoman.errors import nearest
 
 from .console import Console, ExitCode, here, json_option
-from .sandbox import sandbox_of, sandbox_option, use_mode
+from .sandbox import sandbox_option, use_mode
 from .vocabulary import arguments_of, operation_of
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
 
 
 async def _done(console: Console, configuration: Configuration, operation: Operation, folder: Path) -> Outcome:
+    from dragoman.engine import configured_sandbox
     from dragoman.model import CallFunction, CommandOutcome, ReadOutput, WatchCommand
     from dragoman.registry import TOOLS
     from dragoman.tools import DiskWorkspace, Shell, Web, outcome_of, perform, standard_context
@@ -98,7 +99,7 @@ async def _done(console: Console, configuration: Configuration, operation: Opera
     search = configuration.settings.search
     web = Web(search_backend=search.backend, search_url=search.url)
     # Who types `unsandboxed=true` has said yes.
-    shell = Shell(sandbox=sandbox_of(configuration, askable=True))
+    shell = Shell(sandbox=configured_sandbox(configuration, askable=True))
     # What a command writes is in its outcome; only a watch tells its lines as they come and nowhere else.
     report = (lambda message, _: console.line(message)) if isinstance(operation, WatchCommand) else None
     async with standard_context(DiskWorkspace(folder), shell=shell, web=web, report=report) as context:

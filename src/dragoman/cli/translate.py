@@ -10,7 +10,7 @@ import msgspec
 from dragoman.errors import ToolError
 
 from .console import Console, ExitCode, json_option
-from .vocabulary import complete_dialects, dialect_named, native_calls, shown, text_from
+from .vocabulary import complete_dialects, native_calls, shown, text_from
 
 if TYPE_CHECKING:
     from dragoman.dialects import Loss
@@ -51,6 +51,8 @@ def command(console: Console, *, source: str, target: str, as_json: bool) -> Exi
     \b
     echo '{"name": "Read", "arguments": {"file_path": "a.py"}}' | dragoman translate --from claude_code --to gemini_cli
     """
+    from dragoman.dialects import dialect_named
+
     console.configuration()
     heard, spoken = dialect_named(source, files=True), dialect_named(target, files=True)
     results = []

@@ -32,6 +32,8 @@ class Said(msgspec.Struct, frozen=True):
 
 def dialects_named(console: Console, names: Sequence[str]) -> list[Dialect]:
     """The dialects of these names or files, or all that are listed; a plugin that is broken is left out of all."""
+    from dragoman.dialects import dialect_named
+
     found: dict[str, Dialect] = {}
     for dialect in [dialect_named(name, files=True) for name in names] or _all_dialects(console):
         if found.setdefault(dialect.name, dialect) is not dialect:
@@ -49,26 +51,6 @@ def _all_dialects(console: Console) -> Iterator[Dialect]:
             if name in DIALECTS.built_in:
                 raise
             console.warn(str(error))
-
-
-def dialect_named(name: str, *, files: bool) -> Dialect:
-    """The dialect of this name or, with `files`, of this file: Python, TOML or YAML.
-
-    A Python file is run, so `files` is only for names that the user gave: an argument, a flag or the user's settings.
-    """
-    from pathlib import Path
-
-    from dragoman.dialects import DIALECTS, dialect_from_file
-
-    listed: Dialect = dialect_from_file(Path(name)) if files and is_file(name) else DIALECTS[name]
-    return listed
-
-
-def is_file(name: str) -> bool:
-    """Whether what is given for a dialect is a file: the end of its name says so."""
-    from dragoman.config import DATA_SUFFIXES
-
-    return name.endswith((".py", *DATA_SUFFIXES))
 
 
 def complete_dialects(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

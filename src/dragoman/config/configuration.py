@@ -93,6 +93,16 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_own(key) or (self.project is not None and self.project.trust.state == "trusted")
 
     @property
+    def untrusted(self) -> str | None:
+        """Why settings of the project are ignored, and what to run to trust it; `None` when it is trusted."""
+        trusted = self.project is None or self.project.trust.state == "trusted"
+        return None if trusted or self.project is None else _why_untrusted(self.project)
+
+    def is_set(self, key: str) -> bool:
+        """Whether some layer sets this value, so that it is more than a default."""
+        return self.values[key].origin.layer != "default"
+
+    @property
     def plugin_folders(self) -> tuple[PluginFolder, ...]:
         own = PluginFolder(self.config_dir / "plugins", may_be_missing=True)
         named = tuple(PluginFolder(path) for path in self.settings.plugins.folders)
@@ -318,16 +328,37 @@ def _without_credentials(url: str) -> str:
 
 _current: Configuration | None = None
 
+Chosen = Configuration | msgspec.UnsetType | None
+"""What a `configuration` parameter takes: the settings to go by, or `None` to read none at all.
+
+Left out (`UNSET`), the settings of this process hold: every layer that the command line reads, under the same rules.
+"""
+
+
+def chosen(configuration: Chosen) -> Configuration | None:
+    """The settings that a `configuration` parameter stands for."""
+    return current() if isinstance(configuration, msgspec.UnsetType) else configuration
+
 
 def current() -> Configuration:
-    """The configuration of this process: what `use` was given, else read now and kept."""
+    """The configuration of this process: the one given to `use`, otherwise read once and kept.
+
+    What the user should know about it (settings of an untrusted project that are ignored, a key that others can read)
+    is logged as a warning when it is read. A command shows the warnings itself, and calls `use`.
+    """
     global _current
     if _current is None:
         _current = load()
+        if _current.warnings:
+            import logging
+
+            log = logging.getLogger("dragoman.config")
+            for warning in _current.warnings:
+                log.warning("%s", warning)
     return _current
 
 
 def use(configuration: Configuration | None) -> None:
-    """Makes this the configuration of the process. `None` forgets it: it is read again when next asked for."""
+    """Makes this the configuration of the process. With `None` it is read again when it is next needed."""
     global _current
     _current = configuration

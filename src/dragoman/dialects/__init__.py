@@ -41,7 +41,12 @@ from .spelling import (
 from .wording import tell as tell, understand as understand
 
 if TYPE_CHECKING:
-    from .by_path import dialect_from_file as dialect_from_file, dialects_in as dialects_in
+    from .by_path import (
+        dialect_from_file as dialect_from_file,
+        dialect_named as dialect_named,
+        dialects_in as dialects_in,
+        is_dialect_file as is_dialect_file,
+    )
     from .laws import (
         DIALECT_NAME as DIALECT_NAME,
         Problem as Problem,
@@ -52,9 +57,11 @@ if TYPE_CHECKING:
     from .skeleton import Captured as Captured, captured_tools as captured_tools, drafted as drafted
 
 _LATER = {
-    # Only who adds a dialect needs these.
+    # Only needed to add a dialect, or to find one by its file.
     "dialect_from_file": "by_path",
+    "dialect_named": "by_path",
     "dialects_in": "by_path",
+    "is_dialect_file": "by_path",
     "DIALECT_NAME": "laws",
     "Problem": "laws",
     "check": "laws",

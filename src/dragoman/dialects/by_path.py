@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.config import DATA_SUFFIXES
 from dragoman.errors import DefinitionError
-from dragoman.registry import run_file
+from dragoman.registry import DIALECTS, run_file
 
 from .dialect import Dialect
 from .from_data import from_file
@@ -22,6 +22,20 @@ def dialects_in(path: Path) -> dict[str, Dialect]:
         known = ", ".join((".py", *DATA_SUFFIXES))
         raise DefinitionError(f"dialect file {path.name!r}", [f"its name must end in one of {known}"], str(path))
     return _in_python(path)
+
+
+def is_dialect_file(name: str) -> bool:
+    """Whether what is given for a dialect is a file: the end of its name says so."""
+    return name.endswith((".py", *DATA_SUFFIXES))
+
+
+def dialect_named(name: str, *, files: bool) -> Dialect:
+    """The dialect of this name or, with `files`, of this file: Python, TOML or YAML.
+
+    A Python file is run, so `files` is only for names that the user gave: an argument, a flag or the user's settings.
+    """
+    listed: Dialect = dialect_from_file(Path(name)) if files and is_dialect_file(name) else DIALECTS[name]
+    return listed
 
 
 def dialect_from_file(path: Path) -> Dialect:

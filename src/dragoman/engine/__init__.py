@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     )
     from .bridges import BRIDGES as BRIDGES
     from .capabilities import native_tool as native_tool
+    from .configured import (
+        configured_dialect as configured_dialect,
+        configured_options as configured_options,
+        configured_sandbox as configured_sandbox,
+        set_sandbox as set_sandbox,
+    )
     from .constrained import ConstrainedEngine as ConstrainedEngine
     from .definitions import (
         DefinitionChange as DefinitionChange,
@@ -55,6 +61,7 @@ if TYPE_CHECKING:
     from .providers import (
         PROVIDERS as PROVIDERS,
         Provider as Provider,
+        check_provider as check_provider,
         check_unvouched_model as check_unvouched_model,
         dialect_of as dialect_of,
         engine_for as engine_for,
@@ -74,6 +81,7 @@ _HOME = {
     "available": ("Found", "can_run_here", "default_model", "models_of"),
     "bridges": ("BRIDGES",),
     "capabilities": ("native_tool",),
+    "configured": ("configured_dialect", "configured_options", "configured_sandbox", "set_sandbox"),
     "constrained": ("ConstrainedEngine",),
     "definitions": ("DefinitionChange", "definition_changes", "definition_digest", "definition_of"),
     "engine": ("Engine", "Exchange", "HttpEngine", "Observer", "ReplayEngine", "ScriptedEngine", "chunks_of"),
@@ -86,7 +94,15 @@ _HOME = {
     "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),
     "orchestrator": ("Orchestrator", "Prepared"),
     "policy": ("Approval", "Retry", "ToolPolicy"),
-    "providers": ("PROVIDERS", "Provider", "check_unvouched_model", "dialect_of", "engine_for", "split_model"),
+    "providers": (
+        "PROVIDERS",
+        "Provider",
+        "check_provider",
+        "check_unvouched_model",
+        "dialect_of",
+        "engine_for",
+        "split_model",
+    ),
     "record": ("conversation_of",),
     "replaying": ("REPLAYED", "Difference", "Replayed", "replay"),
     "respeak": ("respoken",),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import UNSET
 
 from dragoman.errors import ConfigError, DragomanError, EngineError
 
@@ -23,7 +24,7 @@ from .providers import PROVIDERS, engine_for, key_of
 from .transport import Times
 
 if TYPE_CHECKING:
-    from dragoman.config import Configuration
+    from dragoman.config import Chosen, Configuration
 
     from .providers import Provider
 
@@ -52,7 +53,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 async def default_model(
-    configuration: Configuration | None = None,
+    configuration: Chosen = UNSET,
     environment: Mapping[str, str] = os.environ,
     *,
     may_fetch: Callable[[str], bool] = lambda model: False,
@@ -61,6 +62,9 @@ async def default_model(
 
     `may_fetch` is asked before the model for this process is chosen where its file would have to be fetched.
     """
+    from dragoman.config import chosen
+
+    configuration = chosen(configuration)
     if configuration is not None and configuration.settings.model:
         origin = configuration.values["model"].origin
         return Found(configuration.settings.model, f"set by {origin}")

@@ -40,6 +40,7 @@ from .rules import redirect_check, verdict_on
 from .withheld import against, refused_changes, without_withheld
 
 if TYPE_CHECKING:
+    from dragoman.config import Sandbox
     from dragoman.model import AnyEvent
     from dragoman.tools import Workspace
 
@@ -612,12 +613,21 @@ async def _stop(tasks: list[asyncio.Task[Any]]) -> None:
 
 
 async def opened_context(
-    stack: AsyncExitStack, toolset: Toolset, *, workspace: Workspace | None, context: Context | None, run: str
+    stack: AsyncExitStack,
+    toolset: Toolset,
+    *,
+    workspace: Workspace | None,
+    context: Context | None,
+    run: str,
+    sandbox: Sandbox | None = None,
 ) -> Context:
     """What the tools of a run are given; the services of the standard tools are open for as long as the stack is."""
     standard = any(isinstance(tool, Tool) and tool.operation is not None for tool in toolset)
     if context is None and standard and workspace is not None:
-        context = await stack.enter_async_context(standard_context(workspace))
+        from dragoman.tools import Shell
+
+        shell = None if sandbox is None else Shell(sandbox=sandbox)
+        context = await stack.enter_async_context(standard_context(workspace, shell=shell))
     if context is None:
         return Context(workspace=workspace, run=run)
     return Context(workspace=context._workspace, run=run, turn=context.turn, provides=context.provides)

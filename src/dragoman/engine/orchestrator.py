@@ -9,8 +9,10 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
 from dragoman.apis import Encoded
+from dragoman.config import chosen as settled
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError
 from dragoman.model import (
@@ -29,6 +31,7 @@ from dragoman.tools import Context, ProviderTool, Tool, Toolset, honoured_in
 
 from .approval import Answer, Approvals, Approver
 from .capabilities import merged_by_id, resolved
+from .configured import configured_dialect, configured_options, set_sandbox
 from .engine import Engine
 from .executor import Hooks
 from .facade import Facade, Note
@@ -39,7 +42,7 @@ from .record import conversation_of
 from .running import Item, Running, RunResult
 
 if TYPE_CHECKING:
-    from dragoman.config import Price
+    from dragoman.config import Chosen, Price
     from dragoman.tools import Workspace
 
 Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
@@ -63,14 +66,20 @@ class Orchestrator:
 
     `model` is `provider:model`, or an engine together with `model_name`. `dialect` is the vocabulary to speak, when it
     is not the one the model knows best.
+
+    A model named as text is asked as the settings of this process say, those that the command line reads: addresses,
+    keys and options of providers, the dialect, the policy, the sandbox, prices. What is given here comes before them.
+    `configuration` names other settings; with `None` none are read. An engine is taken as it is, and settings hold
+    beside it only if `configuration` is given.
     """
 
     def __init__(
         self,
         model: str | Engine,
         tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
-        policy: ToolPolicy = ToolPolicy(),  # noqa: B008 - frozen
+        policy: ToolPolicy | None = None,
         *,
+        configuration: Chosen = UNSET,
         model_name: str | None = None,
         dialect: str | Dialect | None = None,
         system: str | None = None,
@@ -84,18 +93,27 @@ class Orchestrator:
         emit: Callable[[AnyEvent], None] | None = None,
         thinking: Thinking | None = None,
         options: Mapping[str, Any] | None = None,
-        prices: Sequence[Price] = (),
+        prices: Sequence[Price] | None = None,
         **settings: Any,
     ) -> None:
+        given = None if configuration is UNSET and not isinstance(model, str) else settled(configuration)
+        self.engine: Engine
         if isinstance(model, str):
-            self.engine: Engine
-            self.engine, self.model = engine_for(model)
+            self.engine, self.model = engine_for(model, configuration=given)
         else:
             self.engine, self.model = model, model_name or ""
+        if given is not None:
+            policy = ToolPolicy.configured(given, self.provider, self.model) if policy is None else policy
+            dialect = configured_dialect(given, self.model) if dialect is None else dialect
+            options = {**configured_options(given, self.model), **(options or {})}
+            prices = given.settings.prices if prices is None else prices
+        self.sandbox = None if given is None else set_sandbox(given, askable=approver is not None)
+        """What commands run in, when no `context` is given; `None`: in no sandbox."""
         self.toolset = tools if isinstance(tools, Toolset) else Toolset(tools)
-        self.policy, self.hooks, self.approver, self.pause = policy, hooks, approver, pause
+        self.policy = ToolPolicy() if policy is None else policy
+        self.hooks, self.approver, self.pause = hooks, approver, pause
         self.system, self.workspace, self.context = system, workspace, context
-        self.emit, self.thinking, self.prices = emit, thinking, tuple(prices)
+        self.emit, self.thinking, self.prices = emit, thinking, tuple(prices or ())
         self.hidden = hidden
         """Asked before each round: tools not to be offered in it; a call of one is answered all the same."""
         self.options = dict(options or {})

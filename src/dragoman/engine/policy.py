@@ -5,7 +5,7 @@ Rule: every knob is data, is read in one place, and acts: the test of each fails
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError, nearest
 from dragoman.model import ToolChoice
 
 if TYPE_CHECKING:
-    from dragoman.config import Settings
+    from dragoman.config import Configuration, Settings
 
 OnError = Literal["continue", "abort", "retry"]
 Verdict = Literal["allow", "ask", "deny"]
@@ -169,25 +169,47 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def from_settings(cls, settings: Settings, provider: str = "", model: str = "") -> ToolPolicy:
         """The policy that the settings state, with what differs for this provider, then for this model."""
+        return cls._from(settings, provider, model, lambda key: True)
+
+    @classmethod
+    def configured(cls, configuration: Configuration, provider: str = "", model: str = "") -> ToolPolicy:
+        """The policy of a Python program: what the settings state, and this class's own defaults for the rest.
+
+        The defaults differ in one thing. A command asks before a tool changes anything unless told otherwise
+        (`policy.approval`); a program offers tools that its developer chose, and runs them unless told otherwise.
+        """
+        policy = cls._from(configuration.settings, provider, model, lambda key: configuration.is_set(f"policy.{key}"))
+        return policy.reading_allowed() if configuration.is_set("policy.approval") else policy
+
+    def reading_allowed(self) -> ToolPolicy:
+        """The same, but where all calls would be asked about, those are not that change nothing and leave the machine
+        alone: reading and searching the workspace, and the model's own plan."""
+        if self.default != "ask":
+            return self
+        harmless = tuple(Approval("allow", kind=kind) for kind in ("read", "search", "plan"))
+        return msgspec.structs.replace(self, approval=(*self.approval, *harmless))
+
+    @classmethod
+    def _from(cls, settings: Settings, provider: str, model: str, states: Callable[[str], bool]) -> ToolPolicy:
         from dragoman.config import UNTRUSTED
 
         general = settings.policy
         rules = [msgspec.to_builtins(rule) for rule in general.rules if rule.source != UNTRUSTED]
         strangers = [msgspec.to_builtins(rule) for rule in general.rules if rule.source == UNTRUSTED]
         rules += [{"verdict": verdict, "tool": name, "source": OWN} for name, verdict in general.tools.items()]
-        sections: list[Mapping[str, Any]] = [
-            {
-                "default": general.approval,
-                "approval": rules,
-                "max_iterations": general.max_iterations,
-                "timeout": general.timeout,
-                "max_parallel": general.max_parallel,
+        stated = {
+            key: getattr(general, key)
+            for key in ("max_iterations", "timeout", "max_parallel", "max_tokens", "max_cost")
+            if states(key)
+        }
+        if states("approval"):
+            stated["default"] = general.approval
+        if states("max_retries"):
+            stated |= {
                 "on_error": "retry" if general.max_retries else "continue",
                 "retry": {"times": general.max_retries},
-                "max_tokens": general.max_tokens,
-                "max_cost": general.max_cost,
             }
-        ]
+        sections: list[Mapping[str, Any]] = [{**stated, "approval": rules}]
         if provider in settings.providers:
             sections.append(_sourced(settings.providers[provider].policy, f"providers.{provider}.policy"))
         sections += [

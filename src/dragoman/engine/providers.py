@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
+from msgspec import UNSET
 
 from dragoman.apis import APIS
 from dragoman.errors import ConfigError, EngineError, nearest
 from dragoman.registry import PROVIDERS as PROVIDERS, load_target
 
 if TYPE_CHECKING:
-    from dragoman.config import Configuration
+    from dragoman.config import Chosen, Configuration
 
     from .constrained import ConstrainedEngine
     from .engine import Exchange, HttpEngine
@@ -123,6 +124,23 @@ FAMILIES: tuple[tuple[str, str, str | None], ...] = (
 )
 
 
+MAKERS: Final = (
+    # (a model's name, the provider that is asked when none is named). Only names that one company alone serves under
+    # its own API; weights that anybody may serve (gpt-oss, qwen, llama, …) need their provider written.
+    ("gpt-oss*", None),
+    ("claude*", "anthropic"),
+    ("gpt-*", "openai"),
+    ("o[1-9]*", "openai"),
+    ("chatgpt-*", "openai"),
+    ("codex-*", "openai"),
+    ("gemini-*", "gemini"),
+    ("grok-*", "xai"),
+    ("deepseek-chat", "deepseek"),
+    ("deepseek-reasoner", "deepseek"),
+    ("sonar*", "perplexity"),
+)
+
+
 def plain_name(model: str) -> str:
     """A model's name without what its provider puts before it: `anthropic/claude-x` is `claude-x`."""
     name = model.rsplit("/", 1)[-1].lower()
@@ -144,12 +162,47 @@ def family_of(model: str) -> str:
 
 
 def split_model(text: str) -> tuple[str, str]:
-    """`provider:model` in its two parts."""
+    """A model's provider and its name: `provider:model` in its two parts, a bare name by its family."""
     provider, colon, model = text.partition(":")
     if colon and provider and model and "/" not in provider:
         return provider, model
-    hint = " (for example openai:gpt-5.1, anthropic:claude-sonnet-4-5, ollama:qwen3)"
-    raise ConfigError(f"a model is written provider:model{hint}, not {text!r}.{nearest(text, PROVIDERS)}")
+    maker = _maker(text)
+    if maker is not None:
+        return maker, text
+    raise ConfigError(f"{_not_a_model(text)} Write provider:model, for example {_written_form(text)}.")
+
+
+def _maker(name: str) -> str | None:
+    """The provider of a model that is named without one."""
+    if ":" in name or "/" in name:
+        return None
+    return next((maker for pattern, maker in MAKERS if fnmatchcase(name.lower(), pattern)), None)
+
+
+def _not_a_model(text: str) -> str:
+    if ":" in text or "/" in text or not text:
+        return f"{text!r} does not name a provider and a model."
+    return f"{text!r} names no provider, and none is known for a model of that name.{_nearest_model(text)}"
+
+
+def _nearest_model(text: str) -> str:
+    from dragoman.prices import PRICES
+
+    known = {
+        row.model: f"{maker}:{row.model}" for row in PRICES if (maker := _maker(row.model)) and "*" not in row.model
+    }
+    close = nearest(text, known)
+    return next((close.replace(f'"{name}"', f'"{whole}"') for name, whole in known.items() if f'"{name}"' in close), "")
+
+
+def _written_form(text: str) -> str:
+    """How a name that is no model might be meant, as an example."""
+    before, slash, name = text.partition("/")
+    if slash and name and before in PROVIDERS:  # as other libraries write it
+        return f"{before}:{name}"
+    if text and ":" not in text and "/" not in text and text not in PROVIDERS:
+        return f"ollama:{text}"
+    return f"{text}:MODEL" if text in PROVIDERS else "openai:gpt-5.1"
 
 
 def check_unvouched_model(text: str) -> None:
@@ -169,7 +222,7 @@ def check_unvouched_model(text: str) -> None:
 def engine_for(
     model: str,
     *,
-    configuration: Configuration | None = None,
+    configuration: Chosen = UNSET,
     base_url: str | None = None,
     api_key: str | None = None,
     api: str | None = None,
@@ -183,8 +236,12 @@ def engine_for(
 ) -> tuple[HttpEngine | ConstrainedEngine, str]:
     """The engine for `provider:model`, and the model's own name. What is given here comes before what is configured.
 
+    The settings are those of this process (`dragoman.config.current()`), as the command line reads them.
+    `configuration` names others; with `None` no settings are read, only the provider's own environment variables.
     `vouched=False` is for a name that neither the user nor the developer chose: see `check_unvouched_model`.
     """
+    from dragoman.config import chosen as settled
+
     from .engine import HttpEngine
     from .policy import Retry as Tries
     from .transport import Bounds, Transport, bounds_of
@@ -192,6 +249,7 @@ def engine_for(
     if not vouched:
         check_unvouched_model(model)
     name, model = split_model(model)
+    configuration = settled(configuration)
     row = _provider(name, configuration)
     if row.engine is not None:
         make: MakesEngine = load_target(row.engine)
@@ -221,7 +279,7 @@ def engine_for(
                 section=f"providers.{name}.limits",
             ),
             provider=name,
-            retry=retry or Tries(),
+            retry=retry or (Tries() if configuration is None else Tries(times=configuration.settings.retries)),
             options=section.options if section is not None else None,
             record=record,
             notice=notice,
@@ -238,10 +296,33 @@ def _provider(name: str, configuration: Configuration | None) -> Provider:
     if section is not None and section.base_url:
         env = (section.api_key_env,) if section.api_key_env else ()
         return Provider(section.api or "openai_chat", section.base_url, env, key_needed=bool(env))
-    raise ConfigError(
-        f"no provider named {name!r}; known: {', '.join(PROVIDERS)}.{nearest(name, PROVIDERS)}"
-        f" For a server of your own, write [providers.{name}] with base_url and api in your settings."
+    raise ConfigError(_no_provider(name, configuration))
+
+
+def check_provider(name: str, configuration: Configuration | None) -> None:
+    """`ConfigError` when there is no such provider."""
+    _provider(name, configuration)
+
+
+def _no_provider(name: str, configuration: Configuration | None) -> str:
+    """Why there is no such provider, and what to do; nothing that is written in the settings is asked for."""
+    refused = [] if configuration is None else configuration.refusals
+    refusal = next((one for one in refused if one.key == f"providers.{name}.base_url"), None)
+    if refusal is not None and configuration is not None:
+        return (
+            f"the provider {name!r} of {refusal.origin.source} is ignored: {refusal.reason}; {configuration.untrusted}"
+        )
+    section = None if configuration is None else configuration.settings.providers.get(name)
+    if section is not None:
+        return f"the provider {name!r} has no address: add base_url to [providers.{name}] of your settings"
+    own = () if configuration is None else configuration.settings.providers
+    known = dict.fromkeys((*PROVIDERS, *own))
+    how = (
+        "No settings were read (configuration=None); leave it out, or pass dragoman.config.load()."
+        if configuration is None
+        else f"For a server of your own, write [providers.{name}] with base_url and api in {configuration.user_file}."
     )
+    return f"no provider named {name!r}; known: {', '.join(known)}.{nearest(name, known)} {how}"
 
 
 def key_of(name: str, row: Provider, section: Any, environment: Mapping[str, str]) -> str | None:

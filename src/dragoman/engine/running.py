@@ -261,7 +261,9 @@ class Running:
 
     async def _context(self, stack: AsyncExitStack) -> Context:
         own, toolset = self._orchestrator, self.facade.toolset
-        return await opened_context(stack, toolset, workspace=own.workspace, context=own.context, run=self.id)
+        return await opened_context(
+            stack, toolset, workspace=own.workspace, context=own.context, run=self.id, sandbox=own.sandbox
+        )
 
     async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
         wanted: Ask | Run = next(steps)
