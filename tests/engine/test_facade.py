@@ -168,7 +168,7 @@ def test_what_is_offered_in_plain_words_is_read_in_them_though_the_dialect_knew_
 def test_history_is_written_with_the_tools_of_the_request() -> None:
     facade = Facade(DIALECTS["claude_code"], Toolset([standard(op.ListDirectory)]))
     written = facade.write_call("1", op.ListDirectory("src", depth=2))
-    assert written == (NativeCall("1", "vfs_list", {"prefix": "src", "depth": 2}),)
+    assert written == (NativeCall("1", "vfs_list", {"folder": "src", "depth": 2}),)
 
 
 def test_a_function_named_like_a_native_tool_is_told_in_no_tools_words() -> None:

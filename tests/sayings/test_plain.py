@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dragoman.dialects import DIALECTS
-from dragoman.dialects.plain import WebAction
+from dragoman.dialects import DIALECTS, WebAction
 from dragoman.model import NativeCall, operations as op
 from tests.plain_values import plain_values
 from tests.sayings import reads, reads_as, says
@@ -33,7 +32,10 @@ def test_an_operation_is_called_by_its_tag_with_its_own_fields(tag: str) -> None
 def test_files_of_the_workspace() -> None:
     says(op.ReadFile("a.py", 5, 9), plain=("vfs_read", {"path": "a.py", "first_line": 5, "last_line": 9}))
     says(op.WriteFile("a.py", "x"), plain=("vfs_write", {"path": "a.py", "content": "x"}))
-    says(op.ListDirectory("src", depth=2), plain=("vfs_list", {"prefix": "src", "depth": 2}))
+    says(op.ListDirectory(prefix="src"), plain=("vfs_list", {"prefix": "src"}))
+    says(op.ListDirectory(prefix=""), plain=("vfs_list", {}))
+    says(op.ListDirectory("src", depth=2), plain=("vfs_list", {"folder": "src", "depth": 2}))
+    says(op.ListDirectory("src", prefix="a"), plain=("vfs_list", {"folder": "src", "prefix": "a"}))
     says(op.DeleteFile("a.py"), plain=("vfs_delete", {"path": "a.py"}))
 
 
@@ -48,6 +50,7 @@ def test_tools_of_servers_and_of_the_user_keep_their_names() -> None:
     assert dialect.write_call("1", op.CallFunction("greet", {"a": 1})) == (NativeCall("1", "greet", {"a": 1}),)
 
 
+@pytest.mark.parametrize("dialect", ["plain", "claude_code", "anthropic"])
 @pytest.mark.parametrize(
     "arguments, meaning",
     [
@@ -64,9 +67,16 @@ def test_tools_of_servers_and_of_the_user_keep_their_names() -> None:
     ],
 )
 def test_one_tool_for_the_whole_web_is_understood_nested_and_flat(
-    arguments: dict[str, object], meaning: op.Operation
+    dialect: str, arguments: dict[str, object], meaning: op.Operation
 ) -> None:
-    assert reads_as("plain", ("web_search", arguments)) == (meaning,)
+    assert reads_as(dialect, ("web_search", arguments)) == (meaning,)
+
+
+@pytest.mark.parametrize("dialect", ["plain", "claude_code", "anthropic"])
+def test_one_tool_for_the_whole_web_is_not_offered_where_the_client_has_none(dialect: str) -> None:
+    offered = DIALECTS[dialect].definitions({op.SearchWeb, op.FetchPage, op.FindInPage})
+    schemas = [getattr(definition, "parameters", {}) for definition in offered]
+    assert not any("action" in schema.get("properties", {}) for schema in schemas)
 
 
 def test_one_tool_for_the_whole_web_is_offered_as_a_variant() -> None:
@@ -77,8 +87,9 @@ def test_one_tool_for_the_whole_web_is_offered_as_a_variant() -> None:
     assert dialect.write_call("1", op.FetchPage("https://a.b")) == (call,)
 
 
-def test_an_action_without_what_it_needs_is_a_failure() -> None:
-    call = DIALECTS["plain"].read_call(NativeCall("1", "web_search", {"action": {"type": "open_page"}}))
+@pytest.mark.parametrize("dialect", ["plain", "claude_code", "anthropic"])
+def test_an_action_without_what_it_needs_is_a_failure(dialect: str) -> None:
+    call = DIALECTS[dialect].read_call(NativeCall("1", "web_search", {"action": {"type": "open_page"}}))
     assert call.failure is not None
     assert "`url`" in call.failure.message
 

@@ -38,6 +38,7 @@ from .spelling import (
     means as means,
     native_only as native_only,
 )
+from .web_action import WebAction as WebAction
 from .wording import tell as tell, understand as understand
 
 if TYPE_CHECKING:

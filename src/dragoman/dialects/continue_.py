@@ -66,6 +66,7 @@ class List(Spelling[op.ListDirectory]):
         "depth": "only one level is listed",
         "limit": "the folder is listed whole",
         "respect_ignore": "nothing is left out",
+        "prefix": "a folder is listed, whatever its files are called",
     }
 
     dirpath: str = means("path", "Path of the folder.")

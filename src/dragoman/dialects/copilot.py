@@ -87,6 +87,7 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
         "ListDirectory.depth": "the client decides how deep it looks",
         "ListDirectory.limit": "a folder is listed whole",
         "ListDirectory.respect_ignore": "nothing is left out",
+        "ListDirectory.prefix": "a folder is listed, whatever its files are called",
     }
 
     path: str = means("path", "Path of the file, or of the folder with a slash at its end.")

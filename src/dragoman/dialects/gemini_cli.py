@@ -301,7 +301,11 @@ class ListDirectory(ListingDirectories, Spelling[op.ListDirectory]):
 
     native_name = "list_directory"
     since = "0.19"
-    unsaid = {"depth": "only one level is listed", "limit": "the listing is not cut"}
+    unsaid = {
+        "depth": "only one level is listed",
+        "limit": "the listing is not cut",
+        "prefix": "a folder is listed, whatever its files are called",
+    }
 
     dir_path: str = means("path", "The folder to list.")
     ignore: tuple[str, ...] | None = means(
@@ -317,7 +321,11 @@ class ListDirectoryByPath(ListingDirectories, Spelling[op.ListDirectory]):
 
     native_name = "list_directory"
     until = "0.1.15"
-    unsaid = {"depth": "only one level is listed", "limit": "the listing is not cut"}
+    unsaid = {
+        "depth": "only one level is listed",
+        "limit": "the listing is not cut",
+        "prefix": "a folder is listed, whatever its files are called",
+    }
 
     path: str = means("path", "The folder to list.")
     ignore: tuple[str, ...] | None = means(

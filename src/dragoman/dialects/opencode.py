@@ -140,6 +140,7 @@ READ_UNSAID = {
     "ListDirectory.ignore": "nothing is left out",
     "ListDirectory.depth": "only one level is listed",
     "ListDirectory.respect_ignore": "nothing is left out",
+    "ListDirectory.prefix": "a folder is listed, whatever its files are called",
 }
 READ_NEARLY = {"ListDirectory.path": "a slash at its end tells a folder from a file"}
 

@@ -475,6 +475,7 @@ class Ls(Spelling[op.ListDirectory]):
         "ignore": "nothing is left out",
         "depth": "only one level is listed",
         "respect_ignore": "nothing is left out",
+        "prefix": "a folder is listed, whatever its files are called",
     }
 
     path: str = means("path", "The folder to list.", default=".")

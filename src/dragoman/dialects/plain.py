@@ -18,8 +18,27 @@ from dragoman.model.json_text import json_text, read_json
 from .dialect import Dialect
 from .mcp_names import McpNames
 from .offering import AnySpelling
+from .sentences import AFTER_NEWLINE, NO_NEWLINE, lines_in, outcome_in
 from .spelling import REQUIRED, Content, Parameter, Spelling, SpellingMeta, Tells, means
-from .wording import tell, understand
+from .web_action import WebActionHeard
+from .wording import cut_note, tell, understand, unnumbered, without_cut_note
+
+
+class InSentences:
+    """How results are told in plain words: in sentences, or as the file or the page itself."""
+
+    __slots__ = ()
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        """The outcome as a person would want to read it."""
+        return tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """The outcome these sentences tell of, or the text that they are."""
+        outcome = understand(operation, native)
+        if isinstance(outcome, out.TextOutcome) and isinstance(native.content, str):
+            return outcome_in(operation, native.content) or outcome
+        return outcome
 
 
 class VfsRead(Spelling[op.ReadFile]):
@@ -33,28 +52,44 @@ class VfsRead(Spelling[op.ReadFile]):
     last_line: int | None = means("last_line", "Last line to read, inclusive.", default=None)
     pages: str | None = means("pages", "Pages of a document, for example `1-5`.", default=None)
 
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated", "resolved")}
+
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        """Numbered lines; a file that was read instead of the one named is said first."""
-        told = tell(operation, outcome)
-        if isinstance(outcome, out.FileOutcome) and outcome.resolved is not None and isinstance(told, str):
-            return f"[there is no such file; this is {outcome.resolved}]\n{told}"
-        return told
+        """The lines that are there, numbered; first, which file it is where that is not the one named."""
+        if not isinstance(outcome, out.FileOutcome):
+            return tell(operation, outcome)
+        instead = "" if outcome.resolved is None else f"[there is no such file; this is {outcome.resolved}]\n"
+        return instead + lines_in(outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        """The same."""
-        found = _INSTEAD.match(native.content) if isinstance(native.content, str) else None
-        if found is None:
+        """The same, read back."""
+        text = native.content
+        if not isinstance(text, str) or not isinstance(operation, op.ReadFile):
             return understand(operation, native)
-        outcome = understand(operation, msgspec.structs.replace(native, content=native.content[found.end() :]))
-        if not isinstance(outcome, out.FileOutcome):
-            return understand(operation, native)
-        return msgspec.structs.replace(outcome, resolved=found[1])
+        instead = _INSTEAD.match(text)
+        outcome = _lines_of(operation, text[instead.end() :] if instead else text)
+        if outcome is None:
+            return outcome_in(operation, text) or understand(op.Unrecognised(""), native)
+        return msgspec.structs.replace(outcome, resolved=instead[1]) if instead else outcome
 
 
 _INSTEAD = re.compile(r"\A\[there is no such file; this is (.+)\]\n")
+_NO_LINES = re.compile(r"\[no lines(?: from line (\d{1,18}) on)?\]")
 
 
-class VfsWrite(Spelling[op.WriteFile]):
+def _lines_of(operation: op.ReadFile, text: str) -> out.FileOutcome | None:
+    body, cut, total = without_cut_note(text, "lines")
+    none = _NO_LINES.fullmatch(body)
+    if none is not None:
+        return out.FileOutcome(operation.path, "", int(none[1] or 1), total, truncated=cut)
+    unfinished = body.endswith(NO_NEWLINE) or (cut and not body.endswith(AFTER_NEWLINE))
+    lines = unnumbered(body.removesuffix(NO_NEWLINE).removesuffix(AFTER_NEWLINE))
+    if lines is None:
+        return None
+    return out.FileOutcome(operation.path, lines[1] + ("" if unfinished else "\n"), lines[0], total, truncated=cut)
+
+
+class VfsWrite(InSentences, Spelling[op.WriteFile]):
     """Write a file of the workspace."""
 
     native_name = "vfs_write"
@@ -66,44 +101,83 @@ class VfsWrite(Spelling[op.WriteFile]):
 
 
 class VfsList(Spelling[op.ListDirectory]):
-    """List the files of the workspace below a folder."""
+    """List the files of the workspace whose path begins with a prefix, or what one folder holds."""
 
     native_name = "vfs_list"
     formerly = ("list_directory",)
+    approximated = {"path": "a prefix begins at the workspace unless a folder is given"}
 
-    prefix: str = means("path", "The folder to list.", default=".")
+    prefix: str = means(
+        "prefix", "What the paths begin with, for example `src/` or `notes/2024`. Default: all files.", default=""
+    )
+    folder: str | None = means("path", "List this folder instead, without its subfolders.", default=None)
     ignore: tuple[str, ...] = means("ignore", "Glob patterns of what to leave out.", default=())
     depth: int | None = means("depth", "How many levels to go down.", default=None)
-    limit: int | None = means("limit", "At most so many entries.", default=None)
-    respect_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+    limit: int | None = means("limit", "Maximum number of entries.", default=None)
+    respect_ignore: bool | None = means("respect_ignore", "Leave out what ignore files list.", default=None)
 
-    tells: ClassVar[Tells] = {out.DirectoryOutcome: ("entries", "truncated")}
+    tells: ClassVar[Tells] = {out.DirectoryOutcome: ("truncated",)}
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        """A prefix; in a folder, if one is given; without one, the folder itself."""
+        prefix = None if self.folder is not None and not self.prefix else self.prefix
+        folder = "." if self.folder is None else self.folder
+        return (op.ListDirectory(folder, self.ignore, self.depth, self.limit, self.respect_ignore, prefix),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ListDirectory) -> VfsList | None:
+        """The same, written; an empty prefix in a folder is that folder as a prefix."""
+        prefix, folder = operation.prefix, operation.path
+        if prefix == "" and folder != ".":
+            prefix, folder = f"{folder.rstrip('/')}/", "."
+        return cls(
+            prefix=prefix or "",
+            folder=None if prefix is not None and folder == "." else folder,
+            ignore=operation.ignore,
+            depth=operation.depth,
+            limit=operation.limit,
+            respect_ignore=operation.respect_ignore,
+        )
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        """A JSON array of what is there; an object around it where that is not all."""
+        """One path per line, from the workspace on; folders with a slash at the end."""
         if not isinstance(outcome, out.DirectoryOutcome):
             return tell(operation, outcome)
-        listed: Any = outcome.entries
-        return json_text({"entries": listed, "truncated": True} if outcome.truncated else listed)
+        start = _start(operation)
+        paths = [f"{start}{entry.path}{_MARKS[entry.kind]}" for entry in outcome.entries]
+        listed = "\n".join(paths) or _NOTHING_LISTED
+        return listed + (cut_note(None, "files") if outcome.truncated else "")
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        """The same."""
-        try:
-            listed = read_json(str(native.content), type=tuple[out.Entry, ...] | _Cut)
-        except msgspec.DecodeError:
+        """The same, read back: paths from the folder that was listed."""
+        text = native.content
+        if not isinstance(text, str) or not isinstance(operation, op.ListDirectory):
             return understand(operation, native)
-        path = operation.path if isinstance(operation, op.ListDirectory) else "."
-        if isinstance(listed, _Cut):
-            return out.DirectoryOutcome(path, listed.entries, truncated=listed.truncated)
-        return out.DirectoryOutcome(path, listed)
+        body, cut, _ = without_cut_note(text, "files")
+        start = _start(operation)
+        lines = [] if body == _NOTHING_LISTED else body.split("\n")
+        if not all(line.startswith(start) and line != start for line in lines):
+            return outcome_in(operation, text) or understand(op.Unrecognised(""), native)
+        return out.DirectoryOutcome(operation.path, tuple(_entry(line.removeprefix(start)) for line in lines), cut)
 
 
-class _Cut(msgspec.Struct, forbid_unknown_fields=True):
-    entries: tuple[out.Entry, ...]
-    truncated: bool
+_MARKS = {"directory": "/", "link": "@", "other": "?", "file": ""}
+_KINDS: dict[str, Any] = {mark: kind for kind, mark in _MARKS.items() if mark}
+_NOTHING_LISTED = "[no files found]"
 
 
-class VfsDelete(Spelling[op.DeleteFile]):
+def _start(operation: op.Operation) -> str:
+    """What the paths of a listing begin with: the folder listed, as the call names it."""
+    folder = operation.path.rstrip("/") if isinstance(operation, op.ListDirectory) else "."
+    return "" if folder in (".", "") else f"{folder}/"
+
+
+def _entry(path: str) -> out.Entry:
+    kind = _KINDS.get(path[-1:])
+    return out.Entry(path) if kind is None else out.Entry(path[:-1], kind)
+
+
+class VfsDelete(InSentences, Spelling[op.DeleteFile]):
     """Delete a file of the workspace."""
 
     native_name = "vfs_delete"
@@ -112,18 +186,18 @@ class VfsDelete(Spelling[op.DeleteFile]):
     path: str = means("path", "Path of the file.")
 
 
-class WebFetch(Spelling[op.FetchPage]):
+class WebFetch(InSentences, Spelling[op.FetchPage]):
     """Fetch a page of the web as readable text."""
 
     native_name = "web_fetch"
     formerly = ("fetch_page",)
 
     url: str = means("url", "The page's address.")
-    maxLength: int | None = means("limit", "At most so many characters; 50000 if not given.", default=None)  # noqa: N815
+    maxLength: int | None = means("limit", "Maximum number of characters. Default: 50000.", default=None)  # noqa: N815
     instructions: str | None = means("instructions", "What is wanted from the page.", default=None)
     format: Literal["markdown", "text", "html"] | None = means("format", "The form of the text.", default=None)
-    timeout_ms: int | None = means("timeout_ms", "Milliseconds it may take.", default=None)
-    offset: int | None = means("offset", "Characters to pass over first.", default=None)
+    timeout_ms: int | None = means("timeout_ms", "Timeout in milliseconds.", default=None)
+    offset: int | None = means("offset", "Number of characters to skip first.", default=None)
 
 
 class WebSearch(Spelling[op.SearchWeb]):
@@ -133,7 +207,7 @@ class WebSearch(Spelling[op.SearchWeb]):
     formerly = ("search_web",)
 
     query: str = means("query", "What to search for.")
-    maxResults: int | None = means("limit", "At most so many results; 5 if not given.", default=None)  # noqa: N815
+    maxResults: int | None = means("limit", "Maximum number of results. Default: 5.", default=None)  # noqa: N815
     allowed_domains: tuple[str, ...] = means("allowed_domains", "Only results from these domains.", default=())
     blocked_domains: tuple[str, ...] = means("blocked_domains", "No results from these domains.", default=())
 
@@ -166,87 +240,6 @@ class _Hit(msgspec.Struct, forbid_unknown_fields=True):
 class _Answered(msgspec.Struct, forbid_unknown_fields=True):
     answer: str
     results: tuple[_Hit, ...]
-
-
-# ── one tool for the whole web ───────────────────────────────────────────────
-
-
-class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What to do: search, open a page, or find a text in one."""
-
-    type: Literal["search", "open_page", "find_in_page"]
-    query: str | None = None
-    url: str | None = None
-    pattern: str | None = None
-
-
-def _meant(action: Action) -> op.Operation:
-    match action:
-        case Action(type="search", query=str(query)):
-            return op.SearchWeb(query)
-        case Action(type="open_page", url=str(url)):
-            return op.FetchPage(url)
-        case Action(type="find_in_page", url=str(url), pattern=str(pattern)):
-            return op.FindInPage(url, pattern)
-    wanted = {"search": "`query`", "open_page": "`url`", "find_in_page": "`url` and `pattern`"}
-    raise ValueError(f"the action {action.type!r} needs {wanted[action.type]}")
-
-
-def _action(operation: op.SearchWeb | op.FetchPage | op.FindInPage) -> Action:
-    match operation:
-        case op.SearchWeb():
-            return Action("search", query=operation.query)
-        case op.FetchPage():
-            return Action("open_page", url=operation.url)
-        case _:
-            return Action("find_in_page", url=operation.url, pattern=operation.pattern)
-
-
-class WebAction(Spelling[op.SearchWeb | op.FetchPage | op.FindInPage]):
-    """Use the web: search it, open a page, or find a text in a page."""
-
-    native_name = "web_search"
-    unsaid = {
-        "SearchWeb.allowed_domains": "an action has no domains",
-        "SearchWeb.blocked_domains": "an action has no domains",
-        "SearchWeb.limit": "an action has no number of results",
-        "FetchPage.instructions": "the page itself is wanted",
-        "FetchPage.format": "a page has one form",
-        "FetchPage.timeout_ms": "an action has no time limit",
-        "FetchPage.offset": "a page is taken from its start",
-        "FetchPage.limit": "a page is given whole",
-    }
-
-    action: Action = means(None, "What to do, and with what.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (_meant(self.action),)
-
-    @classmethod
-    def from_operation(cls, operation: op.SearchWeb | op.FetchPage | op.FindInPage) -> WebAction:
-        return cls(action=_action(operation))
-
-
-class WebActionHeard(Spelling[op.SearchWeb | op.FetchPage | op.FindInPage]):
-    """The same, heard from a model that says it though it was not offered: nested, or flat with `action_type`."""
-
-    native_name = "web_search"
-    read_only = "it is offered as the variant `.but(WebAction)`"
-    unsaid = WebAction.unsaid
-
-    action: Action | Literal["search", "open_page", "find_in_page"] | None = None
-    action_type: Literal["search", "open_page", "find_in_page"] | None = None
-    query: str | None = None
-    url: str | None = None
-    pattern: str | None = None
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        if isinstance(self.action, Action):
-            return (_meant(self.action),)
-        kind = self.action_type or self.action
-        if kind is None:
-            raise ValueError("there is neither a query nor an action")
-        return (_meant(Action(kind, self.query, self.url, self.pattern)),)
 
 
 # ── everything else, by its own fields ───────────────────────────────────────
@@ -366,11 +359,11 @@ def spelled(operation: type[op.Operation]) -> AnySpelling:
         "__qualname__": operation.__name__,
         "__doc__": operation.__doc__,
         "__annotations__": {name: hints[name] for name in declared},
-        "__orig_bases__": (Spelling[operation],),  # type: ignore[valid-type]
+        "__orig_bases__": (InSentences, Spelling[operation]),  # type: ignore[valid-type]
         "native_name": operation.__struct_config__.tag,
         **declared,
     }
-    made: AnySpelling = SpellingMeta(operation.__name__, (Spelling,), namespace)
+    made: AnySpelling = SpellingMeta(operation.__name__, (InSentences, Spelling), namespace)
     return made
 
 

@@ -215,7 +215,11 @@ class ListDirectory(Spelling[op.ListDirectory]):
 
     native_name = "list_directory"
     until = "0.15"
-    unsaid = {"depth": "only one level is listed", "limit": "the listing is not cut"}
+    unsaid = {
+        "depth": "only one level is listed",
+        "limit": "the listing is not cut",
+        "prefix": "a folder is listed, whatever its files are called",
+    }
 
     path: str = means("path", "The folder to list.")
     ignore: tuple[str, ...] | None = means(

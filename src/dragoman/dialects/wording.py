@@ -1,7 +1,7 @@
 """How results are told and understood where a vocabulary has no words of its own.
 
-Rule: what is told can be understood again. Files, listings, matches and commands are told as a
-person would want to read them; everything else is told as the JSON of the outcome itself.
+Rule: an outcome is told as a person would want to read it, never as the JSON of our own types. Files,
+listings, matches and commands are told and understood here; `sentences` has the words for the others.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
+from .sentences import sentences
 from .spelling import Content
 
 TELLS: Mapping[type[out.Outcome], tuple[str, ...]] = {
@@ -44,12 +45,14 @@ def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
         case out.TextOutcome(text=text):
             return text
         case out.FileOutcome():
-            return _tell_lines(operation, outcome) + (_cut(outcome.total_lines, "lines") if outcome.truncated else "")
+            return _tell_lines(operation, outcome) + (
+                cut_note(outcome.total_lines, "lines") if outcome.truncated else ""
+            )
         case out.CommandOutcome():
             return _tell_command(outcome)
         case out.PathsOutcome():
             listed = "\n".join(outcome.paths) if outcome.paths else "[no files found]"
-            return listed + (_cut(outcome.total, "files") if outcome.truncated else "")
+            return listed + (cut_note(outcome.total, "files") if outcome.truncated else "")
         case out.DirectoryOutcome():
             return _tell_directory(outcome)
         case out.MatchesOutcome():
@@ -64,7 +67,8 @@ def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
             return note or "Done."
         case out.Failure():
             return PLAIN_FAILURES.words(outcome)
-    return json_text(outcome)
+    told = sentences(outcome)
+    return json_text(outcome) if told is None else told  # only an outcome that somebody else defined has none
 
 
 def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
@@ -72,7 +76,7 @@ def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
     text = native.content
     if not isinstance(text, str):
         return _understand_content(text)
-    if text.startswith('{"type":'):
+    if text.startswith('{"type":'):  # how older recordings tell what has sentences now
         try:
             told: out.Outcome = _outcomes().decode(text)
             return told
@@ -88,7 +92,7 @@ def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
         case op.RunCommand() | op.ReadOutput() | op.TypeInto() | op.StopCommand() | op.WatchCommand():
             return _understand_command(text)
         case op.FindFiles():
-            body, cut, total = _uncut(text, "files")
+            body, cut, total = without_cut_note(text, "files")
             return out.PathsOutcome(() if body == "[no files found]" else tuple(body.split("\n")), total, cut)
         case op.ListDirectory():
             return _understand_directory(operation, text)
@@ -195,7 +199,7 @@ def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
 
 
 def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
-    body, cut, total = _uncut(text, "lines")
+    body, cut, total = without_cut_note(text, "lines")
     lines = unnumbered(body.removesuffix(_NO_NEWLINE))
     if lines is None:
         return out.TextOutcome(text)
@@ -205,11 +209,11 @@ def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
     return out.FileOutcome(operation.path, content, first, total, truncated=cut)
 
 
-def _cut(total: int | None, unit: str) -> str:
+def cut_note(total: int | None, unit: str) -> str:
     return f"\n[cut here; {total} {unit} in all]" if total is not None else f"\n[cut here; more {unit} follow]"
 
 
-def _uncut(text: str, unit: str) -> tuple[str, bool, int | None]:
+def without_cut_note(text: str, unit: str) -> tuple[str, bool, int | None]:
     found = re.fullmatch(rf"(.*)\n\[cut here; (?:(\d+) {unit} in all|more {unit} follow)\]", text, re.DOTALL)
     return (found[1], True, int(found[2]) if found[2] else None) if found else (text, False, None)
 
@@ -221,11 +225,11 @@ def _tell_directory(outcome: out.DirectoryOutcome) -> str:
         for entry in outcome.entries
     ]
     body = "\n".join(lines) if lines else "[empty]"
-    return body + (_cut(None, "entries") if outcome.truncated else "")
+    return body + (cut_note(None, "entries") if outcome.truncated else "")
 
 
 def _understand_directory(operation: op.ListDirectory, text: str) -> out.DirectoryOutcome:
-    body, cut, _ = _uncut(text, "entries")
+    body, cut, _ = without_cut_note(text, "entries")
     kinds = {"/": "directory", "@": "link", "?": "other"}
     entries = []
     for line in [] if body == "[empty]" else body.split("\n"):
@@ -248,7 +252,7 @@ def _tell_matches(outcome: out.MatchesOutcome) -> str:
         lines = [f"{match.path}: {match.count}" for match in outcome.matches]
     else:
         lines = _matching_lines(outcome.matches)
-    return "\n".join(lines) + (_cut(outcome.total, "matches") if outcome.truncated else "")
+    return "\n".join(lines) + (cut_note(outcome.total, "matches") if outcome.truncated else "")
 
 
 def _matching_lines(matches: Sequence[out.Match]) -> list[str]:
@@ -272,7 +276,7 @@ def _understand_matches(operation: op.SearchText | op.SearchCode, text: str) -> 
     mode = operation.mode if isinstance(operation, op.SearchText) else "content"
     if text == "[no matches]":
         return out.MatchesOutcome((), mode)
-    body, cut, total = _uncut(text, "matches")
+    body, cut, total = without_cut_note(text, "matches")
     lines = body.split("\n")
     if mode == "files":
         return out.MatchesOutcome(tuple(out.Match(line) for line in lines), mode, total, truncated=cut)

@@ -24,6 +24,7 @@ class ListDir(Spelling[op.ListDirectory]):
         "depth": "only one level is listed",
         "limit": "the listing is not cut",
         "respect_ignore": "nothing is left out",
+        "prefix": "a folder is listed, whatever its files are called",
     }
 
     path: str = means("path", "The folder to list.", default=".", convert=HERE)

@@ -59,7 +59,7 @@ FIELDS: Final[Mapping[type[op.Operation], Fields]] = {
     op.ReadFiles: _fields("patterns", "exclude respect_ignore"),
     op.ReadNotebook: _fields("path cell_id", path="path"),
     op.ViewImage: _fields("path", "detail region", path="path"),
-    op.ListDirectory: _fields("path", "ignore respect_ignore", "depth limit", path="path"),
+    op.ListDirectory: _fields("path prefix", "ignore respect_ignore", "depth limit", path="path"),
     op.WriteFile: _fields("path content", "overwrite", path="path"),
     op.EditFile: _fields("path edits", comment="purpose", path="path"),
     op.InsertText: _fields("path line text", path="path"),

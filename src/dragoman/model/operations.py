@@ -118,13 +118,18 @@ class ViewImage(Reading, frozen=True):
 
 
 class ListDirectory(Reading, frozen=True):
-    """List what a folder holds, down to `depth` levels (1 when not said), without what matches `ignore`."""
+    """List what a folder holds, down to `depth` levels (default 1), without what matches `ignore`.
+
+    With `prefix` (which may be empty): list all files below the folder, at any depth, whose path from there begins
+    with it.
+    """
 
     path: str = "."
     ignore: tuple[str, ...] = ()
     depth: int | None = None
     limit: int | None = None
     respect_ignore: bool | None = None
+    prefix: str | None = None
 
 
 class WriteFile(Writing, frozen=True):

@@ -540,18 +540,34 @@ def _list_directory(operation: ListDirectory, context: Context) -> DirectoryOutc
     ignore files. `ignore` are globs: without "/" a name at any depth, otherwise a path below the
     folder. What was left out is counted in `ignored`, a folder as one. With a `limit` the upper
     levels come first. `truncated` says that the limit cut it, or that a folder below could not be read.
+
+    With a `prefix`, only files are listed, at every level unless `depth` is given, and 1000 unless `limit` is given.
     """
     workspace = context.workspace
     limit = _number(operation.limit, "limit")
     depth = _number(operation.depth, "depth", least=1) or 1
+    if operation.prefix is not None:
+        encoded(operation.prefix)
+        depth = depth if operation.depth is not None else _LARGEST_NUMBER
+        limit = limit if limit is not None else _MOST_BY_PREFIX
     where = _folder(workspace, operation.path)
     for pattern in operation.ignore:
         if not encoded(pattern).strip(b"/"):
             raise ToolError(f"ignore holds {pattern!r}, which is no name", kind="invalid_arguments")
     rules = _rules_above(workspace, where) if operation.respect_ignore else None
-    listing = _Listing(context, [globs.rule(pattern) for pattern in operation.ignore], depth, limit)
+    asked = [globs.rule(pattern) for pattern in operation.ignore]
+    listing = _Listing(context, asked, depth, limit, operation.prefix)
     listing.walk(_Folder(where, "", 1, rules))
     return DirectoryOutcome(where, tuple(listing.in_order()), listing.truncated, listing.ignored)
+
+
+_MOST_BY_PREFIX = 1000
+"""Files that are listed by a prefix when no limit is given: a folder of packages holds very many."""
+
+
+def _may_hold(folder: str, prefix: str) -> bool:
+    """Whether paths in a folder can begin with a prefix."""
+    return f"{folder}/".startswith(prefix) or prefix.startswith(f"{folder}/")
 
 
 class _Folder(NamedTuple):
@@ -569,8 +585,15 @@ class _Folder(NamedTuple):
 class _Listing:
     """A listing being made, level by level."""
 
-    def __init__(self, context: Context, asked: Sequence[globs.Rule], depth: int, limit: int | None) -> None:
-        self.context, self.asked, self.depth = context, asked, depth
+    def __init__(
+        self,
+        context: Context,
+        asked: Sequence[globs.Rule],
+        depth: int,
+        limit: int | None,
+        prefix: str | None = None,
+    ) -> None:
+        self.context, self.asked, self.depth, self.prefix = context, asked, depth, prefix
         self.room = _LARGEST_NUMBER if limit is None else limit
         self.ignored = 0
         self.truncated = False
@@ -594,7 +617,7 @@ class _Listing:
 
     def _hold(self, folder: _Folder, entries: list[Entry]) -> list[_Folder]:
         """Take a folder's entries up; what is to be looked into next."""
-        if not self.asked and not folder.rules:
+        if not self.asked and not folder.rules and self.prefix is None:
             return self._hold_all(folder, entries)
         kept = self._held[folder.below] = []
         folders: list[_Folder] = []
@@ -605,6 +628,11 @@ class _Listing:
             if name in VERSION_CONTROL or self._left_out(folder, name, shown, is_folder=is_folder):
                 self.ignored += 1
                 continue
+            if self.prefix is not None:
+                if is_folder and folder.level < self.depth and _may_hold(shown, self.prefix):
+                    folders.append(folder.child(name, shown))
+                if is_folder or not shown.startswith(self.prefix):
+                    continue
             self.room -= 1
             if self.room < 0:
                 self.truncated = True
@@ -643,6 +671,8 @@ class _Listing:
 
     def in_order(self) -> list[Entry]:
         """All that was taken up: a folder, then what it holds."""
+        if self.prefix is not None:
+            return sorted((entry for held in self._held.values() for entry in held), key=lambda entry: entry.path)
         ordered: list[Entry] = []
         waiting = [iter(self._held.pop(""))]
         while waiting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dragoman.dialects.dialect import Dialect, Steer
+from dragoman.dialects.web_action import WebActionHeard
 from dragoman.model import operations as op
 from dragoman.model.calls import ExecutedBy
 
@@ -38,6 +39,7 @@ DIALECT = Dialect(
         *COMPUTER,
         *BROWSER,
         WebSearch,
+        WebActionHeard,
         WebFetch,
         CodeExecution,
         BashCodeExecution,

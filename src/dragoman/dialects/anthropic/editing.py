@@ -27,6 +27,7 @@ LOSS = {
     "ListDirectory.depth": NOT_LISTED_SO,
     "ListDirectory.limit": NOT_LISTED_SO,
     "ListDirectory.respect_ignore": NOT_LISTED_SO,
+    "ListDirectory.prefix": NOT_LISTED_SO,
     "EditFile.purpose": "there is no parameter for it",
 }
 NEARLY = {

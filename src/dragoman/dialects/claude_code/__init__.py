@@ -7,6 +7,7 @@ from typing import Any
 
 from dragoman.dialects.dialect import Dialect, Steer
 from dragoman.dialects.mcp_names import McpNames
+from dragoman.dialects.web_action import WebActionHeard
 from dragoman.model import operations as op
 
 from .agents import (
@@ -109,6 +110,7 @@ DIALECT = Dialect(
         NotebookEdit,
         WebFetch,
         WebSearch,
+        WebActionHeard,
         TodoWrite,
         TodoWriteShort,
         TodoWriteRanked,

@@ -224,6 +224,7 @@ class LS(ListingDirectories, Spelling[op.ListDirectory]):
         "depth": "the whole tree is listed",
         "limit": "the client decides how much is listed",
         "respect_ignore": "the client decides about ignored files",
+        "prefix": "a folder is listed, whatever its files are called",
     }
 
     path: str = means("path", "The folder, as an absolute path.")
