@@ -19,6 +19,7 @@ from .api import (
 )
 from .history import NO_RESULT as NO_RESULT, Remark as Remark
 from .lowering import Lowering as Lowering
+from .options import RawTool as RawTool, merged as merged, raw_tools as raw_tools
 
 if TYPE_CHECKING:
     from .partial import PartialJson as PartialJson

@@ -540,15 +540,6 @@ def written_tools(wire: list[Any]) -> tuple[msgspec.Raw, tuple[Problem, ...]]:
         return msgspec.Raw(b"[]"), (problem,)
 
 
-def merged(body: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The body with the caller's own options over it: objects are merged, everything else replaces."""
-    result = dict(body)
-    for key, value in options.items():
-        mine = result.get(key)
-        result[key] = merged(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
-    return result
-
-
 def read_arguments(text: str | None) -> dict[str, Any] | str:
     """A call's arguments as a mapping, or the text itself when it is no JSON object. Nothing said is `{}`."""
     if text is None or not text.strip():

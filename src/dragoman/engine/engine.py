@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from dragoman.apis import APIS, Api, Encoded, Lowering, page_title
+from dragoman.apis import APIS, Api, Encoded, Lowering, merged, page_title
 from dragoman.errors import EngineError
 from dragoman.model import (
     AnyChunk,
@@ -128,7 +128,8 @@ class HttpEngine:
         self.api: Api = APIS[api] if isinstance(api, str) else api
         self.name = self.api.name
         self.transport, self.provider, self.retry = transport, provider, retry
-        self._options = dict(options or {})
+        self.options = dict(options or {})
+        """Sent with every request, in the provider's own terms; those of the request come over them."""
         self._record, self._notice = record, notice
 
     def limits(self, model: str) -> Limits:
@@ -141,8 +142,8 @@ class HttpEngine:
         return self.api.lowering(request)
 
     def prepare(self, request: Request) -> Encoded:
-        if self._options:
-            options = {**self._options, **request.provider_options}
+        if self.options:
+            options = merged(self.options, request.provider_options)
             request = msgspec.structs.replace(request, provider_options=options)
         return self.api.encode(request)
 

@@ -72,7 +72,7 @@ class Facade:
 
     An operation that the dialect has no words for is offered in those of `plain`, and noted; `strict`
     raises `Unspeakable` instead. `honoured` are fields that are offered although the standard tools do not always
-    honour them.
+    honour them. `beside` are names of tools that the request offers in the provider's own terms: ours give way to them.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class Facade:
         plain: Dialect | None = None,
         lowering: Lowering = Lowering(),  # noqa: B008 - frozen
         honoured: Mapping[type[op.Operation], Collection[str]] = {},
+        beside: Collection[str] = (),
     ) -> None:
         self.toolset = toolset
         self._honoured = honoured
@@ -104,7 +105,7 @@ class Facade:
         rows = [row for row, _ in asked]
         here = [row for row, tool in asked if row.run_by(tool.settings) is CLIENT]
         self._texts = self._taking_text(provider, functions)
-        self._check_rows(rows, here, operations)
+        self._check_rows(rows, here, operations, beside)
         self._run_here = tuple(here)
         self._hosted = _speakers(rows)
         self._in_hosted = _run_here(here)
@@ -112,6 +113,7 @@ class Facade:
         self._in_plain: frozenset[type[op.Operation]] = self._unspoken(operations, strict=strict)
         reserved = {definition.name.casefold() for definition in provider if definition.name}
         reserved |= {name.casefold() for row in rows for name in row.names}
+        reserved |= {name.casefold() for name in beside}
         self._aliases: dict[str, str] = {}
         self._shown: dict[tuple[str, str], str] = {}
         spoken, worded = self._spoken(operations, reserved)
@@ -142,10 +144,16 @@ class Facade:
             self._note(tool.name, f"models of the family {family!r} are not known to have it")
         return row.offer(tool.settings)
 
-    def _check_rows(self, rows: Sequence[ProviderRow], here: Sequence[ProviderRow], operations: Sequence[Tool]) -> None:
+    def _check_rows(
+        self,
+        rows: Sequence[ProviderRow],
+        here: Sequence[ProviderRow],
+        operations: Sequence[Tool],
+        beside: Collection[str],
+    ) -> None:
         """Two versions of one tool may stand side by side, unless a model would call both by one name."""
         problems: list[str] = []
-        taken: dict[str, str] = {}
+        taken: dict[str, str] = dict.fromkeys(beside, "a tool in the options")
         for row in rows:
             for name in row.names:
                 other = taken.setdefault(name, row.id)
@@ -238,7 +246,7 @@ class Facade:
 
     def _objection(self, name: str, reserved: set[str], seen: dict[str, list[str]]) -> str | None:
         if name.casefold() in reserved:
-            return "the vocabulary or the provider has a tool of that name"
+            return "the vocabulary, the provider or the options have a tool of that name"
         if len(seen[name.casefold()]) > 1:
             return "another tool's name differs only in case"
         if self.limits.name_length is not None and len(name) > self.limits.name_length:

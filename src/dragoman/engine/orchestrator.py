@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from dragoman.apis import Encoded
+from dragoman.apis import Encoded, merged
 from dragoman.config import chosen as settled
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError
@@ -36,6 +36,7 @@ from .engine import Engine
 from .executor import Hooks
 from .facade import Facade, Note
 from .loop import Ask
+from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
 from .providers import dialect_of, engine_for, family_of
 from .record import conversation_of
@@ -105,7 +106,6 @@ class Orchestrator:
         if given is not None:
             policy = ToolPolicy.configured(given, self.provider, self.model) if policy is None else policy
             dialect = configured_dialect(given, self.model) if dialect is None else dialect
-            options = {**configured_options(given, self.model), **(options or {})}
             prices = given.settings.prices if prices is None else prices
         self.sandbox = None if given is None else set_sandbox(given, askable=approver is not None)
         """What commands run in, when no `context` is given; `None`: in no sandbox."""
@@ -116,7 +116,14 @@ class Orchestrator:
         self.emit, self.thinking, self.prices = emit, thinking, tuple(prices or ())
         self.hidden = hidden
         """Asked before each round: tools not to be offered in it; a call of one is answered all the same."""
-        self.options = dict(options or {})
+        own = () if given is None else given.settings.providers
+        stated = {} if given is None else configured_options(given, self.model)
+        parts = [options_of(each, self.provider, own) for each in (stated, options or {})]
+        self.options = merged(parts[0][0], parts[1][0])
+        raw = offered_by(getattr(self.engine, "options", {}), self.options)
+        self._beside = tuple(name for tool in raw for name in tool.names)
+        self.notes = (*parts[0][1], *parts[1][1], *notes_on_tools(raw))
+        """What should be known about the options."""
         self.settings = _request_settings(settings)
         named = dialect if dialect is not None else dialect_of(self.model) if self.model else "plain"
         chosen: Dialect = DIALECTS[named] if isinstance(named, str) else named
@@ -214,7 +221,8 @@ class Orchestrator:
         running = self.start(prompt, **options)
         request = running.request(Ask(running.conversation, 1, self.policy.choice))
         encoded = self.engine.prepare(request)
-        return Prepared(request, encoded, (*running.facade.notes, *running.notes))
+        replaced = () if encoded is None else notes_on_options(encoded)
+        return Prepared(request, encoded, (*self.notes, *running.facade.notes, *running.notes, *replaced))
 
     # ── shared by runs ─────────────────────────────────────────────────────
 
@@ -252,7 +260,8 @@ class Orchestrator:
     def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade:
         """A toolset in a dialect's words."""
         commands = any(isinstance(tool, Tool) and tool.operation is op.RunCommand for tool in toolset)
-        return Facade(dialect, toolset, limits, honoured=honoured_in(self.context) if commands else {})
+        honoured = honoured_in(self.context) if commands else {}
+        return Facade(dialect, toolset, limits, honoured=honoured, beside=self._beside)
 
 
 def _in_a_loop() -> bool:

@@ -63,6 +63,7 @@ from .approval import Answer
 from .executor import Executor, Metrics, Waiting, masked, opened_context
 from .facade import Facade, Note
 from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
+from .options import notes_on_options
 from .respeak import respoken
 
 if TYPE_CHECKING:
@@ -334,7 +335,7 @@ class Running:
             waiting,
             error,
             self.metrics,
-            (*self.facade.notes, *self.notes),
+            (*self._orchestrator.notes, *self.facade.notes, *self.notes),
             tuple(self.charged),
             self._orchestrator.prices,
         )
@@ -399,14 +400,17 @@ class Running:
         return reply
 
     def _note_losses(self, request: Request) -> None:
-        """Notes what of a conversation that was led with another model does not travel to this one."""
+        """Notes what of a conversation with another model does not travel to this one, and what options replace."""
+        own = self._orchestrator
         models = {item.provenance.model for item in request.conversation if item.provenance is not None}
-        if models <= {None, request.model}:
+        moved = not models <= {None, request.model}
+        if not (moved or own.options or getattr(own.engine, "options", None)):
             return
-        encoded = self._orchestrator.engine.prepare(request)
-        remarks = () if encoded is None else encoded.report
-        lost = [remark for remark in remarks if remark.where.startswith("conversation")]
-        self.notes += tuple(Note(remark.where, remark.message) for remark in lost)
+        encoded = own.engine.prepare(request)
+        if encoded is None:
+            return
+        lost = [remark for remark in encoded.report if moved and remark.where.startswith("conversation")]
+        self.notes += tuple(Note(remark.where, remark.message) for remark in lost) + notes_on_options(encoded)
 
     def _watch(self, executor: Executor) -> Callable[[AnyChunk], bool | None] | None:
         """What sees the chunks: the caller, the iteration, and whatever may begin before the reply has ended."""

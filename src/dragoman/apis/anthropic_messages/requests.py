@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Encoded, Tools, merged
+from dragoman.apis.api import Encoded, Tools
 from dragoman.apis.history import History, Remark, Turn
 from dragoman.apis.lowering import Lowering
+from dragoman.apis.options import with_options
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import (
     AnyPart,
@@ -101,7 +102,7 @@ class RequestWriter:
             body["container"] = container
         if request.seed is not None:
             self._note("seed", "this API takes no seed: it was left out")
-        return merged(body, options)
+        return with_options(body, options, self._remarks)
 
     def _answer_format(self, schema: dict[str, Any]) -> dict[str, Any]:
         lowered = lower_response(schema)

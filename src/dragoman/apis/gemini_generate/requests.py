@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.apis.api import Encoded, Tools, merged
+from dragoman.apis.api import Encoded, Tools
 from dragoman.apis.history import History, Remark, Turn
 from dragoman.apis.lowering import GEMINI_JSON, GEMINI_SCHEMA, Lowering, lower
+from dragoman.apis.options import with_options
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import (
     AnyPart,
@@ -22,6 +23,7 @@ from dragoman.model.request import (
     Features,
     FreeformDefinition,
     FunctionDefinition,
+    ProviderDefinition,
     Request,
     Thinking,
     ToolChoice,
@@ -65,7 +67,9 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
         body["tools"] = tools.wire
     offered = tools if isinstance(tools, GeminiTools) else None
     config = tool_config(
-        request, strict=offered is not None and offered.strict, mixed=offered is not None and offered.mixed
+        request,
+        strict=offered is not None and offered.strict,
+        mixed=(offered is not None and offered.mixed) or _mixed_by_options(request),
     )
     if config:
         body["toolConfig"] = config
@@ -74,9 +78,19 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
         body["generationConfig"] = generation
     if request.parallel is False:
         report.append(Remark("parallel", "calls cannot be kept from coming together: this API has no such setting"))
-    body = _without_nulls(merged(body, request.provider_options))
+    body = _without_nulls(with_options(body, request.provider_options, report))
     lowering = Lowering() if tools is None else tools.lowering
     return Encoded(body, path_of(request), lowering=lowering, report=tuple(report), tools=tools)
+
+
+def _mixed_by_options(request: Request) -> bool:
+    """Whether the caller's own tools make functions stand beside tools that the provider runs."""
+    raw = request.provider_options.get("tools")
+    kinds = {key for entry in raw for key in entry if isinstance(entry, dict)} if isinstance(raw, list) else set()
+    functions = {"functionDeclarations", "function_declarations"}
+    hosted = kinds - functions - {"computerUse", "computer_use"}
+    offered = [isinstance(one, ProviderDefinition) for one in request.definitions]
+    return bool(kinds) and bool(hosted or any(offered)) and bool(kinds & functions or not all(offered))
 
 
 def path_of(request: Request) -> str:

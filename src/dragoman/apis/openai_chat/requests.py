@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Encoded, Problem, Tools, hosted_of, merged
+from dragoman.apis.api import Encoded, Problem, Tools, hosted_of
 from dragoman.apis.history import History, Remark
 from dragoman.apis.lowering import Lowering
+from dragoman.apis.options import with_options
 from dragoman.errors import EngineError
 from dragoman.model.calls import NativeResult
 from dragoman.model.conversation import AnyPart, CallPart, Message, Provenance, ResultPart
@@ -50,7 +51,7 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
         body["response_format"], rewritten = write_response_format(request, strict=features.strict_tools)
         remarks += rewritten
     body |= write_numbers(request)
-    body = merged(body, request.provider_options)
+    body = with_options(body, request.provider_options, remarks)
     lowering = Lowering() if tools is None else tools.lowering
     return Encoded(body, "/chat/completions", lowering=lowering, report=tuple(remarks), tools=tools)
 

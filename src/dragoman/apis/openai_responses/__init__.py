@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dragoman.apis.api import Api, Encoded, Problem, StreamDecoder, Tools, merged
+from dragoman.apis.api import Api, Encoded, Problem, StreamDecoder, Tools
 from dragoman.apis.history import History, Remark, Turn
 from dragoman.apis.lowering import OPENAI_STRICT, Lowering, lower
+from dragoman.apis.options import with_options
 from dragoman.errors import EngineError
 from dragoman.model.conversation import AnyPart, OpaquePart, Reply, TextPart, Usage
 from dragoman.model.request import Definition, Request
@@ -95,7 +96,7 @@ class OpenAIResponses(Api):
             body["tool_choice"] = choice
         self._settings(request, body, report)
         return Encoded(
-            merged(body, request.provider_options),
+            with_options(body, request.provider_options, report),
             path="/responses",
             lowering=tools.lowering if tools is not None else Lowering(),
             report=tuple(report),
