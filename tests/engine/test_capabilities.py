@@ -8,14 +8,21 @@ from dragoman.engine import HttpEngine, Orchestrator, ToolPolicy, Transport, nat
 from dragoman.errors import ConfigError
 from dragoman.model import operations as op
 from dragoman.registry import TOOLS
-from dragoman.tools import ProviderTool, Toolset, tool
+from dragoman.tools import Context, ProviderTool, Toolset, Web, tool
 
 
 def offered(
-    api: str, provider: str, model: str, policy: ToolPolicy, *tools: object, extra: tuple[ProviderTool, ...] = ()
+    api: str,
+    provider: str,
+    model: str,
+    policy: ToolPolicy,
+    *tools: object,
+    extra: tuple[ProviderTool, ...] = (),
+    web: Web | None = None,
 ) -> list[str]:
     engine = HttpEngine(api, Transport("http://127.0.0.1:1"), provider=provider)
-    run = Orchestrator(engine, Toolset(tools), policy, model_name=model)  # type: ignore[arg-type]
+    context = None if web is None else Context(provides={Web: web})
+    run = Orchestrator(engine, Toolset(tools), policy, model_name=model, context=context)  # type: ignore[arg-type]
     return [
         getattr(definition, "id", None) or str(definition.name)
         for definition in run.prepare("go", provider_tools=extra).request.definitions
@@ -24,18 +31,19 @@ def offered(
 
 CLAUDE = ("anthropic_messages", "anthropic", "claude-sonnet-4-5")
 OLLAMA = ("openai_chat", "ollama", "llama-4")
+BACKEND = Web(search_backend="searxng", search_url="http://127.0.0.1:1/search")
 
 
 def test_auto_takes_the_providers_tool_where_there_is_one_and_ours_elsewhere() -> None:
     auto = ToolPolicy(where={"search_web": "auto"})
     assert all(name.startswith("anthropic.web_search") for name in offered(*CLAUDE, auto, TOOLS["search_web"]))
-    assert offered(*OLLAMA, auto, TOOLS["search_web"]) == ["web_search"]
-    assert offered(*OLLAMA, auto) == ["web_search"]
+    assert offered(*OLLAMA, auto, TOOLS["search_web"], web=BACKEND) == ["web_search"]
+    assert offered(*OLLAMA, auto, web=BACKEND) == ["web_search"]
 
 
 def test_local_is_ours_everywhere() -> None:
     local = ToolPolicy(where={"search_web": "local"})
-    names = offered(*CLAUDE, local, ProviderTool("anthropic.web_search_20250305"))
+    names = offered(*CLAUDE, local, ProviderTool("anthropic.web_search_20250305"), web=BACKEND)
     assert names == ["WebSearch"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from dragoman.apis import APIS
 from dragoman.engine import GroundedSearch, ScriptedEngine
 from dragoman.errors import ToolError
-from dragoman.model import FinishReason, Page, PagesOutcome, Reply, Usage, operations as op
+from dragoman.model import FinishReason, Page, PagesOutcome, Reply, operations as op
 from dragoman.tools import ProviderTool, Web
 
 
@@ -101,12 +101,3 @@ async def test_the_tool_gives_the_answer_and_bounds_the_snippets() -> None:
     assert (outcome.answer, outcome.query) == (text, "tea")
     (page,) = outcome.pages
     assert page.snippet == text[:999] + "…"
-
-
-async def test_a_search_says_what_it_spent() -> None:
-    spent: list[tuple[str, Usage]] = []
-    reply = gemini("Tea.", [A], [("Tea.", [0])])
-    tool = ProviderTool("google.google_search")
-    search = GroundedSearch(ScriptedEngine([reply]), "any", tool, lambda *used: spent.append(used))
-    await search.search("tea", allowed_domains=("a.example",), blocked_domains=("b.example",), limit=5)
-    assert spent == [("gemini-2.5-pro", reply.usage)]

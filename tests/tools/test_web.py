@@ -463,7 +463,7 @@ async def test_a_backend_can_be_anything_that_searches() -> None:
 
     async with Web(search=Provider()) as web:
         outcome = await web.search(SearchWeb("x", blocked_domains=("a.example",)))
-        assert outcome == PagesOutcome((Page("https://b.example/", snippet="x 10"),), query="x")
+        assert outcome == PagesOutcome((Page("https://b.example/", snippet="x 5"),), query="x")
 
 
 @pytest.mark.parametrize(

@@ -6,25 +6,11 @@ a model that knows a vocabulary of its own hears them in that. The last two are 
 
 from __future__ import annotations
 
-from typing import Final
-
-import msgspec
-
-from dragoman.model import PagesOutcome, operations as op
 from dragoman.registry import TOOLS
-from dragoman.tools import Context, Tool, Toolset, Web
-
-SEARCH_RESULTS: Final = 5
-"""Hits of a search that does not say how many it wants."""
+from dragoman.tools import Toolset
 
 
 def builtin_toolset() -> Toolset:
     """What a `Kernel` is given as `tools` for its agents to have the eight built-ins."""
-    files = [TOOLS[tag] for tag in ("read_file", "write_file", "list_directory", "delete_file", "fetch_page")]
-    return Toolset([*files, Tool.from_operation(op.SearchWeb, _search, repeatable=True)])
-
-
-async def _search(operation: op.SearchWeb, context: Context) -> PagesOutcome:
-    if operation.limit is None:
-        operation = msgspec.structs.replace(operation, limit=SEARCH_RESULTS)
-    return await context.get(Web).search(operation)
+    tags = ("read_file", "write_file", "list_directory", "delete_file", "fetch_page", "search_web")
+    return Toolset([TOOLS[tag] for tag in tags])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import functools
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AsyncExitStack
@@ -34,6 +35,7 @@ from dragoman.engine import (
     engine_for,
     set_sandbox,
     split_model,
+    web_for,
 )
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
 from dragoman.model import (
@@ -60,7 +62,6 @@ from .tree import Activation, Live, Status, stricter
 if TYPE_CHECKING:
     from dragoman.config import Chosen
     from dragoman.engine import RunResult
-    from dragoman.tools import SearchBackend
 
 _CANCELLED = "it was cancelled"
 
@@ -78,8 +79,7 @@ class Kernel:
     `configuration` names others, and with `None` none are read. Who gives `engines` asks models in their own way: then
     settings hold only if `configuration` is given. `approver` is asked by all, `Question.agent` says by whom. `emit`
     gets the events of the whole tree, and `watch` the chunks of every reply with the agent whose it is. `web` makes
-    what one agent reaches the web with; it is given the search of the agent's own provider, where that is to be asked
-    for each search.
+    what one agent reaches the web with.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Kernel:
         hooks: Hooks = Hooks(),  # noqa: B008 - frozen
         emit: Callable[[AnyEvent], None] | None = None,
         watch: Callable[[Live, AnyChunk], None] | None = None,
-        web: Callable[[SearchBackend | None], Web] | None = None,
+        web: Callable[[], Web] | None = None,
         **settings: Any,
     ) -> None:
         self.agents = _by_name(agents)
@@ -125,7 +125,7 @@ class Kernel:
         self._engines = engines or (lambda name: engine_for(name, configuration=given))
         self._approver, self._hooks, self._emit = approver, hooks, emit
         self._watch, self._settings = watch, settings
-        self._web = web or (lambda search: Web(search=search))
+        self._web = web or (Web if given is None else functools.partial(web_for, given))
         self._known: dict[str, tuple[Engine, str]] = {}
         self._vouched: set[str | None] = set()
         """Models that whoever made this kernel chose; no other may open or fetch a file."""
@@ -454,7 +454,6 @@ class Kernel:
             max_iterations=min(live.policy.max_iterations, rounds),
             # The call that is required was made before an earlier leg could end.
             choice=after_calls(live.policy.choice) if live.conversation else live.policy.choice,
-            where={**self._where(live, toolset), **live.policy.where},
         )
 
         async def before(_: object) -> None:
@@ -490,12 +489,6 @@ class Kernel:
         )
         return orchestrator
 
-    def _where(self, live: Live, toolset: Toolset) -> dict[str, Any]:
-        """Who searches the web: the provider where it can, unless somebody is to be asked about each search."""
-        if "search_web" not in toolset.names:
-            return {}
-        return {"search_web": "auto" if self._allowed(live, op.SearchWeb("")) else "local"}
-
     def _engine(self, live: Live) -> tuple[Engine, str]:
         if live.model is None:
             raise DefinitionError(f"agent {live.agent.name!r}", ["it names no model, and none was given"])
@@ -513,13 +506,8 @@ class Kernel:
         """What its tools are given: a shell, a plan and a web of its own, for as long as it works."""
         if self.workspace is None:
             return None
-        from dragoman.engine import provider_search
-
-        engine, name = self._engine(live)
-        local = live.policy.where.get("search_web") == "local"
-        search = None if local else provider_search(engine, name, spent=live.charge)
         shell = Shell(sandbox=live.sandbox)
-        return await stack.enter_async_context(standard_context(self.workspace, shell=shell, web=self._web(search)))
+        return await stack.enter_async_context(standard_context(self.workspace, shell=shell, web=self._web()))
 
     async def _asked(self, live: Live, question: Question) -> Any:
         assert self._approver is not None

@@ -29,7 +29,7 @@ from dragoman.model import (
     Result,
     ToolChoice,
 )
-from dragoman.tools import Context, Shell, Tool, Toolset, standard_context
+from dragoman.tools import Context, Shell, Tool, Toolset, Web, standard_context
 
 from .mcp_connection import installed
 from .mcp_content import from_result
@@ -61,7 +61,7 @@ class ToolServer:
     """A toolset in the words of a dialect, ready to be served to any number of clients.
 
     `structured=False` leaves the typed outcomes out: some clients show their model these instead of the words.
-    `sandbox` is what commands run in, where no `context` has a shell.
+    `sandbox` is what commands run in and `web` makes what pages are fetched with, where there is no `context`.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class ToolServer:
         context: Context | None = None,
         approver: Approver | None = None,
         sandbox: Sandbox = Sandbox(mode="off"),  # noqa: B008 - frozen
+        web: Callable[[], Web] = Web,
         name: str = "dragoman",
         instructions: str | None = None,
         structured: bool = True,
@@ -84,7 +85,7 @@ class ToolServer:
         self.facade = Facade(chosen, allowed)
         self.policy, self.approver = policy, approver
         self.name, self.instructions, self.structured = name, instructions, structured
-        self._workspace, self._context, self._sandbox = workspace, context, sandbox
+        self._workspace, self._context, self._sandbox, self._web = workspace, context, sandbox, web
         self._ids = count(1)
         self._reports: dict[str, asyncio.Queue[tuple[str, float | None] | None]] = {}
         self._taking_text: set[str] = set()
@@ -142,7 +143,9 @@ class ToolServer:
             context = self._context
             if context is None and self._workspace is not None:
                 shell = Shell(sandbox=self._sandbox)
-                context = await stack.enter_async_context(standard_context(self._workspace, shell=shell))
+                context = await stack.enter_async_context(
+                    standard_context(self._workspace, shell=shell, web=self._web())
+                )
             yield self._server(self._executor(context or Context()))
 
     def _executor(self, context: Context) -> Executor:

@@ -181,11 +181,6 @@ class Live:
                     return LimitReached("cost", ceiling, owner)
         return None
 
-    def charge(self, model: str, usage: Usage) -> None:
-        """Counts what was asked on its behalf beside its conversation."""
-        self._usage += usage
-        self._charged.append((model, usage))
-
     def works(self, running: Running) -> None:
         self._running = running
 

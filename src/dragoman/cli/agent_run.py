@@ -108,7 +108,7 @@ class AgentSession(Session):
 
     def _kernel(self) -> Kernel:
         from dragoman.agents import Kernel, find_agents
-        from dragoman.tools import Web
+        from dragoman.engine import web_for
 
         others = [one for one in find_agents(self.configuration, self.folder) if one.agent is not None]
         known = [
@@ -119,7 +119,6 @@ class AgentSession(Session):
         # What was chosen on the command line is for this agent; those it starts ask whom their files name.
         chosen = {"model": self.model, "dialect": self._options.dialect}
         self._agent = msgspec.structs.replace(self._offered(self._agent), **chosen)
-        search = self.configuration.settings.search
         return Kernel(
             [self._agent, *(agent for trusted, agent in known if trusted and agent.name != self._agent.name)],
             strangers=[agent for trusted, agent in known if not trusted],
@@ -134,7 +133,7 @@ class AgentSession(Session):
             approver=self._asks(),
             emit=self._emit,
             watch=self._watched,
-            web=lambda found: Web(search=found, search_backend=search.backend, search_url=search.url),
+            web=lambda: web_for(self.configuration),
             prices=self.configuration.settings.prices,
         )
 
@@ -149,9 +148,8 @@ class AgentSession(Session):
         # Servers that are set up are for all; those that an agent brings, for it alone.
         others = self._found.agent.mcp_servers if self._found.agent is not None else {}
         servers = [name for name in self._open_servers() if name in agent.mcp_servers or name not in others]
-        return msgspec.structs.replace(
-            agent, tools=(*names, "search_web", "spawn_agent", *(f"{name}/*" for name in servers))
-        )
+        names = list(dict.fromkeys((*names, "search_web")))  # for an agent whose model can, though the first one cannot
+        return msgspec.structs.replace(agent, tools=(*names, "spawn_agent", *(f"{name}/*" for name in servers)))
 
     def _own_servers(self) -> Sequence[McpServer]:
         from dragoman.agents import mcp_server_of, own_folder, placed
@@ -174,12 +172,10 @@ class AgentSession(Session):
         return [] if self._servers is None else list(self._servers.connections)
 
     def _all_tools(self) -> Toolset:
-        from dragoman.agents import builtin_toolset
         from dragoman.registry import TOOLS
         from dragoman.tools import Toolset
 
-        ours = Toolset([TOOLS[name] for name in TOOLS.built_in])
-        tools = ours.merge(builtin_toolset(), on_duplicate="replace")
+        tools = Toolset([TOOLS[name] for name in TOOLS.built_in])
         self._add_plugins(tools)
         if self._servers is not None:
             self._servers.join(tools)

@@ -99,7 +99,7 @@ def serve(
     """
     from dragoman.agents import ToolServer
     from dragoman.dialects import dialect_named
-    from dragoman.engine import configured_sandbox
+    from dragoman.engine import configured_sandbox, web_for
 
     from .runner import run
 
@@ -114,6 +114,7 @@ def serve(
         workspace=_workspace(configuration, workspace),
         approver=_approver(approval),
         sandbox=configured_sandbox(configuration, askable=False),
+        web=lambda: web_for(configuration),
         structured=not text_only,
     )
     for note in server.facade.notes:
@@ -134,14 +135,20 @@ def serve(
 
 
 def _served(configuration: Configuration, words: list[str], dialect: Dialect, *, history: bool) -> Toolset:
+    from dragoman.engine import web_for
     from dragoman.tools import Toolset
 
     from .offered import tools_named, usual_tools
 
     found = Toolset()
     if words or not history:
-        searching = configuration.settings.search.backend is not None
-        found = Toolset(tools_named(words) if words else usual_tools(dialect, web_search=searching))
+        found = Toolset(tools_named(words) if words else usual_tools(dialect))
+    web = web_for(configuration)
+    if "search_web" in found and not web.can_search:  # no model stands behind a server, so no provider searches for it
+        if "search_web" in words:
+            why = web.why_no_search or "search.backend is not set"
+            raise click.BadParameter(f"search_web cannot be served: {why}.", param_hint="--tools")
+        found = found.without("search_web")
     return found.merge(_history()) if history else found
 
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan")
 """What tools can be named by, besides their names."""
 
-ALWAYS: Final = ("run_command", "write_file", "edit_file")
-"""Tools every model is offered, in plain words where its own vocabulary has none."""
+ALWAYS: Final = ("run_command", "write_file", "edit_file", "search_web")
+"""Tools every model is offered, in plain words where its own vocabulary has none. A run leaves a search out that nobody
+can do."""
 WHERE_SPOKEN: Final = (
     # Offered only in the model's own words: what has none, a command does.
     *("read_file", "delete_file", "move_file", "view_image", "list_directory", "find_files", "search_text"),
@@ -51,12 +52,12 @@ def tools_named(words: Iterable[str]) -> list[AnyTool]:
     return list(found.values())
 
 
-def usual_tools(dialect: Dialect, *, web_search: bool) -> list[AnyTool]:
-    """The tools a model is offered when none are named. `web_search`: there is something to search the web with."""
+def usual_tools(dialect: Dialect) -> list[AnyTool]:
+    """The tools a model is offered when none are named."""
     from dragoman.engine import Facade
     from dragoman.registry import TOOLS
     from dragoman.tools import Toolset
 
-    tools = [TOOLS[name] for name in (*ALWAYS, *WHERE_SPOKEN, *(("search_web",) if web_search else ()))]
+    tools = [TOOLS[name] for name in (*ALWAYS, *WHERE_SPOKEN)]
     unspoken = {note.tool for note in Facade(dialect, Toolset(tools)).notes}
     return [tool for tool in tools if tool.name in ALWAYS or tool.name not in unspoken]

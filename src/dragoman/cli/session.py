@@ -75,6 +75,8 @@ class Session:
         self._keyboard: Keyboard | None = None
         self._stack = AsyncExitStack()
         self._context: Any = None
+        self._backend_searches = False
+        """Whether the settings name something to search the web with."""
         self._servers: McpServers | None = None
         self._noted = 0
         self._refused = 0
@@ -155,10 +157,13 @@ class Session:
 
     async def _open_context(self) -> None:
         """The shell, the web and the plan: they last as long as the session does."""
-        from dragoman.tools import Shell, Web, standard_context
+        from dragoman.engine import web_for
+        from dragoman.tools import Shell, standard_context
 
-        search = self.configuration.settings.search
-        web = Web(search_backend=search.backend, search_url=search.url)
+        web = web_for(self.configuration)
+        if web.why_no_search is not None:
+            self._console.warn(f"the web is not searched with search.backend: {web.why_no_search}")
+        self._backend_searches = web.can_search
         context = standard_context(self.workspace, shell=Shell(sandbox=self._sandbox()), web=web)
         self._context = await self._stack.enter_async_context(context)
 
@@ -234,6 +239,9 @@ class Session:
             prices=self.configuration.settings.prices,
         )
         self.model, self.why = model, why
+        if "search_web" in self._words() and self.orchestrator.why_no_search is not None:
+            message = f"search_web cannot be offered: {self.orchestrator.why_no_search}."
+            raise click.BadParameter(message, param_hint="--tools")
 
     def _retries(self) -> int:
         chosen = self._options.retries
@@ -276,26 +284,29 @@ class Session:
 
     # ── tools and what they may do ─────────────────────────────────────────
 
+    def _words(self) -> list[str]:
+        """The tools named on the command line."""
+        return [word.strip() for text in self._options.tools for word in text.split(",") if word.strip()]
+
     async def _tools(self, dialect: Dialect, model: str) -> Toolset:
         from dragoman.tools import Toolset
 
         from .mcp_tools import is_served, offer_served, opened_servers
         from .offered import tools_named, usual_tools
 
-        words = [word.strip() for text in self._options.tools for word in text.split(",") if word.strip()]
+        words = self._words()
         served: list[str] | None = [word for word in words if is_served(word)]
         if not words and self._kept("tools") is not None:
             words = list(self._kept("tools")) or ["none"]
             served = None if any(is_served(word) for word in words) else []  # what servers have may have changed
         elif not words and self._is_embedded:
-            words = list(OFFERED)
+            words = [*OFFERED, "search_web"] if self._backend_searches else list(OFFERED)
         elif not words:
             served = None
-        searching = self.configuration.settings.search.backend is not None
         toolset = Toolset(
             tools_named(word for word in words if not is_served(word))
             if words
-            else usual_tools(dialect.at(family=model), web_search=searching)
+            else usual_tools(dialect.at(family=model))
         )
         own = self._own_servers()
         if (served != [] or own) and self._servers is None and not self._options.no_mcp:

@@ -91,13 +91,12 @@ def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
 
 
 async def _done(console: Console, configuration: Configuration, operation: Operation, folder: Path) -> Outcome:
-    from dragoman.engine import configured_sandbox
+    from dragoman.engine import configured_sandbox, web_for
     from dragoman.model import CallFunction, CommandOutcome, ReadOutput, WatchCommand
     from dragoman.registry import TOOLS
-    from dragoman.tools import DiskWorkspace, Shell, Web, outcome_of, perform, standard_context
+    from dragoman.tools import DiskWorkspace, Shell, outcome_of, perform, standard_context
 
-    search = configuration.settings.search
-    web = Web(search_backend=search.backend, search_url=search.url)
+    web = web_for(configuration)
     # Who types `unsandboxed=true` has said yes.
     shell = Shell(sandbox=configured_sandbox(configuration, askable=True))
     # What a command writes is in its outcome; only a watch tells its lines as they come and nowhere else.

@@ -135,12 +135,18 @@ class Reader:
         return Path(os.path.normpath(self.base / os.path.expanduser(path)))
 
     def unpacked(self, value: Any) -> Any:
-        """A table or an array is JSON where only text can be written (the environment, flags)."""
+        """A table or an array is JSON, or as in TOML, where only text can be written (the environment, flags)."""
         if not (self.from_text and isinstance(value, str)):
             return value
         try:
             return msgspec.json.decode(value)
         except msgspec.DecodeError:
+            pass
+        if "\n" in value or not value.strip().startswith(("{", "[")):
+            return value
+        try:
+            return read_toml(f"value = {value}")[0]["value"]
+        except (ValueError, RecursionError):
             return value
 
     def listed_names_known(self, value: Any, table: type[msgspec.Struct], path: Key) -> bool:

@@ -20,6 +20,7 @@ from .kinds import Kind, Rule, judged
 Approval = Literal["deny", "ask", "allow"]
 VERDICTS: Final = ("deny", "ask", "allow")
 """The strictest first."""
+Where = Literal["auto", "native", "local"]
 SandboxMode = Literal["off", "auto", "require", "bubblewrap", "landlock"]
 
 
@@ -116,6 +117,14 @@ class Policy(Table, frozen=True):
         tuple[PolicyRule, ...],
         setting("Verdicts on calls by what they do; the first that fits decides, and a denial always.", Kind.RULES),
     ] = ()
+    where: Annotated[
+        dict[str, Where],
+        setting(
+            "Who does an operation that the model's provider can do too, by its name: native (the provider), local "
+            "(our own tool) or auto. search_web is auto: the provider's search, else search.backend.",
+            Kind.ADDRESS,
+        ),
+    ] = {}
     max_iterations: Annotated[AtLeastOne, setting("Rounds of asking the model in one run.", Kind.LIMIT)] = 20
     timeout: Annotated[Positive, setting("Seconds one tool call may take.", Kind.LIMIT)] = 30.0
     max_parallel: Annotated[AtLeastOne, setting("Tool calls running at the same time.", Kind.LIMIT)] = 3
@@ -220,7 +229,14 @@ class Logs(Table, frozen=True):
 class Search(Table, frozen=True):
     """How the web is searched."""
 
-    backend: Annotated[str | None, setting("The search backend, by its name.", Kind.ADDRESS)] = None
+    backend: Annotated[
+        str | None,
+        setting(
+            "What searches the web for models whose provider does not: searxng, browser, or a provider that does "
+            "(gemini, or gemini:gemini-2.5-flash).",
+            Kind.ADDRESS,
+        ),
+    ] = None
     url: Annotated[str | None, setting("Where the search backend listens.", Kind.ADDRESS)] = None
 
 

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from .scope import Scope as Scope, scopes_of as scopes_of
     from .telemetry import Telemetry as Telemetry
     from .transport import Sizes as Sizes, Times as Times, Transport as Transport
+    from .web_search import ProviderSearch as ProviderSearch, web_for as web_for
 
 _HOME = {
     "approval": ("LATER", "Answer", "Approvals", "Approver", "Question", "digest_of"),
@@ -111,6 +112,7 @@ _HOME = {
     "scope": ("Scope", "scopes_of"),
     "telemetry": ("Telemetry",),
     "transport": ("Sizes", "Times", "Transport"),
+    "web_search": ("ProviderSearch", "web_for"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

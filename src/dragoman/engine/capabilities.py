@@ -62,7 +62,7 @@ def resolved(
         if place == "auto" and not mixed and _others(tools.values(), where):
             row = None
         ours = [name for name, tool in tools.items() if isinstance(tool, Tool) and tool.operation is operation]
-        theirs = [name for name, tool in tools.items() if _does(tool, operation)]
+        theirs = [name for name, tool in tools.items() if does(tool, operation)]
         if row is None:
             for name in theirs:
                 del tools[name]
@@ -82,7 +82,8 @@ def _others(tools: Iterable[object], where: Mapping[str, Where]) -> bool:
     return any(isinstance(tool, Tool) and (tool.operation is None or tool.operation not in native) for tool in tools)
 
 
-def _does(tool: object, operation: type[Operation]) -> bool:
+def does(tool: object, operation: type[Operation]) -> bool:
+    """Whether it is a provider's tool that does this operation on the provider's side."""
     if not isinstance(tool, ProviderTool):
         return False
     from dragoman.dialects import provider_tool

@@ -26,6 +26,7 @@ from dragoman.tools import (
     Context,
     Tool,
     Toolset,
+    Web,
     abandon,
     enclosure_in,
     in_thread,
@@ -620,17 +621,25 @@ async def opened_context(
     context: Context | None,
     run: str,
     sandbox: Sandbox | None = None,
+    web: Callable[[], Web] = Web,
+    provides: Mapping[Any, Any] = {},
 ) -> Context:
-    """What the tools of a run are given; the services of the standard tools are open for as long as the stack is."""
-    standard = any(isinstance(tool, Tool) and tool.operation is not None for tool in toolset)
+    """What the tools of a run are given; the services of the standard tools are open for as long as the stack is.
+
+    `provides` is what the run adds to a context of the caller.
+    """
+    standard = [tool for tool in toolset if isinstance(tool, Tool) and tool.operation is not None]
     if context is None and standard and workspace is not None:
         from dragoman.tools import Shell
 
         shell = None if sandbox is None else Shell(sandbox=sandbox)
-        context = await stack.enter_async_context(standard_context(workspace, shell=shell))
+        context = await stack.enter_async_context(standard_context(workspace, shell=shell, web=web()))
+    elif context is None and any(tool.kind is op.Kind.FETCH for tool in standard):
+        context = Context(provides={Web: await stack.enter_async_context(web())})
     if context is None:
-        return Context(workspace=workspace, run=run)
-    return Context(workspace=context._workspace, run=run, turn=context.turn, provides=context.provides)
+        return Context(workspace=workspace, run=run, provides=provides)
+    known = {**context.provides, **provides}
+    return Context(workspace=context._workspace, run=run, turn=context.turn, provides=known)
 
 
 def shortened(native: NativeResult, longest: int | None) -> NativeResult:

@@ -8,14 +8,15 @@ comes along.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from dragoman.errors import ToolError
-from dragoman.model import Citation, ExecutedBy, Page, PagesOutcome, Reply, Request, Usage, operations as op, user
+from dragoman.model import Citation, Page, PagesOutcome, Reply, Request, operations as op, user
 from dragoman.tools import ProviderTool
 
 from .capabilities import native_tool
+from .spending import ask_beside
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -24,14 +25,15 @@ if TYPE_CHECKING:
 class GroundedSearch:
     """A `SearchBackend` that asks a model to search, and takes its answer and the sources of it.
 
-    `spent` is called with the model and the tokens of each search. Gemini gives addresses that redirect to the pages,
+    Each search is charged to the run that asks for it. Gemini gives addresses that redirect to the pages,
     not the pages' own: a search that is limited to domains finds only pages given by their own address.
     """
 
-    def __init__(
-        self, engine: Engine, model: str, tool: ProviderTool, spent: Callable[[str, Usage], None] | None = None
-    ) -> None:
-        self._engine, self._model, self._tool, self._spent = engine, model, tool, spent
+    timeout: Final = 100.0
+    """Seconds one search may take: a model searches several times and reads what it finds."""
+
+    def __init__(self, engine: Engine, model: str, tool: ProviderTool) -> None:
+        self._engine, self._model, self._tool = engine, model, tool
 
     async def search(
         self, query: str, *, allowed_domains: Sequence[str], blocked_domains: Sequence[str], limit: int
@@ -48,22 +50,13 @@ class GroundedSearch:
             conversation=(user(words),),
             definitions=(row.offer(self._tool.settings),),
         )
-        reply = await self._engine.ask(asked)
-        if self._spent is not None:
-            self._spent(reply.provenance.served or reply.provenance.model or self._model, reply.usage)
-        return _found(reply)
+        return _found(await ask_beside(self._engine, asked))
 
 
-def provider_search(
-    engine: Any, model: str, *, spent: Callable[[str, Usage], None] | None = None
-) -> GroundedSearch | None:
-    """The search of a model's own provider, for a model that cannot be offered it beside functions; else `None`."""
-    if engine.features(model).mixed_tools:
-        return None
+def provider_search(engine: Engine, model: str) -> GroundedSearch | None:
+    """The search of a model's own provider, in a request of its own; `None` where it has none."""
     row = native_tool(op.SearchWeb, engine.name, getattr(engine, "provider", ""), model)
-    if row is None or row.executed_by is not ExecutedBy.PROVIDER:
-        return None
-    return GroundedSearch(engine, model, ProviderTool(row.id), spent)
+    return None if row is None else GroundedSearch(engine, model, ProviderTool(row.id))
 
 
 def _found(reply: Reply) -> PagesOutcome:

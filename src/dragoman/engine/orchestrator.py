@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -27,7 +28,8 @@ from dragoman.model import (
     system as system_message,
     user as user_message,
 )
-from dragoman.tools import Context, ProviderTool, Tool, Toolset, honoured_in
+from dragoman.registry import TOOLS
+from dragoman.tools import Context, ProviderTool, Tool, Toolset, Web, honoured_in
 
 from .approval import Answer, Approvals, Approver
 from .capabilities import merged_by_id, resolved
@@ -41,6 +43,7 @@ from .policy import ToolPolicy
 from .providers import dialect_of, engine_for, family_of
 from .record import conversation_of
 from .running import Item, Running, RunResult
+from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Price
@@ -109,6 +112,8 @@ class Orchestrator:
             prices = given.settings.prices if prices is None else prices
         self.sandbox = None if given is None else set_sandbox(given, askable=approver is not None)
         """What commands run in, when no `context` is given; `None`: in no sandbox."""
+        self.web: Callable[[], Web] = Web if given is None else functools.partial(web_for, given)
+        """Makes what pages are fetched and searched with, when no `context` is given."""
         self.toolset = tools if isinstance(tools, Toolset) else Toolset(tools)
         self.policy = ToolPolicy() if policy is None else policy
         self.hooks, self.approver, self.pause = hooks, approver, pause
@@ -242,6 +247,9 @@ class Orchestrator:
             if more:
                 toolset = merged_by_id(toolset, more)
             where = {tag: place for tag, place in self.policy.where.items() if self.policy.allows(tag)}
+            searching = self._searching(toolset)
+            if searching.place is not None:
+                where[SEARCH] = searching.place
             if where:
                 toolset = resolved(
                     toolset,
@@ -251,11 +259,26 @@ class Orchestrator:
                     model=self.model,
                     mixed=self.engine.features(self.model).mixed_tools,
                 )
+            if searching.nobody is not None:
+                toolset = Toolset(tool for tool in toolset if tool is not TOOLS[SEARCH])
             known = self.facade_for(self.dialect, toolset, self.engine.limits(self.model))
+            if searching.nobody is not None:
+                known.notes += (Note(SEARCH, f"it is not offered: {searching.nobody}"),)
             if len(self._facades) >= _REMEMBERED:
                 del self._facades[next(iter(self._facades))]
             self._facades[key] = known
         return known
+
+    def _searching(self, toolset: Toolset) -> Searching:
+        return who_searches(toolset, self.policy, self.engine, self.model, self._web_of_runs, self.workspace)
+
+    def _web_of_runs(self) -> Web | None:
+        return self.web() if self.context is None else self.context.provides.get(Web)
+
+    @property
+    def why_no_search(self) -> str | None:
+        """Why the toolset's web search is not offered to the model; `None` where it is, or there is none."""
+        return self._searching(self.toolset).nobody
 
     def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade:
         """A toolset in a dialect's words."""

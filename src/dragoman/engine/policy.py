@@ -125,7 +125,8 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     early: bool = False
     """Whether tools that only read may start while the reply still streams."""
     where: Mapping[str, Where] = {}
-    """For an operation the provider can do itself (`search_web`): the provider's tool, ours, or whichever there is."""
+    """Who does an operation that the provider can do too: its own tool, ours, or whichever there is. Without an entry
+    the standard `search_web` is `auto`, and everything else is ours."""
     approval: tuple[Approval, ...] = ()
     default: Verdict = "allow"
     """The verdict on calls that no rule fits and whose tool leaves it to the policy."""
@@ -209,7 +210,7 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "on_error": "retry" if general.max_retries else "continue",
                 "retry": {"times": general.max_retries},
             }
-        sections: list[Mapping[str, Any]] = [{**stated, "approval": rules}]
+        sections: list[Mapping[str, Any]] = [{**stated, "approval": rules, "where": general.where}]
         if provider in settings.providers:
             sections.append(_sourced(settings.providers[provider].policy, f"providers.{provider}.policy"))
         sections += [

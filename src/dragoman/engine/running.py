@@ -57,7 +57,7 @@ from dragoman.model import (
     UserSaid,
     user as user_message,
 )
-from dragoman.tools import Context, ProviderTool, Tool
+from dragoman.tools import Context, ProviderTool, SearchBackend, Tool
 
 from .approval import Answer
 from .executor import Executor, Metrics, Waiting, masked, opened_context
@@ -65,6 +65,8 @@ from .facade import Facade, Note
 from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
 from .options import notes_on_options
 from .respeak import respoken
+from .spending import ACCOUNT
+from .web_search import own_search
 
 if TYPE_CHECKING:
     from dragoman.config import Price
@@ -218,6 +220,7 @@ class Running:
         orchestrator = self._orchestrator
         _check_price(orchestrator)
         async with AsyncExitStack() as stack:
+            stack.callback(ACCOUNT.reset, ACCOUNT.set(self))
             context = await self._context(stack)
             self._executor = executor = Executor(
                 self.facade.toolset,
@@ -263,8 +266,21 @@ class Running:
     async def _context(self, stack: AsyncExitStack) -> Context:
         own, toolset = self._orchestrator, self.facade.toolset
         return await opened_context(
-            stack, toolset, workspace=own.workspace, context=own.context, run=self.id, sandbox=own.sandbox
+            stack,
+            toolset,
+            workspace=own.workspace,
+            context=own.context,
+            run=self.id,
+            sandbox=own.sandbox,
+            web=own.web,
+            provides=self._services(),
         )
+
+    def _services(self) -> dict[Any, Any]:
+        """What the tools of this run have from its model: the provider's own search."""
+        own = self._orchestrator
+        search = own_search(own.policy, own.engine, own.model)
+        return {} if search is None else {SearchBackend: search}
 
     async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
         wanted: Ask | Run = next(steps)
@@ -436,6 +452,18 @@ class Running:
         made_by = reply.provenance
         self.charged.append((made_by.served or made_by.model or self._orchestrator.model, reply.usage))
 
+    def afford(self, model: str) -> None:
+        """Raises when the limits of this run do not allow another request of one of its tools to this model."""
+        self._within_budget()
+        _check_price(self._orchestrator, model)
+
+    def charge(self, model: str, usage: Usage) -> None:
+        """Counts what was asked on behalf of this run beside its conversation."""
+        self.usage = self.usage + usage
+        self.charged.append((model, usage))
+        cost = _cost(self.charged[-1:], self._orchestrator.prices)
+        self._event(TokensUsed, usage=usage, model=model, cost=cost)
+
     def _within_budget(self) -> None:
         """Raises before more is spent than may be; an answer that is already there is not taken back."""
         policy = self._orchestrator.policy
@@ -450,8 +478,11 @@ class Running:
         if policy.max_cost is not None:
             cost = _cost(charged, self._orchestrator.prices)
             if cost is None:
-                model = self._orchestrator.model
-                raise LimitReached("cost", policy.max_cost, f"what {model} costs is not known: add its price")
+                unknown = [
+                    model for model, used in charged if _cost([(model, used)], self._orchestrator.prices) is None
+                ]
+                why = f"what {unknown[0]} costs is not known: add its price"
+                raise LimitReached("cost", policy.max_cost, why)
             if cost > policy.max_cost:
                 raise LimitReached("cost", policy.max_cost)
 
@@ -629,14 +660,14 @@ def _cost(charged: Sequence[tuple[str, Usage]], own: Sequence[Price]) -> float |
     )
 
 
-def _check_price(orchestrator: Orchestrator) -> None:
-    """Raises when a run is to keep to a cost and nobody can say what it costs."""
-    most = orchestrator.policy.max_cost
-    if most is None or not orchestrator.model:
+def _check_price(orchestrator: Orchestrator, model: str | None = None) -> None:
+    """Raises when a run is to keep to a cost and nobody can say what a model (its own, if not given) costs."""
+    most, model = orchestrator.policy.max_cost, model or orchestrator.model
+    if most is None or not model:
         return
-    if _cost([(orchestrator.model, Usage(input_tokens=1, output_tokens=1))], orchestrator.prices) is None:
+    if _cost([(model, Usage(input_tokens=1, output_tokens=1))], orchestrator.prices) is None:
         raise ConfigError(
-            f"max_cost is {most:g} and what {orchestrator.model} costs is not known: give its price (`prices=` here, "
+            f"max_cost is {most:g} and what {model} costs is not known: give its price (`prices=` here, "
             "[[prices]] in the settings file), or limit max_tokens instead"
         )
 

@@ -29,6 +29,7 @@ class SearchBackend(Protocol):
 
     It returns pages, or a `PagesOutcome` with the pages and an answer that a model wrote from them. A row
     of SEARCH_BACKENDS names a callable that makes one of the address in the settings (or `None`) and the `Web`.
+    One that needs longer than a page may take says how many seconds in its `timeout`.
     """
 
     async def search(

@@ -42,7 +42,7 @@ _LONGEST_EXCERPT: Final = 500
 _LONGEST_SNIPPET: Final = 1_000
 _KEPT_PAGES: Final = 4
 _PIECE: Final = 64 * 1024
-_DEFAULT_RESULTS: Final = 10
+_DEFAULT_RESULTS: Final = 5
 
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _TEXT: Final = re.compile(
@@ -75,7 +75,8 @@ class Web:
     redirects and all; a call may ask for up to `most_timeout_ms`. With `trust_env` the proxies of the environment are
     used: then the proxy makes the connections, and names it alone can look up are its to guard. With `render` a
     browser shows every page first; `chromium` is where it is, when not in the usual places. `search` is what
-    searches the web, or `search_backend` and `search_url` say which backend is asked, and where.
+    searches the web, or `search_backend` and `search_url` say which backend is asked, and where; `why_no_search` says
+    why neither is there although one was wanted.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Web:
         search: SearchBackend | None = None,
         search_backend: str | None = None,
         search_url: str | None = None,
+        why_no_search: str | None = None,
         look_up: LookUp | None = None,
     ) -> None:
         self.reach = Reach(allow, allow_private=allow_private, look_up=look_up)
@@ -104,6 +106,7 @@ class Web:
         self.timeout_ms, self.most_timeout_ms = timeout_ms, most_timeout_ms
         self.connect_timeout_ms, self.read_timeout_ms = connect_timeout_ms, read_timeout_ms
         self._search, self._search_backend, self._search_url = search, search_backend, search_url
+        self.why_no_search = why_no_search
         self._browser: Browser | None = None
         # Pages that were cut, so that their next part is of the same page.
         self._kept: OrderedDict[tuple[str, Format], tuple[Page, str]] = OrderedDict()
@@ -115,11 +118,21 @@ class Web:
         await self.close()
 
     async def close(self) -> None:
-        """End the browser, if there is one. Connections end with the call that made them."""
+        """Ends the browser, if there is one, and what the search holds. Connections end with their call."""
         self._kept.clear()
         browser, self._browser = self._browser, None
-        if browser is not None:
-            await browser.close()
+        try:
+            if browser is not None:
+                await browser.close()
+        finally:
+            close = getattr(self._search, "close", None)
+            if close is not None:
+                await close()
+
+    @property
+    def can_search(self) -> bool:
+        """Whether there is something to search the web with."""
+        return self._search is not None or self._search_backend is not None
 
     @property
     def browser(self) -> Browser:
@@ -190,8 +203,8 @@ class Web:
         fetched = await self.open(operation.url)
         return await asyncio.to_thread(lambda: found_in(operation.url, readable(fetched, "text").text, words))
 
-    async def search(self, operation: SearchWeb) -> PagesOutcome:
-        """Pages a search backend found, those outside the domains asked for left out."""
+    async def search(self, operation: SearchWeb, backend: SearchBackend | None = None) -> PagesOutcome:
+        """Pages a search backend (this one, else its own) found, without those outside the domains asked for."""
         import asyncio
 
         from .search_backends import parse_domain, within
@@ -203,14 +216,15 @@ class Web:
             raise ToolError("limit must be at least 1", kind="invalid_arguments")
         allowed = tuple(parse_domain(domain) for domain in operation.allowed_domains)
         blocked = tuple(parse_domain(domain) for domain in operation.blocked_domains)
-        backend = self._searcher()
+        backend = backend or self._searcher()
+        seconds = getattr(backend, "timeout", None) or self.seconds(None)
         try:
-            async with asyncio.timeout(self.seconds(None)):
+            async with asyncio.timeout(seconds):
                 found = await backend.search(
                     operation.query, allowed_domains=allowed, blocked_domains=blocked, limit=limit
                 )
         except TimeoutError as error:
-            raise timed_out("the search", self.seconds(None)) from error
+            raise timed_out("the search", seconds) from error
         pages, answer = (found.pages, found.answer) if isinstance(found, PagesOutcome) else (found, None)
         unique = {page.url: _bounded(page) for page in reversed(pages) if within(page.url, allowed, blocked)}
         return PagesOutcome(tuple(reversed(unique.values()))[:limit], answer, operation.query)
@@ -222,11 +236,12 @@ class Web:
             make: Any = SEARCH_BACKENDS[self._search_backend]
             self._search = make(self._search_url, self)
         if self._search is None:
-            known = ", ".join(SEARCH_BACKENDS) or "none"
+            why = self.why_no_search or (
+                f"no search backend is set. Set search.backend in the settings: {', '.join(SEARCH_BACKENDS)} (with "
+                "search.url), or a provider that searches, such as gemini."
+            )
             raise ToolError(
-                "no search backend is set, so the web cannot be searched. Set search.backend "
-                f"(known: {known}) and search.url in the settings.",
-                details={"settings": ["search.backend", "search.url"]},
+                f"The web cannot be searched: {why}", details={"settings": ["search.backend", "search.url"]}
             )
         return self._search
 
@@ -581,9 +596,12 @@ async def _find(operation: FindInPage, context: Context) -> MatchesOutcome:
 
 
 async def _search(operation: SearchWeb, context: Context) -> PagesOutcome:
-    return await context.get(Web).search(operation)
+    from .search_backends import SearchBackend
+
+    # A run provides the search of its model's own provider, where that is to be used.
+    return await context.get(Web).search(operation, context.provides.get(SearchBackend))
 
 
 fetch_page = Tool.from_operation(FetchPage, _fetch, name="fetch_page", repeatable=True)
 find_in_page = Tool.from_operation(FindInPage, _find, name="find_in_page", repeatable=True)
-search_web = Tool.from_operation(SearchWeb, _search, name="search_web", repeatable=True)
+search_web = Tool.from_operation(SearchWeb, _search, name="search_web", repeatable=True, timeout=120)
