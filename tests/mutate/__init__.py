@@ -1,0 +1,9 @@
+"""Mutation testing (`make mutate`): small changes to the source, each of which some test must notice.
+
+A mutant is the source with one expression or statement changed (`<` becomes `<=`, a `raise` is left out). It is killed
+when a test fails, and survives when all pass: then nothing tests what was changed. For each mutant only the tests that
+execute the changed line are run, the quickest first; which tests those are is measured once for each commit.
+
+A survivor is either a missing test or a change without an effect. Those of the second kind are listed, each with its
+reason, in `equivalent.toml`.
+"""
