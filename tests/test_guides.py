@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -122,3 +123,15 @@ async def test_a_tool_and_options_that_nobody_here_knows(tmp_path: Path) -> None
         "it is sent as it is: no row of the catalogue has this id.",
     ]
     assert server.requests == []
+
+
+async def test_the_guide_to_typed_provider_tools_gives_the_same_request_before_and_after(tmp_path: Path) -> None:
+    found = programs("guides/from-raw-provider-tools.md")
+    before, after, names = [found[title][0] for title in ("Before", "After", "Names of tools")]
+    async with loopback() as server:
+        sent = await printed("-c", before, server=server, cwd=tmp_path)
+        assert sent.startswith("{'type': 'web_search', ")
+        typed = await printed("-c", after, server=server, cwd=tmp_path)
+        assert ast.literal_eval(typed) == ast.literal_eval(sent)
+        told = await printed("-c", names, server=server, cwd=tmp_path)
+    assert told.startswith("it is offered as 'web_search_")

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman import ProviderTool, Tool, Toolset
 from dragoman.dialects import DIALECTS
-from dragoman.engine import Facade
+from dragoman.engine import Facade, Orchestrator, ScriptedEngine
 from dragoman.engine.facade import Note
 from dragoman.errors import DefinitionError
 from dragoman.model import (
@@ -264,3 +264,44 @@ def test_a_member_of_a_toolset_is_read_by_the_name_of_its_toolset() -> None:
     nobody = facade.read_call(NativeCall("1", "left_click", arguments))
     assert nobody.failure is not None
     assert nobody.failure.kind == "unknown_tool"
+
+
+# ── typed settings ───────────────────────────────────────────────────────────
+
+
+def test_settings_of_a_type_are_sent_as_a_mapping_of_them_would_be() -> None:
+    from dragoman.dialects import anthropic, google, openai
+
+    pairs: list[tuple[ProviderTool, ProviderTool]] = [
+        (
+            ProviderTool("openai.web_search", openai.WebSearchSettings(search_context_size="low")),
+            ProviderTool("openai.web_search", {"search_context_size": "low"}),
+        ),
+        (
+            ProviderTool(
+                "anthropic.web_search_20250305",
+                anthropic.WebSearchSettings(
+                    max_uses=3, user_location=anthropic.UserLocation(type="approximate", city="Rome")
+                ),
+            ),
+            ProviderTool(
+                "anthropic.web_search_20250305",
+                {"max_uses": 3, "user_location": {"type": "approximate", "city": "Rome"}},
+            ),
+        ),
+        (
+            ProviderTool("google.file_search", google.FileSearchSettings(file_search_store_names=("a",), top_k=3)),
+            ProviderTool("google.file_search", {"fileSearchStoreNames": ["a"], "topK": 3}),
+        ),
+    ]
+    for typed, plain in pairs:
+        assert (typed, typed.snapshot(), hash(typed)) == (plain, plain.snapshot(), hash(plain))
+
+
+def test_settings_of_another_tool_are_refused() -> None:
+    from dragoman.dialects import openai
+
+    wrong: Any = openai.FileSearchSettings(vector_store_ids=("a",))
+    run = Orchestrator(ScriptedEngine([]), [ProviderTool("openai.web_search", wrong)])
+    with pytest.raises(DefinitionError, match="it takes WebSearchSettings, not FileSearchSettings"):
+        run.prepare("hi")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.engine import Orchestrator, engine_for
 from dragoman.model import (
     CallPart,
     Citation,
@@ -22,6 +23,8 @@ from dragoman.model import (
     Usage,
     calls_message,
     results_message,
+    tool_call,
+    tool_result,
     user,
 )
 from dragoman.model.request import Thinking
@@ -74,6 +77,35 @@ def test_messages_are_made_from_texts_media_calls_and_results() -> None:
     call, result = NativeCall("1", "f"), NativeResult("1", "ok")
     assert calls_message(call) == Message("assistant", (CallPart(call),))
     assert results_message(result) == Message("tool", (ResultPart(result),))
+
+
+def test_a_call_and_its_result_are_written_by_hand() -> None:
+    asked = tool_call("get_weather", {"city": "Rome"}, id="1")
+    assert asked == calls_message(NativeCall("1", "get_weather", {"city": "Rome"}))
+    told = results_message(NativeResult("1", "clear", name="get_weather"))
+    assert tool_result(asked, "clear") == tool_result(NativeCall("1", "get_weather"), "clear") == told
+    image = Media("image/png", data="AA==")
+    assert tool_result("1", "look", image, is_error=True) == results_message(
+        NativeResult("1", ("look", image), is_error=True)
+    )
+    assert tool_result("1") == results_message(NativeResult("1", ""))
+    first, second = tool_call("f"), tool_call("f")
+    assert first != second, "each has an id of its own"
+    with pytest.raises(ValueError, match="the message makes 0 calls"):
+        tool_result(user("hi"), "x")
+    with pytest.raises(ValueError, match="the message makes 2 calls"):
+        tool_result(calls_message(NativeCall("1", "f"), NativeCall("2", "f")), "x")
+
+
+@pytest.mark.parametrize("model", ["openai:m", "openai-chat:m", "anthropic:m", "gemini:m"])
+def test_a_conversation_with_a_call_and_its_result_travels_on_every_api(model: str) -> None:
+    asked = tool_call("get_weather", {"city": "Rome"})
+    engine, name = engine_for(model, api_key="k", configuration=None)
+    prepared = Orchestrator(engine, model_name=name).prepare((user("How is Rome?"), asked, tool_result(asked, "clear")))
+    assert prepared.encoded is not None
+    sent = prepared.encoded.to_bytes().decode()
+    assert sent.count("get_weather") >= 1
+    assert "clear" in sent
 
 
 @pytest.mark.parametrize(

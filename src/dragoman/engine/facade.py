@@ -137,6 +137,10 @@ class Facade:
         if row is None:
             self._note(tool.name, f"it is sent as it is: no row of the catalogue has this id.{_nearest_row(tool)}")
             return _uncatalogued(tool)
+        given = tool.settings_type
+        if given is not None and not issubclass(given, row.settings):
+            wanted = row.settings.__name__
+            raise DefinitionError(f"provider tool {tool.id!r}", [f"it takes {wanted}, not {given.__name__}"])
         for unknown in row.unknown(tool.settings):
             self._note(tool.name, f"its setting {unknown!r} is not known and sent as it is.{row.nearest(unknown)}")
         family = self.dialect.family

@@ -294,6 +294,39 @@ def results_message(*results: NativeResult) -> Message:
     return Message("tool", tuple(ResultPart(result) for result in results))
 
 
+def tool_call(name: str, arguments: dict[str, Any] | str | None = None, *, id: str | None = None) -> Message:
+    """An assistant's message that calls one tool, written by hand. Without an `id` it gets one of its own."""
+    if id is None:
+        import uuid
+
+        id = f"call_{uuid.uuid4().hex[:16]}"
+    return calls_message(NativeCall(id, name, {} if arguments is None else arguments))
+
+
+def tool_result(call: Message | NativeCall | str, *content: str | Media, is_error: bool | None = None) -> Message:
+    """What a call gave, written by hand. `call` is the message that makes it, the call itself, or its id.
+
+    Some APIs match a result with its call by the tool's name, so give the message or the call where you have it.
+    """
+    made = call
+    if isinstance(made, Message):
+        calls = [part.call for part in made.parts if isinstance(part, CallPart)]
+        if len(calls) != 1:
+            raise ValueError(f"the message makes {len(calls)} calls: name the one whose result this is")
+        made = calls[0]
+    said = content[0] if len(content) == 1 and isinstance(content[0], str) else tuple(content)
+    named = made if isinstance(made, NativeCall) else None
+    return results_message(
+        NativeResult(
+            made if isinstance(made, str) else made.id,
+            said or "",
+            is_error=is_error,
+            name=None if named is None else named.name,
+            namespace=None if named is None else named.namespace,
+        )
+    )
+
+
 def _part(content: str | Media | AnyPart) -> AnyPart:
     if isinstance(content, str):
         return TextPart(content)

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
         shown_change as shown_change,
     )
     from .programs import find_program as find_program
+    from .provider_tool import ProviderTool as ProviderTool
     from .reach import REDIRECTS as REDIRECTS, host_of as host_of
     from .ripgrep import ripgrep_path as ripgrep_path
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
     from .threads import abandon as abandon, in_thread as in_thread
-    from .tool import Approval as Approval, Bound as Bound, ProviderTool as ProviderTool, Tool as Tool, tool as tool
+    from .tool import Approval as Approval, Bound as Bound, Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
     from .web import Web as Web
     from .workspace import Workspace as Workspace
@@ -56,7 +57,7 @@ _HOME = {
     "MemoryWorkspace": "memory",
     "Plan": "plan",
     "REDIRECTS": "reach",
-    "ProviderTool": "tool",
+    "ProviderTool": "provider_tool",
     "ShownChange": "planned",
     "SearchBackend": "search_backends",
     "Shell": "shell",

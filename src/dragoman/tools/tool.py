@@ -1,7 +1,7 @@
-"""Tools: something a model may call that runs here (`Tool`), or that its provider runs (`ProviderTool`).
+"""Tools: something a model may call that runs here (`Tool`). What its provider runs is a `ProviderTool`.
 
-Rules: a tool is wrong when it is defined or not at all, with every problem at once; its arguments are
-read by its own types; a provider's tool has nothing that could be run by mistake.
+Rules: a tool is wrong when it is defined or not at all, with every problem at once; its arguments are read by its own
+types.
 """
 
 from __future__ import annotations
@@ -472,72 +472,3 @@ def _example_problems(examples: tuple[ToolExample, ...], reader: Reader[Any]) ->
         except TypeError as error:
             problems.append(f"{place}: its output: {error}")
     return problems
-
-
-# ── tools a provider runs ────────────────────────────────────────────────────
-
-_PROVIDER_ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
-_DATE = re.compile(r"_(\d{8})$")
-_A_DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
-
-
-class ProviderTool:
-    """A tool the provider defines, named by a stable id: `anthropic.web_search_20250305`.
-
-    It has no `run`: the provider runs it, or the standard tools of the same set do. Two with the same id
-    and settings are equal. `label` tells several with one id apart (two servers, two stores) inside a set.
-    """
-
-    __slots__ = ("_settings", "id", "label")
-
-    id: str
-    label: str | None
-    _settings: bytes
-
-    def __init__(self, id: str, settings: Mapping[str, Any] | None = None, *, label: str | None = None) -> None:
-        problems = [f"settings{path and '.'}{path} {message}" for path, message in json_problems(settings or {})]
-        date = _DATE.search(id)
-        if not _PROVIDER_ID.fullmatch(id) or (date is not None and not _A_DATE.fullmatch(date[1])):
-            problems.insert(0, f"{id!r} is not a provider tool's id: write vendor.name or vendor.name_YYYYMMDD")
-        if problems:
-            raise DefinitionError(f"provider tool {id!r}", problems)
-        object.__setattr__(self, "id", id)
-        object.__setattr__(self, "label", label)
-        object.__setattr__(self, "_settings", msgspec.json.encode(to_json(settings or {}), order="sorted"))
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """A copy of its settings."""
-        settings: dict[str, Any] = msgspec.json.decode(self._settings)
-        return settings
-
-    @property
-    def name(self) -> str:
-        """The name a set knows it by."""
-        return self.id if self.label is None else f"{self.id}:{self.label}"
-
-    @property
-    def vendor(self) -> str:
-        return self.id.partition(".")[0]
-
-    def snapshot(self) -> dict[str, Any]:
-        """All there is to know of it as plain JSON."""
-        known = {"id": self.id, "settings": self.settings}
-        return known if self.label is None else {**known, "label": self.label}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a provider tool does not change; make another one to give it another `{name}`")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ProviderTool) and self._all == other._all
-
-    def __hash__(self) -> int:
-        return hash(self._all)
-
-    @property
-    def _all(self) -> tuple[str, bytes, str | None]:
-        return self.id, self._settings, self.label
-
-    def __repr__(self) -> str:
-        label = "" if self.label is None else f", label={self.label!r}"
-        return f"ProviderTool({self.id!r}, {self.settings!r}{label})"

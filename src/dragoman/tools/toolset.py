@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dragoman.errors import DefinitionError, ToolError, nearest
 
-from .tool import ProviderTool, Tool
+from .provider_tool import ProviderTool
+from .tool import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

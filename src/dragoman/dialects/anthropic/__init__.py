@@ -1,4 +1,7 @@
-"""The tools Anthropic's API defines itself, as dated rows: some it runs, some we run in its words."""
+"""The tools Anthropic's API defines itself, as dated rows: some it runs, some we run in its words.
+
+The types of the tools' settings are imported from here.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,28 @@ from .hosted import (
     WebFetch,
     WebSearch,
 )
-from .rows import ROWS
+from .rows import (
+    ROWS as ROWS,
+    AdvisorSettings as AdvisorSettings,
+    AgentToolsetSettings as AgentToolsetSettings,
+    CacheControl as CacheControl,
+    Citations as Citations,
+    ClientSettings as ClientSettings,
+    ComputerSettings as ComputerSettings,
+    McpToolsetSettings as McpToolsetSettings,
+    MemberSettings as MemberSettings,
+    TextEditorSettings as TextEditorSettings,
+    ToolsetSettings as ToolsetSettings,
+    ToolSettings as ToolSettings,
+    UserLocation as UserLocation,
+    WebFetch20260309Settings as WebFetch20260309Settings,
+    WebFetch20260318Settings as WebFetch20260318Settings,
+    WebFetchSettings as WebFetchSettings,
+    WebSearch20260318Settings as WebSearch20260318Settings,
+    WebSearchSettings as WebSearchSettings,
+    WebSettings as WebSettings,
+    ZoomingComputerSettings as ZoomingComputerSettings,
+)
 
 SHELL = "it is done with a shell command"
 ALONE = "a request has no other agents"

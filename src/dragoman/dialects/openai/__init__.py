@@ -2,6 +2,9 @@
 
 A call is named by the type of its item without `_call`, its arguments are the item's action, operation or
 arguments; the whole item stands beside them.
+
+The types of the tools' settings are imported from here: `ProviderTool("openai.web_search", WebSearchSettings(…))`.
+Those of Azure, Groq, xAI and OpenRouter, which travel on the same wire, are here as well.
 """
 
 from __future__ import annotations
@@ -16,6 +19,39 @@ from .hosted import CodeInterpreter, Computer, FileSearch, ImageGeneration, Prog
 from .patches import ApplyPatch
 from .results import FAILURES, ServerResults
 from .rows import ROWS
+from .settings import (
+    Advisor as Advisor,
+    AdvisorSettings as AdvisorSettings,
+    AutoContainer as AutoContainer,
+    CallersSettings as CallersSettings,
+    CodeInterpreterSettings as CodeInterpreterSettings,
+    ComputerUsePreviewSettings as ComputerUsePreviewSettings,
+    CustomSettings as CustomSettings,
+    DomainFilters as DomainFilters,
+    Environment as Environment,
+    FileSearchSettings as FileSearchSettings,
+    HybridSearch as HybridSearch,
+    ImageGenerationSettings as ImageGenerationSettings,
+    InputFormat as InputFormat,
+    Mask as Mask,
+    McpSettings as McpSettings,
+    NamespaceSettings as NamespaceSettings,
+    NestedLocation as NestedLocation,
+    OpenRouterSearch as OpenRouterSearch,
+    OpenRouterSearchSettings as OpenRouterSearchSettings,
+    PluginSettings as PluginSettings,
+    RankingOptions as RankingOptions,
+    ShellSettings as ShellSettings,
+    ToolSearchSettings as ToolSearchSettings,
+    UserLocation as UserLocation,
+    WebSearchOptions as WebSearchOptions,
+    WebSearchPreviewSettings as WebSearchPreviewSettings,
+    WebSearchSettings as WebSearchSettings,
+    XaiFilters as XaiFilters,
+    XaiImageSettings as XaiImageSettings,
+    XaiWebSearchSettings as XaiWebSearchSettings,
+    XSearchSettings as XSearchSettings,
+)
 from .vendors import GroqPython, GroqSearch, GroqVisit, XSearch
 
 _SHELL = "files are looked at through the shell"
