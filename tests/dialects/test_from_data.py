@@ -398,3 +398,16 @@ def test_a_package_brings_its_data_by_an_entry_point(tmp_path: Path, monkeypatch
     assert table["acme"].definitions() == DIALECT.definitions()
     assert [entry.origin for entry in table.entries() if entry.name == "acme"] == ["package acme-words 1.0"]
     monkeypatch.delitem(sys.modules, "acme_vocabulary")
+
+
+@pytest.mark.parametrize(
+    "template, problem",
+    [
+        ("mcp__{server}", 'must hold "{tool}" once, for example "mcp__{server}__{tool}"'),
+        ("mcp_{tool}s{tool}", 'must hold "{tool}" once, for example "mcp__{server}__{tool}"'),
+        ("{server}_{tool}_{server}", 'must not hold "{server}" twice'),
+        ("mcp_{tool}", 'begins with "mcp" and needs "{server}", for example "mcp__{server}__{tool}"'),
+    ],
+)
+def test_a_name_of_mcp_tools_that_could_not_be_read_back_is_refused(template: str, problem: str) -> None:
+    assert f"line 2, mcp[0]: {problem}" in problems(f'name = "acme"\nmcp = ["{template}"]')

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman import NativeCall, Toolset
-from dragoman.dialects import DIALECTS, Spelling, check, dialect_from_file, means
-from dragoman.dialects.plain import WebAction
+from dragoman.dialects import DIALECTS, Spelling, WebAction, check, dialect_from_file, means
 from dragoman.engine import Facade, HttpEngine, Orchestrator, ScriptedEngine, Transport
 from dragoman.model import (
     Call,

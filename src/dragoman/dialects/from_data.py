@@ -130,9 +130,10 @@ def _steer(table: Table) -> Steer:
 def _mcp(table: Table) -> tuple[McpNames, ...]:
     found = []
     for index, template in enumerate(table.texts("mcp")):
-        if "{tool}" not in template:
-            table.problem('must hold "{tool}", for example "mcp__{server}__{tool}"', "mcp", index)
-        found.append(McpNames(template))
+        try:
+            found.append(McpNames(template))
+        except ValueError as error:
+            table.problem(str(error), "mcp", index)
     return tuple(found)
 
 

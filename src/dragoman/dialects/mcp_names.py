@@ -22,6 +22,16 @@ class McpNames(msgspec.Struct, frozen=True):
     template: str
     namespace: str | None = None
 
+    def __post_init__(self) -> None:
+        """Each part stands once, or a name could not be read back."""
+        servers = (self.namespace or "").count("{server}") + self.template.count("{server}")
+        if self.template.count("{tool}") != 1:
+            raise ValueError('must hold "{tool}" once, for example "mcp__{server}__{tool}"')
+        if servers > 1:
+            raise ValueError('must not hold "{server}" twice')
+        if servers == 0 and not self.needs_servers:
+            raise ValueError('begins with "mcp" and needs "{server}", for example "mcp__{server}__{tool}"')
+
     @property
     def needs_servers(self) -> bool:
         """Whether only a list of known servers tells such a name from any other."""
