@@ -13,7 +13,7 @@ import pytest
 from dragoman.logs import FORMATS, Found, check_drift, extract_shapes, read
 from dragoman.logs.drift import Shape, kind_of
 from dragoman.model import CallFunction, CallMcpTool, Failure, SteerClient, ToolCalled, ToolReturned, Unrecognised
-from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _block, _claude, _told, lines
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _block, _claude, _codex, _told, lines
 
 Change = Callable[[Any], Any]
 
@@ -205,6 +205,29 @@ def test_a_call_the_client_refused_is_no_drift(tmp_path: Path) -> None:
     )
     report = check_drift(found(path, "claude_code"))
     assert (report.drifts, report.calls, report.refused) == ([], 2, 2)
+
+
+def _patched(id: str, patch: str, result: str) -> list[dict[str, Any]]:
+    call = {"type": "custom_tool_call", "status": "completed", "call_id": id, "name": "apply_patch", "input": patch}
+    given = {"type": "custom_tool_call_output", "call_id": id, "output": result}
+    return [_codex("response_item", call), _codex("response_item", given)]
+
+
+def test_a_text_that_the_client_carried_out_and_nobody_here_reads_is_drift(tmp_path: Path) -> None:
+    copied = "*** Begin Patch\n*** Copy File: a.py\n*** To: b.py\n*** End Patch"
+    records = [*_patched("call_8", copied, "Success. Updated the following files:\nA b.py\n")]
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(CODEX + lines(*records))
+    drifts = [one for one in check_drift(found(path, "codex")).drifts if one.kind == "changed_text"]
+    assert [(one.name, one.count, "*** Copy File" in str(one.seen)) for one in drifts] == [("apply_patch", 1, True)]
+    assert [one.source.offset for one in drifts if one.source] == [len(CODEX)]
+
+
+def test_a_text_that_the_client_could_not_read_either_is_no_drift(tmp_path: Path) -> None:
+    failed = "apply_patch verification failed: invalid patch: The first line of the patch must be '*** Begin Patch'"
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(CODEX + lines(*_patched("call_8", "no patch", failed)))
+    assert [one for one in check_drift(found(path, "codex")).drifts if one.kind == "changed_text"] == []
 
 
 def test_records_of_new_kinds_and_bytes_that_are_none_are_drift(tmp_path: Path) -> None:

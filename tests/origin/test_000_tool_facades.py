@@ -5,6 +5,7 @@ Every table, schema and example call of it, in its order. `docs/origin.md` lists
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -307,6 +308,13 @@ async def test_s0_30_an_agent_of_a_provider_is_built_with_the_tools_of_that_prov
     (declared,) = server.requests[0].body["tools"]
     assert {one["name"] for one in declared["functionDeclarations"]} == {"read_file", "run_shell_command"}
     assert (result.status, result.text) == ("completed", "tea")
+
+
+@pytest.mark.parametrize("framework", ["openai", "openai-chat", "anthropic", "google-genai"])
+def test_s0_30_a_facades_tools_are_wrapped_for_other_frameworks(framework: Any) -> None:
+    facade = Facade(DIALECTS["gemini_cli"], Toolset([TOOLS["read_file"], TOOLS["run_command"]]))
+    wrapped = json.dumps(list(facade.tools_for(framework)))
+    assert ("read_file" in wrapped, "run_shell_command" in wrapped) == (True, True)
 
 
 # ── the summary ──────────────────────────────────────────────────────────────

@@ -338,9 +338,10 @@ def test_s1_25_the_three_choices_have_these_names_and_auto_is_the_default(mode: 
 
 
 async def test_s1_26_with_none_no_tool_is_called() -> None:
-    run, engine = scripted("No tools.", policy=ToolPolicy(choice=ToolChoice("none")))
-    await run.run("How is Rome?")
+    run, engine = scripted(calls(ROME), "No tools.", policy=ToolPolicy(choice=ToolChoice("none")))
+    result = await run.run("How is Rome?")
     assert engine.requests[0].choice == ToolChoice("none")
+    assert ["denied" in str(one.content) for one in results(result.conversation)] == [True]
 
 
 async def test_s1_28_a_run_ends_after_so_many_iterations() -> None:

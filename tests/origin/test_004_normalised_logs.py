@@ -17,7 +17,7 @@ import pytest
 
 from dragoman import NativeCall
 from dragoman.dialects import DIALECTS, Spelling
-from dragoman.logs import FORMATS, Found, Originals, extract_shapes, read
+from dragoman.logs import FORMATS, Found, Originals, check_drift, extract_shapes, read
 from dragoman.model import Call, Event, ToolCalled, Unreadable, operations as op
 from tests.logs.samples import SAMPLES
 from tests.origin.command import run_command
@@ -289,6 +289,32 @@ def test_s4_27_schemas_are_extracted_from_real_data(home: Path) -> None:
     assert list(shapes["codex"]) == ["0.150.0"]
     extracted = run_command(home, "schema", "extract", "--json")
     assert (extracted.returncode, "apply_patch" in extracted.stdout) == (0, True)
+
+
+def test_s4_28_a_renamed_parameter_is_found_in_real_data_with_its_place(tmp_path: Path) -> None:
+    renamed = {"type": "function_call", "name": "exec_command", "arguments": '{"cmdline": "ls"}', "call_id": "call_1"}
+    given = {"type": "function_call_output", "call_id": "call_1", "output": "Process exited with code 0\nOutput:\n"}
+    log_of(tmp_path).parent.mkdir(parents=True)
+    log_of(tmp_path).write_text(rollout(record("response_item", renamed), record("response_item", given)))
+    report = check_drift([Found(log_of(tmp_path), "codex")])
+    assert [(one.kind, one.name, one.parameter, one.count) for one in report.drifts] == [
+        ("new_parameter", "exec_command", "cmdline", 1),
+        ("missing_parameter", "exec_command", "cmd", 1),
+    ]
+    assert {one.source.offset for one in report.drifts if one.source is not None} == {len(rollout().encode())}
+    assert run_command(tmp_path, "schema", "check").returncode == 1
+
+
+def test_s4_28_a_patch_in_a_new_form_is_found_and_known_ones_are_compatible(tmp_path: Path) -> None:
+    def checked(patch: str) -> list[tuple[str, str]]:
+        done = "Success. Updated the following files:\nA b.py\n"
+        result = {"type": "custom_tool_call_output", "call_id": "call_1", "output": done}
+        path = tmp_path / "rollout-c-1.jsonl"
+        path.write_text(rollout(patched("call_1", patch), record("response_item", result)))
+        return [(one.kind, one.name) for one in check_drift([Found(path, "codex")]).drifts]
+
+    assert (checked(ADD), checked(UPDATE)) == ([], [])
+    assert checked(ADD.replace("Add File", "Copy File")) == [("changed_text", "apply_patch")]
 
 
 def test_s4_29_logs_of_all_clients_are_asked_in_one_language(home: Path, tmp_path: Path) -> None:

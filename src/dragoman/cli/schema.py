@@ -128,6 +128,7 @@ _TITLES = {
     "new_parameter": "new parameter",
     "missing_parameter": "missing parameter",
     "changed_type": "changed type",
+    "changed_text": "changed text",
     "new_record": "new kind of record",
     "unreadable": "unreadable",
 }

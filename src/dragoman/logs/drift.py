@@ -229,7 +229,9 @@ def _own_kind(value: Mapping[str, Any]) -> str | None:
 
 # ── drift ────────────────────────────────────────────────────────────────────
 
-Kind = Literal["new_tool", "new_parameter", "missing_parameter", "changed_type", "new_record", "unreadable"]
+Kind = Literal[
+    "new_tool", "new_parameter", "missing_parameter", "changed_type", "changed_text", "new_record", "unreadable"
+]
 
 
 class Drift(msgspec.Struct):
@@ -326,6 +328,10 @@ class _Checker:
         known = _known(dialect, call.native)
         if known is None or returned is None:
             return  # what was never answered may never have been looked at
+        if call.failure is not None and isinstance(call.native.arguments, str):
+            if not any(isinstance(outcome, Failure) for outcome in returned.result.outcomes):
+                self._add(client, event, "changed_text", known.name, seen=call.failure.message)
+            return  # otherwise a model's mistake: the client could not read it either
         for kind, parameter, expected, seen in known.differences(call.unmapped, unread=call.failure is not None):
             self._add(client, event, kind, known.name, parameter, expected, seen)
 
