@@ -231,6 +231,29 @@ def test_s0_19_claude_can_be_offered_one_web_search_with_an_action() -> None:
     assert not words_in(definition.parameters) & {"oneOf"}
 
 
+@pytest.mark.parametrize("dialect", ["claude_code", "anthropic"])
+@pytest.mark.parametrize(
+    "action, operation",
+    [
+        ({"type": "search", "query": "..."}, op.SearchWeb("...")),
+        ({"type": "open_page", "url": "https://a.example"}, op.FetchPage("https://a.example")),
+        (
+            {"type": "find_in_page", "url": "https://a.example", "pattern": "tea"},
+            op.FindInPage("https://a.example", "tea"),
+        ),
+    ],
+)
+def test_s0_20_claudes_nested_actions_are_a_search_an_open_page_and_a_find(
+    dialect: str, action: dict[str, str], operation: op.Operation
+) -> None:
+    assert meant(dialect, "web_search", {"action": action}) == (operation,)
+
+
+@pytest.mark.parametrize("said", [{"action": {"type": "search"}}, {"action": {"type": "open_page"}}, {}])
+def test_s0_20_an_action_without_what_it_needs_is_refused(said: dict[str, Any]) -> None:
+    assert refused("claude_code", "web_search", said).kind == "invalid_arguments"
+
+
 # ── the web, for Gemini ──────────────────────────────────────────────────────
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from dragoman import DefinitionError, LimitReached, NativeCall, Tool, ToolChoice, ToolError, ToolPolicy, Toolset, tool
 from dragoman.apis import Api
-from dragoman.config import load
+from dragoman.config import load, use
 from dragoman.engine import Executor, HttpEngine, Metrics, Orchestrator, Retry, ScriptedEngine, Transport, engine_for
 from dragoman.model import (
     ArgumentsChunk,
@@ -49,6 +49,7 @@ from dragoman.model import (
 from dragoman.registry import APIS
 from dragoman.tools import Context
 from tests.engine.loopback import Turn, loopback
+from tests.origin.command import run_command
 
 PROVIDERS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini_generate")
 MODELS = {
@@ -344,6 +345,30 @@ async def test_s1_26_with_none_no_tool_is_called() -> None:
     assert ["denied" in str(one.content) for one in results(result.conversation)] == [True]
 
 
+@pytest.mark.parametrize("choice", [ToolChoice("required"), ToolChoice("one", ("get_weather",))])
+async def test_s1_27_required_means_at_least_one_call(choice: ToolChoice) -> None:
+    text = Turn(text="no tools for you")
+    async with loopback(text, Turn(calls=(ROME,)), Turn(text="It is clear.")) as server:
+        run = Orchestrator(
+            engine_of("openai_chat", server.url), [get_weather], ToolPolicy(choice=choice), model_name="gpt-4.1"
+        )
+        result = await run.run("How is Rome?")
+        await run.close()
+    assert (result.status, result.text, result.metrics["get_weather"].calls) == ("completed", "It is clear.", 1)
+
+
+@pytest.mark.parametrize("choice", [ToolChoice("required"), ToolChoice("one", ("get_weather",))])
+async def test_s1_27_without_the_required_call_the_run_ends_at_the_iteration_limit(choice: ToolChoice) -> None:
+    policy = ToolPolicy(choice=choice, max_iterations=3)
+    async with loopback(*[Turn(text="no tools for you")] * 3) as server:
+        run = Orchestrator(engine_of("openai_chat", server.url), [get_weather], policy, model_name="gpt-4.1")
+        result = await run.run("How is Rome?")
+        await run.close()
+    assert (result.status, len(server.requests)) == ("limited", 3)
+    assert isinstance(result.error, LimitReached)
+    assert result.error.limit == "iterations"
+
+
 async def test_s1_28_a_run_ends_after_so_many_iterations() -> None:
     run, engine = scripted(calls(ROME), calls(OSLO), policy=ToolPolicy(max_iterations=2))
     result = await run.run("How is everything?")
@@ -620,6 +645,43 @@ def test_s1_48_an_orchestrator_is_made_with_a_registry_and_a_policy() -> None:
     registry, policy = Toolset([get_weather]), ToolPolicy(max_iterations=5)
     run = Orchestrator(ScriptedEngine([]), tools=registry, policy=policy, model_name="m")
     assert (run.toolset, run.policy) == (registry, policy)
+
+
+LAYERS = """
+[providers.openai]
+base_url = "http://127.0.0.1:9/v1"
+options = {service_tier = "flex"}
+[providers.lab]
+api = "openai_chat"
+base_url = "http://127.0.0.1:9/v1"
+[policy]
+max_iterations = 5
+"""
+
+
+def test_s1_49_python_and_the_command_line_read_the_same_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(LAYERS)
+    monkeypatch.setenv("DRAGOMAN_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+    monkeypatch.chdir(tmp_path)
+    use(None)
+    try:
+        run = Orchestrator("openai:gpt-5.1", [get_weather])
+        prepared = run.prepare("Hi")
+        assert prepared.encoded is not None
+        assert (prepared.encoded.body["service_tier"], run.policy.max_iterations) == ("flex", 5)
+        assert isinstance(run.engine, HttpEngine)
+        assert run.engine.transport.base_url.startswith("http://127.0.0.1:9/v1")
+        assert Orchestrator("lab:m", [get_weather]).engine.name == "openai_chat"
+        without = Orchestrator("openai:gpt-5.1", [get_weather], configuration=None)
+        assert "service_tier" not in without.prepare("Hi").encoded.body  # type: ignore[union-attr]
+    finally:
+        use(None)
+    shown = run_command(tmp_path, "run", "--model", "openai:gpt-5.1", "--dry-run", "hi", OPENAI_API_KEY="sk-of-nobody")
+    assert "http://127.0.0.1:9/v1/responses" in shown.stdout + shown.stderr
 
 
 def test_s1_50_tools_have_settings_timeouts_and_limits_per_provider(tmp_path: Path) -> None:

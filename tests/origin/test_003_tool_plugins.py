@@ -11,10 +11,19 @@ from typing import Any
 
 import pytest
 
-from dragoman import Context, DefinitionError, NativeCall, Tool, ToolError, ToolPolicy, Toolset, tool
+from dragoman import Context, DefinitionError, NativeCall, ProviderTool, Tool, ToolError, ToolPolicy, Toolset, tool
 from dragoman.agents import Activation, Agent, AgentLimits, Kernel, builtin_toolset, parse_agent, read_agent, render
 from dragoman.dialects import DIALECTS
-from dragoman.engine import Approval, Executor, Facade, HttpEngine, Transport
+from dragoman.engine import (
+    Approval,
+    Executor,
+    Facade,
+    GroundedSearch,
+    HttpEngine,
+    ScriptedEngine,
+    Transport,
+    engine_for,
+)
 from dragoman.model import (
     Call,
     Failure,
@@ -256,6 +265,40 @@ async def test_s3_13_vfs_write_writes_and_updates_a_file_of_the_workspace() -> N
     assert read(workspace, "new/a.md") == "two\n"
 
 
+FILES = {"memos/a.md": "tea\n", "memos/b.md": "cup\n", "src/plan.md": "plan\n"}
+
+
+@pytest.mark.parametrize(
+    "prefix, listed",
+    [
+        ("me", {"memos/a.md", "memos/b.md"}),
+        ("memos/", {"memos/a.md", "memos/b.md"}),
+        ("src/p", {"src/plan.md"}),
+        (None, {*FILES}),
+    ],
+)
+async def test_s3_14_vfs_list_lists_files_by_prefix_with_whole_paths(prefix: str | None, listed: set[str]) -> None:
+    (text,) = await heard(("vfs_list", {} if prefix is None else {"prefix": prefix}), files=FILES)
+    assert {path for path in FILES if path in text} == listed
+    assert "directory" not in text
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("vfs_write", {"path": "a.md", "content": "x\n"}),
+        ("vfs_delete", {"path": "memos/a.md"}),
+        ("vfs_read", {"path": "memos/a.md"}),
+    ],
+)
+async def test_s3_14_results_in_plain_words_are_no_json_and_number_no_line_that_is_not_there(
+    name: str, said: dict[str, Any]
+) -> None:
+    (text,) = await heard((name, said), files=FILES)
+    assert not text.startswith(("{", "["))
+    assert name != "vfs_read" or text.rstrip("\n").splitlines() == ["1\ttea"]
+
+
 async def test_s3_15_vfs_delete_deletes_a_file_of_the_workspace() -> None:
     _, workspace = await ran(("vfs_delete", {"path": "a.md"}), files={"a.md": "tea\n", "b.md": "tea\n"})
     assert (workspace.entry("a.md"), workspace.entry("b.md") is None) == (None, False)
@@ -319,6 +362,47 @@ async def test_s3_21_web_search_takes_a_query_and_finds_five_unless_it_says_othe
     assert (backend.asked, len(json.loads(text))) == (2, 2)
 
 
+def grounded(model: str = "gemini-2.5-pro") -> dict[str, Any]:
+    """A reply of Gemini that is grounded in two pages, of which one supports what it says."""
+    return {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [{"text": "Tea is a drink."}]},
+                "finishReason": "STOP",
+                "groundingMetadata": {
+                    "groundingChunks": [{"web": {"uri": "https://a.example/tea", "title": "a.example"}}],
+                    "groundingSupports": [
+                        {
+                            "segment": {"startIndex": 0, "endIndex": 15, "text": "Tea is a drink."},
+                            "groundingChunkIndices": [0],
+                        }
+                    ],
+                    "webSearchQueries": ["tea"],
+                },
+            }
+        ],
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+        "modelVersion": model,
+    }
+
+
+async def test_s3_22_web_search_returns_title_url_and_snippet_of_each_page() -> None:
+    (text,) = await heard(("web_search", {"query": "tea", "maxResults": 1}), web=lambda: Web(search=Found()))
+    assert json.loads(text) == [{"title": "Tea", "url": "https://a.example/0", "snippet": "A drink."}]
+
+
+async def test_s3_22_a_grounded_search_gives_the_passage_each_page_supports() -> None:
+    async with loopback(Raw(body=json.dumps(grounded()).encode())) as server:
+        engine = HttpEngine("gemini_generate", Transport(server.url), provider="gemini")
+        search = GroundedSearch(engine, "gemini-2.5-pro", ProviderTool("google.google_search"))
+        found = await search.search("tea", allowed_domains=(), blocked_domains=(), limit=5)
+        await engine.close()
+    assert [(page.title, page.url, page.snippet) for page in found.pages] == [
+        ("a.example", "https://a.example/tea", "Tea is a drink.")
+    ]
+    assert found.answer == "Tea is a drink."
+
+
 # ── tools in an agent's file ─────────────────────────────────────────────────
 
 
@@ -334,6 +418,38 @@ def test_s3_24_an_agent_defines_tools_in_its_frontmatter(tmp_path: Path) -> None
         "properties": {"bullets": {"type": "array", "items": {"type": "string"}}},
     }
     assert one.prompt == "Return JSON {bullets:[...]}. Summarize:\n\n{{text}}"
+
+
+BARE = SUMMARIZE.format(model="gemini-2.0-flash-lite          # Optional model override")
+
+
+def test_s3_25_the_documents_own_agent_file_is_checked_and_its_bare_model_is_known(tmp_path: Path) -> None:
+    (tmp_path / "research-agent.md").write_text(BARE)
+    done = run_command(tmp_path, "agents", "check", "research-agent.md")
+    assert done.returncode == 0, done.stdout
+    assert "provider:model" not in done.stdout
+    engine, model = engine_for("gemini-2.0-flash-lite", configuration=None, api_key="of-nobody")
+    assert (engine.name, model) == ("gemini_generate", "gemini-2.0-flash-lite")
+
+
+async def test_s3_25_a_call_of_its_tool_asks_that_model_and_is_held_to_its_schema() -> None:
+    made = parse_agent(BARE, path="research-agent.md")
+    async with loopback(Turn(text='{"bullets": ["a drink"]}')) as server:
+
+        def engines(model: str) -> tuple[Any, str]:
+            if model == "boss":
+                return ScriptedEngine([calls(("summarize", {"text": "Tea is a drink."})), says("Done.")]), model
+            return engine_for(model, configuration=None, api_key="of-nobody", base_url=server.url)
+
+        ended = await Kernel([made], engines=engines, model="boss").run("research-agent", "Go")
+    assert (ended.status, [json.loads(one) for one in told(ended)]) == ("completed", [{"bullets": ["a drink"]}])
+    assert "gemini-2.0-flash-lite" in server.requests[0].path
+
+
+def test_s3_25_a_tool_that_can_never_run_fails_the_check(tmp_path: Path) -> None:
+    (tmp_path / "research-agent.md").write_text(SUMMARIZE.format(model="no-such-family-1"))
+    done = run_command(tmp_path, "agents", "check", "research-agent.md")
+    assert (done.returncode, "no-such-family-1" in done.stdout) == (1, True)
 
 
 async def test_s3_26_each_of_them_becomes_a_tool_of_the_agent() -> None:
