@@ -23,6 +23,7 @@ from dragoman.model import (
     FinishReason,
     FunctionDefinition,
     MatchesOutcome,
+    Page,
     PagesOutcome,
     Reply,
     operations as op,
@@ -294,6 +295,48 @@ def test_s0_26_a_prompt_without_a_url_is_refused() -> None:
 
 
 # ── the work itself ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "api, provider, model, search",
+    [
+        ("anthropic_messages", "anthropic", "claude-sonnet-4-5", "web_search_2"),
+        ("openai_responses", "openai", "gpt-5.1", "web_search"),
+        ("gemini_generate", "gemini", "gemini-3-pro", "googleSearch"),
+        ("gemini_generate", "gemini", "gemini-2.5-pro", "google_web_search"),
+    ],
+)
+def test_s0_28_search_is_there_for_every_provider_that_searches_without_being_told(
+    api: str, provider: str, model: str, search: str
+) -> None:
+    engine = HttpEngine(api, Transport("http://127.0.0.1:9"), provider=provider)
+    encoded = Orchestrator(engine, [TOOLS["search_web"], TOOLS["read_file"]], model_name=model).prepare("Hi").encoded
+    assert encoded is not None
+    assert search in json.dumps(encoded.body["tools"])
+
+
+async def test_s0_28_a_search_is_performed_whoever_asks() -> None:
+    class Found:
+        async def search(self, query: str, **_: Any) -> list[Page]:
+            return [Page("https://a.example", "Tea", snippet=f"All about {query}.")]
+
+    asked = [
+        *meant("gemini_cli", "google_web_search", {"query": "tea"}),
+        *meant("claude_code", "web_search", {"action": {"type": "search", "query": "tea"}}),
+        *meant("plain", "web_search", {"query": "tea"}),
+    ]
+    async with standard_context(MemoryWorkspace(), web=Web(search=Found())) as context:
+        found = [await perform(one, context) for one in asked]
+    assert len(found) == 3
+    for outcome in found:
+        assert isinstance(outcome, PagesOutcome)
+        assert [(page.url, page.snippet) for page in outcome.pages] == [("https://a.example", "All about tea.")]
+
+
+def test_s0_28_a_search_that_nobody_can_do_is_not_offered() -> None:
+    engine = HttpEngine("openai_chat", Transport("http://127.0.0.1:9"), provider="ollama")
+    run = Orchestrator(engine, [TOOLS["search_web"], TOOLS["read_file"]], model_name="llama-4")
+    assert [one.name for one in run.prepare("Hi").request.definitions] == ["vfs_read"]
 
 
 async def test_s0_29_pages_are_opened_and_searched_by_one_implementation_whoever_asks() -> None:

@@ -44,6 +44,8 @@ from dragoman.model import (
     ToolExample,
     ToolReturned,
     operations as op,
+    tool_call,
+    tool_result,
     user,
 )
 from dragoman.registry import APIS
@@ -595,6 +597,17 @@ def test_s1_43_calls_and_results_of_a_conversation_are_valid_for_every_provider_
 def test_s1_43_a_conversation_that_is_out_of_order_is_found_before_it_is_sent(api: str) -> None:
     asked = Request(MODELS[api], (user("Hi"), Reply((CallPart(NativeCall(*ROME)),), FinishReason.CALLS)))
     assert APIS[api].validate(asked)
+
+
+@pytest.mark.parametrize("api", PROVIDERS)
+def test_s1_44_helpers_write_a_call_and_its_result(api: str) -> None:
+    asked = tool_call("get_weather", {"location": "Rome"}, id="1")
+    history = (user("How is Rome?"), asked, tool_result(asked, "clear"))
+    assert [(item.role, *item.parts) for item in history[1:]] == [
+        ("assistant", CallPart(NativeCall(*ROME))),
+        ("tool", ResultPart(NativeResult("1", "clear", name="get_weather"))),
+    ]
+    assert APIS[api].validate(Request(MODELS[api], history, (get_weather.definition,))) == ()
 
 
 # ── engines of the providers ─────────────────────────────────────────────────

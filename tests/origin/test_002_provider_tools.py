@@ -15,6 +15,7 @@ import pytest
 import dragoman
 from dragoman import DefinitionError, ProviderTool, Tool, ToolChoice, ToolPolicy, Toolset, tool
 from dragoman.dialects import DIALECTS, provider_tool
+from dragoman.dialects.openai import WebSearchSettings
 from dragoman.engine import Executor, Facade, HttpEngine, Orchestrator, Prepared, Retry, Transport
 from dragoman.model import (
     Call,
@@ -218,6 +219,36 @@ async def test_s2_12_what_the_provider_ran_is_structured_and_its_own_blocks_go_b
     assert [one.executed_by for one in first.results] == [ExecutedBy.PROVIDER]
 
 
+# ── configuration ────────────────────────────────────────────────────────────
+
+
+def test_s2_13_a_providers_tool_is_a_typed_object_with_typed_settings() -> None:
+    typed = ProviderTool("openai.web_search", WebSearchSettings(search_context_size="low"))
+    assert typed == ProviderTool("openai.web_search", {"search_context_size": "low"})
+    assert body_of("openai_responses", "gpt-5.1", typed)["tools"] == [
+        {"type": "web_search", "search_context_size": "low"}
+    ]
+    wrong = ProviderTool("openai.web_search", {"search_context_size": "huge"})
+    with pytest.raises(DefinitionError, match="search_context_size"):
+        prepared("openai_responses", "gpt-5.1", wrong)
+
+
+@pytest.mark.parametrize(
+    "api, model, provider, sent",
+    [
+        ("openai_responses", "gpt-5.1", "openai", {"service_tier": "flex"}),
+        ("anthropic_messages", "claude-sonnet-4-5", "anthropic", {"top_k": 40}),
+        ("gemini_generate", "gemini-2.5-pro", "gemini", {"labels": {"team": "docs"}}),
+    ],
+)
+def test_s2_14_options_are_keyed_by_provider_and_each_gets_its_own(
+    api: str, model: str, provider: str, sent: dict[str, Any]
+) -> None:
+    options = {"openai": {"service_tier": "flex"}, "anthropic": {"top_k": 40}, "google": {"labels": {"team": "docs"}}}
+    body = body_of(api, model, provider=provider, options=options)
+    assert {key: body[key] for key in ("service_tier", "top_k", "labels") if key in body} == sent
+
+
 # ── the first phase: the model ───────────────────────────────────────────────
 
 
@@ -263,6 +294,25 @@ def test_s2_20_gemini_is_grounded_in_google_search() -> None:
     assert [one.url for one in reply.citations] == ["https://a.example"]
 
 
+@pytest.mark.parametrize(
+    "api, model, raw",
+    [
+        ("openai_responses", "gpt-5.1", {"type": "web_search"}),
+        ("anthropic_messages", "claude-sonnet-4-5", {"type": "web_search_20250305", "name": "web_search"}),
+        ("gemini_generate", "gemini-3-pro-preview", {"googleSearch": {}}),
+    ],
+)
+def test_s2_21_tools_in_the_options_work_beside_the_typed_ones(api: str, model: str, raw: dict[str, Any]) -> None:
+    tools = body_of(api, model, google_search, options={"tools": [raw]})["tools"]
+    assert tools[-1] == raw
+    assert "Search the cellar." in json.dumps(tools)
+
+
+def test_s2_21_what_an_option_replaces_is_noted() -> None:
+    made = prepared("openai_responses", "gpt-4.1", google_search, temperature=1.0, options={"temperature": 0.5})
+    assert [note.tool for note in made.notes] == ["options.temperature"]
+
+
 # ── the third phase: documentation ───────────────────────────────────────────
 
 
@@ -270,6 +320,14 @@ def test_s2_22_the_documentation_is_about_provider_tools() -> None:
     page = (ROOT / "docs" / "howto" / "provider-tools.md").read_text()
     assert "ProviderTool(" in page
     assert "provider-tools.md" in (ROOT / "README.md").read_text()
+
+
+def test_s2_23_a_guide_shows_before_and_after() -> None:
+    page = (ROOT / "docs" / "guides" / "from-raw-provider-tools.md").read_text()
+    before, after = page.index("## Before"), page.index("## After")
+    assert 'options={"tools": [raw]}' in page[before:after]
+    assert 'ProviderTool("openai.web_search", settings)' in page[after:]
+    assert "(docs/guides/from-raw-provider-tools.md)" in (ROOT / "README.md").read_text()
 
 
 # ── the open questions, answered ─────────────────────────────────────────────

@@ -13,6 +13,7 @@ import pytest
 
 from dragoman import Context, DefinitionError, NativeCall, ProviderTool, Tool, ToolError, ToolPolicy, Toolset, tool
 from dragoman.agents import Activation, Agent, AgentLimits, Kernel, builtin_toolset, parse_agent, read_agent, render
+from dragoman.config import load
 from dragoman.dialects import DIALECTS
 from dragoman.engine import (
     Approval,
@@ -20,6 +21,7 @@ from dragoman.engine import (
     Facade,
     GroundedSearch,
     HttpEngine,
+    Orchestrator,
     ScriptedEngine,
     Transport,
     engine_for,
@@ -401,6 +403,28 @@ async def test_s3_22_a_grounded_search_gives_the_passage_each_page_supports() ->
         ("a.example", "https://a.example/tea", "Tea is a drink.")
     ]
     assert found.answer == "Tea is a drink."
+
+
+async def test_s3_23_a_separate_gemini_client_searches_for_any_other_model(tmp_path: Path) -> None:
+    searched = Raw(body=json.dumps(grounded()).encode())
+    script = (Turn(calls=(("1", "web_search", {"query": "tea"}),)), Turn(text="Done."))
+    async with loopback(searched) as gemini, loopback(*script) as local:
+        flags = {
+            "search.backend": "gemini",
+            "providers.gemini.base_url": gemini.url,
+            "providers.gemini.api_key": "of-nobody",
+            "providers.ollama.base_url": local.url,
+        }
+        configuration = load(flags=flags, cwd=tmp_path, environ={"HOME": str(tmp_path)})
+        run = Orchestrator(
+            "ollama:llama-4", [TOOLS["search_web"]], workspace=MemoryWorkspace(), configuration=configuration
+        )
+        result = await run.run("Search for tea.")
+        await run.close()
+    assert (result.status, result.text) == ("completed", "Done.")
+    assert [one.body["tools"] for one in gemini.requests] == [[{"googleSearch": {}}]]
+    told_to_the_model = json.dumps(local.requests[1].body)
+    assert ("https://a.example/tea" in told_to_the_model, "Tea is a drink." in told_to_the_model) == (True, True)
 
 
 # ── tools in an agent's file ─────────────────────────────────────────────────
