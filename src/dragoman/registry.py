@@ -541,6 +541,7 @@ TOOLS: Final[Registry[Any]] = Registry(
         "add_plan_item": "dragoman.tools.plan:add_plan_item",
         "change_plan_item": "dragoman.tools.plan:change_plan_item",
         "read_plan": "dragoman.tools.plan:read_plan",
+        "ask_user": "dragoman.tools.asking:ask_user",
     },
     holds=("dragoman.tools:Tool", "dragoman.tools:ProviderTool"),
 )

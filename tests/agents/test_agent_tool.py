@@ -134,7 +134,7 @@ async def test_what_starting_an_agent_does_not_honour_is_not_offered_and_a_conti
     assert set(offered.parameters["properties"]) == {  # type: ignore[union-attr]
         "prompt", "agent", "name", "description", "system_prompt", "model", "background", "tools", "max_turns"
     }  # fmt: skip
-    assert "cannot be gone on with" in told(ended)[0]
+    assert "cannot be continued by starting an agent" in told(ended)[0]
 
 
 async def test_a_spawn_may_narrow_tools_and_turns_and_name_another_model() -> None:

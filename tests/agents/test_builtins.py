@@ -69,7 +69,7 @@ async def test_a_child_is_offered_the_eight_and_what_waits_for_children() -> Non
         web=lambda: Web(search=Found()),
     )
     await kernel.run("boss", "Go")
-    assert cast.offered("boss")[1] == EIGHT | {"wait_for_agent", "stop_agent"}
+    assert cast.offered("boss")[1] == EIGHT | {"wait_for_agent", "stop_agent", "message_agent", "list_agents"}
     assert cast.offered("boss")[0] == EIGHT - {"signal_parent"} | {"wait_for_agent", "stop_agent"}
     parameters = {
         one.name: set(one.parameters["properties"])

@@ -246,7 +246,7 @@ async def test_a_call_that_is_put_off_is_answered_later_in_the_first_conversatio
         waiting = await runs(user, server, "--agent", str(path), "--ask", "Go")
     assert waiting.code == 8, waiting.err
     assert "These calls wait for your approval:\n  c1  write a.txt" in waiting.err
-    assert "Answer and go on:  dragoman run --resume" in waiting.err
+    assert "Answer and continue:  dragoman run --resume" in waiting.err
     assert not (user.here / "a.txt").exists()
     async with loopback(Turn("Written.")) as server:
         answer = await runs(user, server, "--resume", "last", "--approve", "all")

@@ -608,7 +608,7 @@ def test_the_commands_of_the_pages_can_be_typed(page: str) -> None:
 async def test_the_program_of_the_page_on_approvals_runs(
     user: User, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", (PAGES / "approvals.md").read_text(), re.DOTALL)
+    _, program = re.findall(r"```python\n(.*?)```", (PAGES / "approvals.md").read_text(), re.DOTALL)
     names: dict[str, Any] = {}
     exec(program, names)
     call = Turn(calls=(("c1", "Bash", {"command": "echo main"}),))
@@ -628,3 +628,24 @@ def test_a_bare_name_is_a_model_wherever_one_is_named(user: User, monkeypatch: p
         monkeypatch.setenv("DRAGOMAN_MODEL", "gpt-5.1")
     answer = user.types("run", "--dry-run", "--json", *(("--model", "gpt-5.1") if where == "--model" else ()), "hi")
     assert (answer.json["url"], answer.json["body"]["model"]) == ("https://api.openai.com/v1/responses", "gpt-5.1")
+
+
+async def test_the_program_of_the_page_that_answers_a_model_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, _ = re.findall(r"```python\n(.*?)```", (PAGES / "approvals.md").read_text(), re.DOTALL)
+    question = {
+        "id": "q",
+        "header": "Colour",
+        "question": "Which colour?",
+        "options": [{"label": "Red", "description": ""}],
+    }
+    call = Turn(calls=(("c1", "request_user_input", {"questions": [question]}),))
+    async with loopback(call, Turn("Red it is.")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setattr("builtins.input", lambda prompt: "1" if prompt == "Which colour? " else "")
+        names: dict[str, Any] = {}
+        exec(program, names)
+        result = await names["run"].run("Paint it.")
+        await names["run"].close()
+    assert result.text == "Red it is."
+    assert "Red" in json.dumps(server.requests[1].body["input"][-1])

@@ -92,8 +92,8 @@ async def test_an_operation_is_done_by_its_standard_tool(tmp_path: Path) -> None
 
 async def test_an_operation_without_a_tool_here_is_a_failure() -> None:
     async with standard_context(MemoryWorkspace()) as context:
-        failure = await perform(op.AskUser((op.Question("why?"),)), context)
-    assert failure == Failure("unknown_tool", "no tool here does ask_user", {"operation": "ask_user"})
+        failure = await perform(op.UseComputer("click"), context)
+    assert failure == Failure("unknown_tool", "no tool here does use_computer", {"operation": "use_computer"})
 
 
 @pytest.mark.parametrize("tag", TOOLS.built_in)

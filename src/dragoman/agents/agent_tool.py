@@ -1,10 +1,10 @@
-"""The tools by which agents start, hear and stop one another, and tools that are a prompt and a sub-agent."""
+"""The tools by which agents start, message, resume and stop one another, and custom tools, each a sub-agent."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ import msgspec
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, ToolError
 from dragoman.model import AgentReport, AgentsOutcome, JsonOutcome, Kind, TextOutcome, operations as op
 from dragoman.schema import problems_against
-from dragoman.tools import Context, Tool
+from dragoman.tools import AgentInfo, Context, Tool
 
 from .agent import Agent, AgentLimits, CustomTool
 from .template import prompt_of
@@ -29,6 +29,7 @@ _PASSED_OVER: Final = ("effort", "isolation", "cwd", "history", "continues", "co
 _MOST_TOLD: Final = 40
 _LONGEST_TOLD: Final = 200
 """Agents a model is told of, and letters of what each is for."""
+_CONTINUE: Final = "Continue your task from where you stopped."
 _AWAITED, _BESIDE = 1, 2
 """Priorities: somebody waits for one, and works on beside the other."""
 
@@ -40,13 +41,8 @@ def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
     beside = None if word is None else word.unless_said.get("background")
 
     async def spawn(wanted: op.SpawnAgent, context: Context) -> AgentsOutcome:
-        agent, lent = _agent_for(kernel, live, wanted)
         awaited = (beside if wanted.background is None else wanted.background) is False
-        priority = _AWAITED if awaited else _BESIDE
-        child = kernel.admit(live, agent, wanted.prompt, call_id=context.call_id, lent=lent, priority=priority)
-        if awaited:
-            await _ended(kernel, live, child)
-        return AgentsOutcome((_state(child),))
+        return AgentsOutcome((await _spawned(kernel, live, wanted, context.call_id, awaited=awaited),))
 
     async def wait(wanted: op.WaitForAgent, context: Context) -> AgentsOutcome:
         children = [_child(kernel, live, id) for id in wanted.agents] if wanted.agents else list(live.children)
@@ -73,25 +69,137 @@ def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
         live.parent.tell(f"Agent {live.agent.name} ({live.id}) says: {wanted.message}")
         return TextOutcome("The parent will hear it.")
 
+    async def message(wanted: op.MessageAgent, context: Context) -> AgentsOutcome:
+        other = _other(kernel, live, wanted.to)
+        words = f"Agent {live.agent.name} ({live.id}) says: {wanted.message}"
+        if other.ended is None:
+            other.tell(words)
+            return AgentsOutcome((_state(other),))
+        if wanted.starts_turn is False:
+            raise ToolError(f'"{wanted.to}" has ended ({other.ended.status}): resume it first', kind="denied")
+        return AgentsOutcome((_state(_resumed(kernel, live, other, words, context.call_id)),))
+
+    async def resume(wanted: op.ResumeAgent, context: Context) -> AgentsOutcome:
+        child = _child(kernel, live, wanted.agent)
+        if child.ended is None:
+            return AgentsOutcome((_state(child),))
+        return AgentsOutcome((_state(_resumed(kernel, live, child, _CONTINUE, context.call_id)),))
+
+    async def everyone(wanted: op.ListAgents, context: Context) -> AgentsOutcome:
+        query = (wanted.query or "").casefold()
+        others = [one for one in kernel.others(live) if query in f"{one.id} {one.agent.name}".casefold()]
+        return AgentsOutcome(tuple(_listed(one, live) for one in others))
+
     nearly = () if word is None or "model" not in word.approximated else ("model",)  # only its client knows those names
     spawn.passes_over = (*_PASSED_OVER, *nearly)  # type: ignore[attr-defined]
     spawn.tells = (op.SpawnAgent("a task", "by name"), "agent", _roster(kernel, live))  # type: ignore[attr-defined]
     wait.passes_over = ("since_turn",)  # type: ignore[attr-defined]
+    message.passes_over = ("summary", "interrupt", "notify_when_idle")  # type: ignore[attr-defined]
+    everyone.passes_over = ("scope",)  # type: ignore[attr-defined]
     return [
         Tool.from_operation(op.SpawnAgent, spawn, timeout=_NO_END),
         Tool.from_operation(op.WaitForAgent, wait, timeout=_NO_END),
         Tool.from_operation(op.StopAgent, stop),
         Tool.from_operation(op.SignalParent, signal),
+        Tool.from_operation(op.MessageAgent, message),
+        Tool.from_operation(op.ResumeAgent, resume),
+        Tool.from_operation(op.ListAgents, everyone),
     ]
+
+
+class Host:
+    """What the tools of one agent know of it, and how they start others below it."""
+
+    def __init__(self, kernel: Kernel, live: Live) -> None:
+        self._kernel, self._live = kernel, live
+
+    def info(self) -> AgentInfo:
+        live = self._live
+        parent = None if live.parent is None else live.parent.id
+        return AgentInfo(live.agent.name, live.id, parent, live.depth, live.left(self._kernel.prices))
+
+    async def spawn(
+        self,
+        prompt: str,
+        *,
+        call_id: str | None,
+        agent: str | None,
+        instructions: str | None,
+        model: str | None,
+        tools: Sequence[str] | None,
+        max_turns: int | None,
+        background: bool,
+    ) -> AgentReport:
+        wanted = op.SpawnAgent(
+            prompt,
+            agent,
+            system_prompt=instructions,
+            model=model,
+            tools=None if tools is None else tuple(tools),
+            max_turns=max_turns,
+        )
+        return await _spawned(self._kernel, self._live, wanted, call_id, awaited=not background)
 
 
 # ── starting ─────────────────────────────────────────────────────────────────
 
 
+async def _spawned(
+    kernel: Kernel, live: Live, wanted: op.SpawnAgent, call_id: str | None, *, awaited: bool
+) -> AgentReport:
+    """Starts an agent below another, and waits for its end where somebody does."""
+    agent, lent = _agent_for(kernel, live, wanted)
+    priority = _AWAITED if awaited else _BESIDE
+    child = kernel.admit(live, agent, wanted.prompt, call_id=call_id, lent=lent, priority=priority)
+    if awaited:
+        await _ended(kernel, live, child)
+    return _state(child)
+
+
+def _resumed(kernel: Kernel, live: Live, child: Live, words: str, call_id: str | None) -> Live:
+    """Continues the conversation of an agent that has ended, with these words; it works in the background."""
+    if child.parent is not live:
+        raise ToolError(f"{child.id} has ended, and only the agent that started it can resume it", kind="denied")
+    live.heard_of.add(child.id)
+    return kernel.admit(live, child.agent, words, call_id=call_id, lent=child.lent, priority=_BESIDE, resumes=child)
+
+
+def _other(kernel: Kernel, live: Live, name: str) -> Live:
+    """The agent that is called so: by its id, as the parent, or by its name where only one has it."""
+    if name.casefold() in ("parent", "main") and live.parent is not None:
+        return live.parent if name.casefold() == "parent" else [*live.lineage][-1]
+    others = kernel.others(live)
+    found = kernel.live(name)
+    fitting = [found] if found is not None and found is not live else [one for one in others if one.agent.name == name]
+    working = [one for one in fitting if one.ended is None] or fitting
+    if len(working) == 1:
+        return working[0]
+    known = ", ".join(one.id for one in others) or "none"
+    problem = f"{len(working)} agents are called" if working else "there is no other agent"
+    raise ToolError(f'{problem} "{name}"; there are: {known}', kind="invalid_arguments")
+
+
+def _listed(one: Live, live: Live) -> AgentReport:
+    """One agent in the list of another: what it is to it, and how it is doing."""
+    if one is live.parent:
+        relation = "started this agent"
+    elif one in live.lineage:
+        relation = "above this agent"
+    elif one.parent is live:
+        relation = "started by this agent"
+    else:
+        relation = f"started by {one.parent.id}" if one.parent is not None else ""
+    status = "running" if one.ended is None else one.ended.status
+    return AgentReport(one.id, status, agent=one.agent.name, description=relation or None)
+
+
 def _agent_for(kernel: Kernel, live: Live, wanted: op.SpawnAgent) -> tuple[Agent, bool]:
     """The agent to start, one that is there or one made of instructions; and whether its tools are lent to it."""
     if wanted.continues is not None:
-        raise ToolError(f'"{wanted.continues}" cannot be gone on with: start an agent anew', kind="invalid_arguments")
+        raise ToolError(
+            f'"{wanted.continues}" cannot be continued by starting an agent: send it a message',
+            kind="invalid_arguments",
+        )
     name = wanted.agent or wanted.name
     try:
         if name is not None and (wanted.system_prompt is None or kernel.knows(name)):

@@ -51,10 +51,10 @@ from dragoman.model import (
     operations as op,
 )
 from dragoman.registry import DIALECTS
-from dragoman.tools import ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
+from dragoman.tools import Context, ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
 
 from .agent import Agent, AgentLimits
-from .agent_tool import agent_tools, custom_tool
+from .agent_tool import Host, agent_tools, custom_tool
 from .policies import policy_for
 from .sandboxes import sandbox_for
 from .tree import Activation, Live, Status, stricter
@@ -286,11 +286,11 @@ class Kernel:
         for one in parent.lineage:
             if one.started >= one.limits.max_agents:
                 return f"{one.agent.name} and those below it may start {one.limits.max_agents} in all (max_agents)"
-        spent = parent.spent(self._prices)
+        spent = parent.spent(self.prices)
         return None if spent is None else str(spent)
 
     @property
-    def _prices(self) -> Any:
+    def prices(self) -> Any:
         return self._settings.get("prices", ())
 
     def admit(
@@ -304,17 +304,20 @@ class Kernel:
         check: Callable[[str], list[str]] | None = None,
         repairs: int = 0,
         priority: int = 1,
+        resumes: Live | None = None,
     ) -> Live:
         """Starts an agent below another: the one way, whoever asks. Raises `ToolError` when a limit is reached.
 
         `lent`: it may use no tool that the one above it may not, whatever its file says.
         `check` finds fault with its answer; it is told so and asked again, at most `repairs` times. Of those who wait
-        for a place to work, the one with the smallest `priority` has it first.
+        for a place to work, the one with the smallest `priority` has it first. With `resumes` it continues the
+        conversation of an activation that has ended: an activation ends once, so this is another one, and it counts.
         """
         reason = self.why_not(parent)
         if reason is not None:
             raise ToolError(f"{agent.name} was not started: {reason}", kind="denied", details={"limit": reason})
-        digest = _digest(agent, input)
+        # The same words to an agent that is resumed are not the same task: its conversation has grown.
+        digest = _digest(agent, input if resumes is None else f"{resumes.id}\n{input}")
         before = self._given.get(digest)
         if before is not None and (before.ended is None or before.ended.status == "completed"):
             raise ToolError(
@@ -325,6 +328,9 @@ class Kernel:
         id = f"{agent.name.replace('/', '-')}-{len(self._live)}"
         live = Live(id, agent, input, parent, agent.limits, lent=lent, priority=priority)
         live.check, live.repairs = check, repairs
+        if resumes is not None:
+            live.conversation, live.model = resumes.conversation, resumes.model
+            resumes.resumed = live
         refused = self._prepare(live, parent.policy)
         self._told(parent, AgentStarted, call_id=call_id, agent=live.id, name=agent.name, prompt=input)
         if refused:
@@ -365,6 +371,7 @@ class Kernel:
         error: str | None = None
         try:
             async with asyncio.timeout(live.limits.timeout) as deadline, AsyncExitStack() as stack:
+                live.deadline = deadline.when()
                 live.context = await self._services(live, stack)
                 await self._conversed(live)
             status = "completed"
@@ -432,6 +439,7 @@ class Kernel:
         observe = None if watch is None else lambda chunk: watch(live, chunk)
         running = orchestrator.start(words, history=history, run_id=f"{self._id}-{live.id}.{leg}", observe=observe)
         running.goes_on(history, ())
+        live.legs += 1
         live.works(running)
         try:
             result = await running.result()
@@ -453,13 +461,13 @@ class Kernel:
             live.policy,
             max_iterations=min(live.policy.max_iterations, rounds),
             # The call that is required was made before an earlier leg could end.
-            choice=after_calls(live.policy.choice) if live.conversation else live.policy.choice,
+            choice=after_calls(live.policy.choice) if live.legs else live.policy.choice,
         )
 
         async def before(_: object) -> None:
             """Before the model is asked and before tools run: nothing begins over a budget, or without a place."""
             await live.take_place()
-            spent = live.spent(self._prices)  # others may have used it up while it waited
+            spent = live.spent(self.prices)  # others may have used it up while it waited
             if spent is not None:
                 raise spent
             nonlocal own, names
@@ -480,7 +488,7 @@ class Kernel:
             workspace=self.workspace,
             context=live.context,
             hooks=self._hooks,
-            approver=None if self._approver is None else lambda question: self._asked(live, question),
+            approver=self._approver_of(live),
             approvals=self._approvals,
             pause=before,
             hidden=lambda: self._hidden(live, orchestrator.toolset),
@@ -504,16 +512,28 @@ class Kernel:
 
     async def _services(self, live: Live, stack: AsyncExitStack) -> Any:
         """What its tools are given: a shell, a plan and a web of its own, for as long as it works."""
+        host = Host(self, live)
         if self.workspace is None:
-            return None
+            return Context(host=host, provides={Web: await stack.enter_async_context(self._web())})
         shell = Shell(sandbox=live.sandbox)
-        return await stack.enter_async_context(standard_context(self.workspace, shell=shell, web=self._web()))
+        context = await stack.enter_async_context(standard_context(self.workspace, shell=shell, web=self._web()))
+        context.host = host
+        return context
 
-    async def _asked(self, live: Live, question: Question) -> Any:
-        assert self._approver is not None
-        async with self._asking:  # one question at a time, whoever asks
-            said: Any = self._approver(msgspec.structs.replace(question, agent=live.agent.name))
-            return await said if hasattr(said, "__await__") else said
+    def _approver_of(self, live: Live) -> Approver | None:
+        approver = self._approver
+        if approver is None:
+            return None
+
+        async def asked(question: Question) -> Any:
+            async with self._asking:  # one question at a time, whoever asks
+                said: Any = approver(msgspec.structs.replace(question, agent=live.agent.name))
+                return await said if hasattr(said, "__await__") else said
+
+        later = live.parent is not None and getattr(approver, "puts_off", False)
+        why = "answers come later, and an agent that another one started cannot wait for them"
+        asked.no_answers = why if later else getattr(approver, "no_answers", None)  # type: ignore[attr-defined]
+        return asked
 
     # ── tools ──────────────────────────────────────────────────────────────
 
@@ -527,9 +547,14 @@ class Kernel:
     def _hidden(self, live: Live, toolset: Toolset) -> Collection[str]:
         """Tools that could only fail now."""
         hidden: list[str] = []
-        if self.why_not(live) is not None:
+        full = self.why_not(live) is not None
+        if full:
             hidden += ["spawn_agent", *(tool.name for tool in live.agent.custom_tools)]
             hidden += [] if live.children else ["wait_for_agent", "stop_agent"]
+        if full or all(child.ended is None for child in live.children):
+            hidden.append("resume_agent")
+        if len(self._live) == 1:
+            hidden += ["message_agent", "list_agents"]
         if live.parent is None:
             hidden.append("signal_parent")
         return [name for name in hidden if name in toolset.names and live.policy.allows(name)]
@@ -555,11 +580,19 @@ class Kernel:
             await live.news.wait()
 
     def live(self, id: str) -> Live | None:
-        return self._live.get(id)
+        """The activation of this id, or the last one that continued it."""
+        found = self._live.get(id)
+        while found is not None and found.resumed is not None:
+            found = found.resumed
+        return found
+
+    def others(self, live: Live) -> list[Live]:
+        """All activations but this one, without those that another one continues."""
+        return [one for one in self._live.values() if one is not live and one.resumed is None]
 
     def cancel(self, id: str) -> bool:
         """Stops an agent and all below it; False when there is none of that id at work."""
-        live = self._live.get(id)
+        live = self.live(id)
         if live is None or live.task is None or live.ended is not None:
             return False
         return live.task.cancel()
@@ -585,7 +618,7 @@ class Kernel:
     def _heard_event(self, live: Live, event: AnyEvent) -> None:
         """An event of one run, as one of the tree: a stream begins once, and ends when its activation does."""
         assert self._emit is not None
-        if isinstance(event, SessionEnded) or (isinstance(event, SessionStarted) and live.conversation):
+        if isinstance(event, SessionEnded) or (isinstance(event, SessionStarted) and live.legs > 1):
             return
         changes: dict[str, Any] = {"session": self._id, "run": self._id, "stream": live.stream}
         if isinstance(event, UserSaid) and (live.parent is not None or live.conversation):
@@ -654,8 +687,10 @@ def _may_use(live: Live, tool: Tool | ProviderTool) -> bool:
         return live.may_use(tool.id)
     if tool.name == "signal_parent":
         return True  # whoever was started may say something to who started it
-    if tool.name in ("wait_for_agent", "stop_agent"):
+    if tool.name in ("wait_for_agent", "stop_agent", "resume_agent"):
         return live.may_use("spawn_agent", "spawn_agent")
+    if tool.name in ("message_agent", "list_agents") and live.may_use("spawn_agent", "spawn_agent"):
+        return True
     tag = None if tool.operation is None else str(tool.operation.__struct_config__.tag)
     return live.may_use(tool.name, tag, tool.tags)
 

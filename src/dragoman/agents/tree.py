@@ -15,6 +15,7 @@ from dragoman.config import Sandbox
 from dragoman.engine import Running, ToolPolicy
 from dragoman.errors import LimitReached
 from dragoman.model import Call, Conversation, Usage
+from dragoman.tools import LimitsLeft
 
 from .agent import Agent, AgentLimits
 from .slots import Slots
@@ -58,7 +59,7 @@ class Live:
         lent: bool = True,
         priority: int = 1,
     ) -> None:
-        self.id, self.agent, self.input, self.parent, self._lent = id, agent, input, parent, lent
+        self.id, self.agent, self.input, self.parent, self.lent = id, agent, input, parent, lent
         self.limits: AgentLimits = limits
         if parent is not None:
             # The time of those above runs for it as well: when theirs is over, so is it.
@@ -76,7 +77,7 @@ class Live:
         self.started = 0
         """Agents that it and all below it started so far."""
         self.inbox: list[str] = []
-        """What children told it, not read yet."""
+        """What others told it, not read yet."""
         self.heard_of: set[str] = set()
         """Ids of ended children that it was told about."""
         self.news = asyncio.Event()
@@ -100,6 +101,12 @@ class Live:
         self._usage = Usage()
         self._charged: list[tuple[str, Usage]] = []
         self._running: Running | None = None
+        self.deadline: float | None = None
+        """When its time is over, as the event loop counts; `None`: it has no end, or has not begun."""
+        self.resumed: Live | None = None
+        """The activation that continues this one's conversation."""
+        self.legs = 0
+        """Runs it has begun."""
 
     @property
     def stream(self) -> str:
@@ -117,7 +124,7 @@ class Live:
         """Whether it may use a tool; what it was lent is at most what the one above it may use."""
         if not self.agent.may_use(name, operation, tags):
             return False
-        return self.parent is None or not self._lent or self.parent.may_use(name, operation, tags)
+        return self.parent is None or not self.lent or self.parent.may_use(name, operation, tags)
 
     # ── places to work at ──────────────────────────────────────────────────
 
@@ -180,6 +187,26 @@ class Live:
                 if cost >= ceiling:
                     return LimitReached("cost", ceiling, owner)
         return None
+
+    def left(self, prices: Sequence[Price] = ()) -> LimitsLeft:
+        """What it may still use, counting the limits of those above it."""
+        tokens, costs, ends = [], [], []
+        for one in self.lineage:
+            tokens += [most - one.tokens for most in (one.limits.max_tokens, one.policy.max_tokens) if most is not None]
+            if one.policy.max_cost is not None:
+                used = _cost(one.charged, prices)
+                costs += [] if used is None else [one.policy.max_cost - used]
+            ends += [] if one.deadline is None else [one.deadline]
+        rounds = self.rounds + (self._running.rounds if self._running is not None else 0)
+        return LimitsLeft(
+            depth=max(0, self.deepest - self.depth),
+            fanout=max(0, self.limits.max_fanout - len(self.children)),
+            agents=max(0, min(one.limits.max_agents - one.started for one in self.lineage)),
+            turns=max(0, self.limits.max_turns - rounds),
+            tokens=max(0, min(tokens)) if tokens else None,
+            cost=max(0.0, min(costs)) if costs else None,
+            seconds=max(0.0, min(ends) - asyncio.get_running_loop().time()) if ends else None,
+        )
 
     def works(self, running: Running) -> None:
         self._running = running

@@ -251,6 +251,8 @@ class AgentSession(Session):
             said: Any = approver(question)
             return await said if hasattr(said, "__await__") else said
 
+        for trait in ("no_answers", "puts_off"):
+            setattr(ask, trait, getattr(approver, trait, None))
         return ask
 
     # ── what is seen ───────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""Asks the user whether a call may run, on the terminal, with what it would do in view.
+"""Asks the user on the terminal whether a call may run, with what it would do in view, and what the model asks.
 
 Rule: nothing is taken for a yes but a yes. What was typed before the question came does not answer it.
 """
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.engine import LATER, Answer, Question, Scope, scopes_of
-from dragoman.model import AnyEvent, Call, ClientNoted, NativeCall, operations as op
+from dragoman.engine import LATER, Answer, Approver, Question, Scope, scopes_of
+from dragoman.model import AnyEvent, Call, ClientNoted, NativeCall, operations as op, outcomes as out
+from dragoman.tools import answer_to
 
+from .interview import HELP, prompt_for, shown_asked
 from .live import View, width_of
 from .pager import viewed
 from .question import Shown, folded_rows, rows_of, shown_question
@@ -29,14 +31,23 @@ if TYPE_CHECKING:
     from .console import Console
 
 
-def says(*, allowed: bool, by: str, reason: str | None = None) -> Callable[[Question], Answer]:
-    """An approver that gives every question the same answer; only leaving the sandbox needs an answer of its own."""
+def says(
+    *, allowed: bool, by: str, reason: str | None = None, asker: Asker | None = None, no_answers: str | None = None
+) -> Approver:
+    """An approver that gives every question the same answer; only leaving the sandbox needs an answer of its own.
 
-    def answer(question: Question) -> Answer:
+    What the model asks is put to `asker`; without one, `no_answers` says why nobody answers.
+    """
+
+    def answer(question: Question) -> Any:
+        if question.asks and asker is not None:
+            return asker(question)
         if allowed and question.unsandboxed:
             return Answer(allowed=False, by=by, reason=_NOT_COVERED.format(by=by))
         return Answer(allowed, by=by, reason=reason)
 
+    if asker is None:
+        answer.no_answers = no_answers  # type: ignore[attr-defined]
     return answer
 
 
@@ -58,6 +69,7 @@ def puts_off(
                 say(f"  {change.part} of {change.tool} was {change.before!r} and is {change.after!r}")
         return LATER
 
+    wait.puts_off = True  # type: ignore[attr-defined]
     return wait
 
 
@@ -73,6 +85,7 @@ def waiting(question: Question, id: str) -> ClientNoted:
         "digest": question.digest,
         "rule": question.rule,
         "sandbox": question.sandbox,
+        "asks": question.asks,
     }
     return ClientNoted(id=id, name=_WANTED, call_id=native.id, data=msgspec.to_builtins(data))
 
@@ -89,6 +102,15 @@ class WaitingCall(msgspec.Struct, frozen=True):
     digest: str
     summary: str
     definitions: tuple[dict[str, Any], ...] = ()
+    asks: tuple[op.Question, ...] = ()
+    """What the model asks in it: then it needs these answered, not a yes."""
+
+    def answered(self, words: Sequence[str]) -> Answer:
+        """The answer to what the model asks; raises `ValueError` when the words do not answer it."""
+        if len(words) != len(self.asks):
+            raise ValueError(f"it asks {len(self.asks)} questions, and {len(words)} answers were given")
+        answers = tuple(answer_to(question, said) for question, said in zip(self.asks, words, strict=True))
+        return Answer(allowed=True, by="user", digest=self.digest, definitions=self.definitions, answers=answers)
 
     def answer(self, *, allowed: bool) -> Answer:
         """An answer to that question and to no other."""
@@ -107,7 +129,8 @@ def waiting_calls(calls: Sequence[NativeCall], events: Sequence[AnyEvent]) -> li
                 definitions = tuple(data.get("definitions") or ())
                 operations = msgspec.convert(data.get("operations") or (), tuple[op.AnyOperation, ...])
                 summary = said_of(Call(call.id, operations, call))
-                found.append(WaitingCall(call.id, str(data.get("digest")), summary, definitions))
+                asks = msgspec.convert(data.get("asks") or (), tuple[op.Question, ...])
+                found.append(WaitingCall(call.id, str(data.get("digest")), summary, definitions, asks))
                 break
     return found
 
@@ -133,6 +156,9 @@ class Asker:
 
     async def __call__(self, question: Question) -> Answer | None:
         async with self._turn:
+            if question.asks:
+                with self._view.held():
+                    return await self._interviewed(question)
             if question.again is None and not question.unsandboxed and self._always.issuperset(scopes_of(question)):
                 return Answer(allowed=True, by="user", reason="always, as said before", digest=question.digest)
             with self._view.held():
@@ -183,6 +209,45 @@ class Asker:
                 self._note(waiting(question, self._id_of()))
                 return LATER
             self._help(scope)
+
+    async def _interviewed(self, question: Question) -> Answer | None:
+        """The user's answers to what the model asks; `None` when they are to come later."""
+        answers: list[out.Answer] = []
+        for number, asked in enumerate(question.asks, 1):
+            shown = shown_asked(asked, number, len(question.asks))
+            for text, style in folded_rows(shown, width_of(sys.stderr))[0]:
+                self._say(text, style)
+            self._say(HELP, "quiet")
+            answer = await self._answer(question, asked, shown)
+            if not isinstance(answer, out.Answer):
+                return answer
+            answers.append(answer)
+        return Answer(allowed=True, by="user", digest=question.digest, answers=tuple(answers))
+
+    async def _answer(self, question: Question, asked: op.Question, shown: Shown) -> out.Answer | Answer | None:
+        """The answer to one question; an `Answer` when the user declines to answer."""
+        while True:
+            self._prompt(prompt_for(asked))
+            try:
+                said = await self._keyboard.line()
+            except asyncio.CancelledError:
+                self._say("")
+                raise
+            match (said if said is not None else "/later").strip().lower():
+                case "/later":
+                    if said is None:
+                        self._say("")  # the end of the input: nobody is there any more
+                    self._note(waiting(question, self._id_of()))
+                    return LATER
+                case "/no":
+                    return Answer(allowed=False, by="user", reason="the user declined to answer")
+                case "/view":
+                    await self._viewed(shown)
+                    continue
+            try:
+                return answer_to(asked, said or "")
+            except ValueError as error:
+                self._say(f"{str(error).capitalize()}. {HELP}", "quiet")
 
     def _keys(self, scope: str, *, hidden: int) -> str:
         """The prompt. What an "always" would allow is said in it, or above it where the terminal is narrow."""

@@ -11,16 +11,17 @@ from .console import as_json
 from .vocabulary import shown
 
 if TYPE_CHECKING:
-    from dragoman.engine import Facade
+    from dragoman.engine import Running
 
 
-def offer(facade: Facade) -> Iterator[str]:
-    """What a model is offered."""
-    yield f"offered in the words of {facade.dialect.name}, {len(facade.definitions)} tools:"
-    for definition in facade.definitions:
+def offer(running: Running) -> Iterator[str]:
+    """What a model is offered, and what there is to know about it."""
+    offered = running.offered
+    yield f"offered in the words of {running.facade.dialect.name}, {len(offered)} tools:"
+    for definition in offered:
         what = definition.parameters if isinstance(definition, FunctionDefinition) else definition
         yield f"  {definition.name} {as_json(what).decode()}"
-    for note in facade.notes:
+    for note in (*running.facade.notes, *running.notes):
         yield f"  note on {note.tool}: {note.message}"
 
 

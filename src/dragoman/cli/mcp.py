@@ -149,6 +149,10 @@ def _served(configuration: Configuration, words: list[str], dialect: Dialect, *,
             why = web.why_no_search or "search.backend is not set"
             raise click.BadParameter(f"search_web cannot be served: {why}.", param_hint="--tools")
         found = found.without("search_web")
+    if "ask_user" in words:
+        message = "ask_user is not served: a client asks its own user, in its own way."
+        raise click.BadParameter(message, param_hint="--tools")
+    found = Toolset(tool for tool in found if tool.name != "ask_user")
     return found.merge(_history()) if history else found
 
 

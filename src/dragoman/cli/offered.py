@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from dragoman.dialects import Dialect
     from dragoman.tools import AnyTool
 
-KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan")
+KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan", "ask")
 """What tools can be named by, besides their names."""
 
-ALWAYS: Final = ("run_command", "write_file", "edit_file", "search_web")
-"""Tools every model is offered, in plain words where its own vocabulary has none. A run leaves a search out that nobody
-can do."""
+ALWAYS: Final = ("run_command", "write_file", "edit_file", "search_web", "ask_user")
+"""Tools every model is offered, in plain words where its own vocabulary has none. A run leaves out a search that nobody
+can do, and `ask_user` where nobody can answer."""
 WHERE_SPOKEN: Final = (
     # Offered only in the model's own words: what has none, a command does.
     *("read_file", "delete_file", "move_file", "view_image", "list_directory", "find_files", "search_text"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 @click.option(
     "--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a call that waits, by id or digest, or all."
 )
+@click.option(
+    "--answer",
+    metavar="CALL=TEXT",
+    multiple=True,
+    help="With --resume: answer a question the model asks, by the call's id; once per question.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the exact request, and send nothing.")
 @click.pass_obj
 def command(
@@ -42,6 +48,7 @@ def command(
     agent: str | None,
     approve: tuple[str, ...],
     refuse: tuple[str, ...],
+    answer: tuple[str, ...],
     dry_run: bool,
     **given: Any,
 ) -> ExitCode:
@@ -62,8 +69,10 @@ def command(
     dragoman run --from 5f0c --model gemini:gemini-2.5-pro "go on where Claude Code ended"
     """
     options = Options(**given)
-    if (approve or refuse) and options.resume is None:
-        raise click.UsageError("--approve and --refuse answer calls of an earlier run: name it with --resume.")
+    if (approve or refuse or answer) and options.resume is None:
+        raise click.UsageError(
+            "--approve, --refuse and --answer are for calls of an earlier run: name it with --resume."
+        )
     if options.resume is not None and options.system is not None:
         raise click.UsageError("A run that is resumed keeps its instructions: --system is for new ones.")
     text = _text(task, options)
@@ -73,7 +82,9 @@ def command(
         from .agent_run import run_agent
 
         return concluded(console, options, lambda: run_agent(console, options, agent, text))
-    return concluded(console, options, lambda: _run(console, options, text, approve, refuse, dry_run=dry_run))
+    return concluded(
+        console, options, lambda: _run(console, options, text, Given(approve, refuse, answer), dry_run=dry_run)
+    )
 
 
 def _text(task: tuple[str, ...], options: Options) -> str:
@@ -91,15 +102,15 @@ def _text(task: tuple[str, ...], options: Options) -> str:
     return text
 
 
-def _run(
-    console: Console,
-    options: Options,
-    task: str,
-    approve: tuple[str, ...],
-    refuse: tuple[str, ...],
-    *,
-    dry_run: bool,
-) -> ExitCode:
+class Given(NamedTuple):
+    """What the command line says about calls that wait."""
+
+    approve: tuple[str, ...]
+    refuse: tuple[str, ...]
+    answer: tuple[str, ...]
+
+
+def _run(console: Console, options: Options, task: str, given: Given, *, dry_run: bool) -> ExitCode:
     with Runner() as runner:
         session = runner.run(Session.open(console, options, sending=not dry_run))
         try:
@@ -107,7 +118,7 @@ def _run(
                 raise click.UsageError("The model had said all there was to say. Say what is to be done next.")
             if dry_run:
                 return _show(console, session, task, as_json=options.as_json)
-            answers = _answers(session, task, approve, refuse)
+            answers = _answers(session, task, given)
             session.begins()
             code = runner.run(session.turn(task, answers))
         except KeyboardInterrupt:
@@ -121,7 +132,7 @@ def _run(
         return code
 
 
-def _answers(session: Session, task: str, approve: tuple[str, ...], refuse: tuple[str, ...]) -> Mapping[str, Answer]:
+def _answers(session: Session, task: str, given: Given) -> Mapping[str, Answer]:
     """What was decided about calls that wait, by digest; an error when there is nothing to continue with.
 
     An answer is for the exact operations that were asked about, under the definitions their tools had then.
@@ -132,14 +143,49 @@ def _answers(session: Session, task: str, approve: tuple[str, ...], refuse: tupl
         )
     waiting = session.waiting_calls()
     answers: dict[str, Answer] = {}
-    for words, allowed, by in ((approve, True, "--approve"), (refuse, False, "--refuse")):
+
+    def give(call: WaitingCall, answer: Answer) -> None:
+        answers[call.digest] = answer
+        if [one.id for one in waiting].count(call.id) == 1:
+            # Found by its id, an answer that does not hold any more can say why.
+            answers[call.id] = answer
+
+    for words, allowed, by in ((given.approve, True, "--approve"), (given.refuse, False, "--refuse")):
         for word in words:
             for call in waiting if word == "all" else [_waiting_call(waiting, word, by, session.id)]:
-                answers[call.digest] = call.answer(allowed=allowed)
-                if [one.id for one in waiting].count(call.id) == 1:
-                    # Found by its id, an answer that does not hold any more can say why.
-                    answers[call.id] = answers[call.digest]
+                if allowed and call.asks:
+                    if word == "all":
+                        continue  # a yes to everything is no answer to a question
+                    message = f"the call {call.id} is a question of the model: answer it with --answer '{call.id}=…'."
+                    raise click.BadParameter(message, param_hint=by)
+                give(call, call.answer(allowed=allowed))
+    for call, said in _given_answers(waiting, given.answer, session.id):
+        try:
+            give(call, call.answered(said))
+        except ValueError as error:
+            raise click.BadParameter(f"the call {call.id}: {error}.", param_hint="--answer") from error
     return answers
+
+
+def _given_answers(
+    waiting: Sequence[WaitingCall], given: Sequence[str], run: str
+) -> Sequence[tuple[WaitingCall, list[str]]]:
+    """The words for each question that waits. Where only one call asks, its id may be left out."""
+    asking = [call for call in waiting if call.asks]
+    found: list[tuple[WaitingCall, list[str]]] = []
+    for text in given:
+        name, equals, words = text.partition("=")
+        named = [call for call in asking if call.id == name.strip()] if equals else []
+        if not named and len(asking) == 1:
+            call, words = asking[0], text
+        else:
+            call = _waiting_call(asking, name.strip(), "--answer", run)
+        row = next((row for known, row in found if known is call), None)
+        if row is None:
+            found.append((call, [words]))
+        else:
+            row.append(words)
+    return found
 
 
 def _waiting_call(waiting: Sequence[WaitingCall], word: str, option: str, run: str) -> WaitingCall:

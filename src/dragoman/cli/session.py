@@ -34,10 +34,10 @@ if TYPE_CHECKING:
         Answer,
         Approver,
         Exchange,
-        Facade,
         Orchestrator,
         Prepared,
         Question,
+        Running,
         RunResult,
         ToolPolicy,
     )
@@ -173,10 +173,11 @@ class Session:
         from .approver import Keyboard
 
         chosen = self._options.approval
-        if self._keyboard is None and chosen not in ("yes", "deny"):
+        if self._keyboard is None and chosen != "deny":
             self._keyboard = Keyboard.found()
-        # A run that is resumed may bring an answer along.
-        askable = self._keyboard is not None or chosen == "ask" or self._options.resume is not None
+        # A run that is resumed may bring an answer along. With --yes, only what the model asks is put to the user.
+        asks = self._keyboard is not None and chosen != "yes"
+        askable = asks or chosen == "ask" or self._options.resume is not None
         return configured_sandbox(self.configuration, askable=askable)
 
     # ── the model ──────────────────────────────────────────────────────────
@@ -232,7 +233,7 @@ class Session:
             system=self._system(),
             workspace=self.workspace,
             context=self._context,
-            approver=self._approver() if sending else None,
+            approver=self._approver(),
             approvals=self._approvals,
             emit=self._emit,
             options=configured_options(self.configuration, name),
@@ -331,22 +332,30 @@ class Session:
     def _approver(self) -> Approver:
         from .approver import Asker, puts_off, says
 
-        chosen = self._options.approval
+        chosen, keyboard = self._options.approval, self._keyboard
+        asker = None
+        if keyboard is not None:
+            asker = Asker(self._console, self.view, self.workspace, keyboard, self._note, self._next_id)
         if chosen == "yes":
-            return says(allowed=True, by="--yes")
+            return says(allowed=True, by="--yes", asker=asker, no_answers=NO_TERMINAL)
         if chosen == "deny":
-            return says(allowed=False, by="--deny", reason="the user refuses everything that would need a yes")
-        if self._keyboard is not None:
-            return Asker(self._console, self.view, self.workspace, self._keyboard, self._note, self._next_id)
+            why = "the user refuses everything that would need a yes"
+            return says(allowed=False, by="--deny", reason=why, no_answers="--deny refuses every question")
+        if asker is not None:
+            return asker
         if chosen == "ask":
             return puts_off(self._note, self._next_id, self._console.note)
-        return self._refuse
+        return self._refuser()
 
-    def _refuse(self, question: Question) -> Answer:
+    def _refuser(self) -> Approver:
         from dragoman.engine import Answer
 
-        self._refused += 1
-        return Answer(allowed=False, by="policy", reason=question.again or "nobody is there to be asked")
+        def refuse(question: Question) -> Answer:
+            self._refused += 1
+            return Answer(allowed=False, by="policy", reason=question.again or "nobody is there to be asked")
+
+        refuse.no_answers = NO_TERMINAL  # type: ignore[attr-defined]
+        return refuse
 
     # ── events ─────────────────────────────────────────────────────────────
 
@@ -476,7 +485,7 @@ class Session:
             self.events, prompt=prompt, run_id=self.id, answers=answers, observe=self._observe
         )
         if self._options.debug:
-            self._show_offer(running.facade)
+            self._show_offer(running)
         began = time.monotonic()
         try:
             result = await running.result()
@@ -501,11 +510,19 @@ class Session:
         from dragoman.model import Failure, FinishReason
 
         if result.status == "waiting":
-            self._console.note("These calls wait for your approval:")
-            for call in result.waiting:
-                from .wording import said_of
+            from dragoman.model import operations as op
 
-                self._console.note(f"  {call.id}  {said_of(call)}")
+            from .wording import said_of
+
+            questions = [call for call in result.waiting if any(isinstance(one, op.AskUser) for one in call.operations)]
+            for head, calls in (
+                ("These calls wait for your approval:", [one for one in result.waiting if one not in questions]),
+                ("The model asks you:", questions),
+            ):
+                if calls:
+                    self._console.note(head)
+                for call in calls:
+                    self._console.note(f"  {call.id}  {said_of(call)}")
             return ExitCode.WAITING
         if result.status == "limited":
             self._console.error(str(result.error))
@@ -527,19 +544,21 @@ class Session:
         if not self.recorded:
             return None
         if code is ExitCode.WAITING:
-            return (
-                f"Answer and go on:  dragoman {command} --resume {self.id[:8]}  (or add --approve all, or --refuse all)"
-            )
+            waiting = self.waiting_calls()
+            ways = ["--answer 'ID=your answer'"] if any(call.asks for call in waiting) else []
+            ways += ["--approve all"] if not all(call.asks for call in waiting) else []
+            more = ", ".join(f"add {way}" for way in (*ways, "--refuse all"))
+            return f"Answer and continue:  dragoman {command} --resume {self.id[:8]}  (or {more})"
         more = ' "what to do next"' if code is ExitCode.OK and command == "run" else ""
         more = " --model provider:model" if code is ExitCode.ENGINE else more
         return f"Go on from here:  dragoman {command} --resume {self.id[:8]}{more}"
 
     # ── in the model's own words ───────────────────────────────────────────
 
-    def _show_offer(self, facade: Facade) -> None:
+    def _show_offer(self, running: Running) -> None:
         from .debugging import offer
 
-        for line in offer(facade):
+        for line in offer(running):
             self._console.note(self._secrets.text(line))
 
     def _show_words(self, event: AnyEvent) -> None:
@@ -576,6 +595,7 @@ class Session:
             await self._stack.aclose()
 
 
+NO_TERMINAL: Final = "nobody can answer: there is no terminal to ask on, and --ask is not given"
 _SYSTEM: Final = (
     "You work in the folder {folder} on the user's machine ({system}). Use the tools to do what the user asks: look "
     "before you change anything, and check what you did. File tools reach nothing outside that folder. "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +15,8 @@ from .vocabulary import arguments_of, operation_of
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
-    from dragoman.model import CallFunction, Operation, Outcome
+    from dragoman.model import AskUser, CallFunction, Operation, Outcome
+    from dragoman.tools import Workspace
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -92,7 +93,7 @@ def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
 
 async def _done(console: Console, configuration: Configuration, operation: Operation, folder: Path) -> Outcome:
     from dragoman.engine import configured_sandbox, web_for
-    from dragoman.model import CallFunction, CommandOutcome, ReadOutput, WatchCommand
+    from dragoman.model import AskUser, CallFunction, CommandOutcome, ReadOutput, WatchCommand
     from dragoman.registry import TOOLS
     from dragoman.tools import DiskWorkspace, Shell, outcome_of, perform, standard_context
 
@@ -104,10 +105,33 @@ async def _done(console: Console, configuration: Configuration, operation: Opera
     async with standard_context(DiskWorkspace(folder), shell=shell, web=web, report=report) as context:
         if isinstance(operation, CallFunction):
             return await outcome_of(lambda: TOOLS[operation.name].call(operation.arguments, context))
+        if isinstance(operation, AskUser):
+            context.provides = {**context.provides, **await _answers(console, operation, context.workspace)}
         outcome = await perform(operation, context)
         while isinstance(operation, WatchCommand) and isinstance(outcome, CommandOutcome) and outcome.running:
             outcome = await perform(ReadOutput(outcome.job or "", block=True), context)
         return outcome
+
+
+async def _answers(console: Console, operation: AskUser, workspace: Workspace) -> dict[Any, Any]:
+    """What somebody at the terminal answers; nothing where nobody is, or where it is put off."""
+    from dragoman.engine import Question
+    from dragoman.model import Call, NativeCall
+    from dragoman.tools import Answers
+
+    from .approver import Asker, Keyboard
+    from .live import Lines
+
+    keyboard = Keyboard.found()
+    if keyboard is None:
+        return {}
+    call = Call("", (operation,), NativeCall("", "ask_user", {}))
+    asker = Asker(console, Lines(console), workspace, keyboard, lambda _: None, lambda: "")
+    try:
+        answer = await asker(Question(call, ("ask_user",), "", asks=operation.questions))
+    finally:
+        keyboard.close()
+    return {Answers: Answers(answer.answers)} if answer is not None and answer.answers else {}
 
 
 def _show(console: Console, operation: Operation, outcome: Outcome) -> None:

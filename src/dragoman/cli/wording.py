@@ -54,6 +54,8 @@ def said_of_operation(operation: op.Operation) -> str:
             return f"fetch {url}"
         case op.SearchWeb(query=query):
             return f"search the web for {query}"
+        case op.AskUser(questions=questions):
+            return "ask: " + "; ".join(_question(question) for question in questions)
         case op.CallFunction(name=name, arguments=arguments) | op.Unrecognised(name=name, arguments=arguments):
             return f"{name} {arguments if isinstance(arguments, str) else _json(arguments)}"
         case op.CallMcpTool(server=server, tool=tool, arguments=arguments):
@@ -62,6 +64,11 @@ def said_of_operation(operation: op.Operation) -> str:
     tag = str(fields.pop("type")).replace("_", " ")
     said = [str(value) for value in fields.values() if isinstance(value, str | int) and not isinstance(value, bool)]
     return " ".join([tag, *said[:2]])
+
+
+def _question(question: op.Question) -> str:
+    labels = ", ".join(option.label for option in question.options)
+    return f"{question.text}{f' ({labels})' if labels else ''}"
 
 
 def told_of(outcomes: Sequence[out.Outcome], seconds: float | None, *, output: bool, diffs: bool) -> Iterator[Line]:
@@ -88,6 +95,9 @@ def _told(outcome: out.Outcome, seconds: float | None, *, output: bool, diffs: b
                 written = outcome.output or f"{outcome.stdout or ''}{outcome.stderr or ''}"
                 yield from cut([as_printed(line) for line in written.split("\n") if line])
             yield _ended(outcome, seconds)
+        case out.AnswersOutcome(answers=answers):
+            for answer in answers:
+                yield f"answer: {answer.text or ', '.join(answer.choices)}", "quiet"
         case out.PlanOutcome(items=items):
             for item in items:
                 yield f"{_MARKS.get(item.status, '[ ]')} {item.text}", "quiet" if item.status == "completed" else None

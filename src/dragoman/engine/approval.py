@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from dragoman.errors import ConfigError
-from dragoman.model import Call, Decision
+from dragoman.model import Call, Decision, operations as op, outcomes as out
 from dragoman.registry import TOOLS
+from dragoman.tools import answer_to
 
 from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
 from .rules import STRICTNESS, verdict_on
@@ -28,7 +29,8 @@ class Question(msgspec.Struct, frozen=True):
     before. `agent` is who asks, where several agents share an approver. `again` says why an answer that was given
     before does not count, and `changes` what changed in the tools' definitions since then. `sandbox` says in words what
     its commands will run in, where it starts any; with `unsandboxed` the call leaves it, and only an answer to this
-    very question allows that.
+    very question allows that. `asks` are the questions the model itself asks (`ask_user`): their answers go into
+    `Answer.answers`, and `answered` makes such an answer from words.
     """
 
     call: Call
@@ -42,13 +44,29 @@ class Question(msgspec.Struct, frozen=True):
     changes: tuple[DefinitionChange, ...] = ()
     sandbox: str | None = None
     unsandboxed: bool = False
+    asks: tuple[op.Question, ...] = ()
+
+    def answered(self, *words: str, by: str | None = None) -> Answer:
+        """The answer to what the model asks: words for each question, in order.
+
+        Words that name an option by its label or number (several, with commas, where the question takes several)
+        choose it; other words are free text; no words stand for the question's default.
+        """
+        if len(words) != len(self.asks):
+            raise ConfigError(f"the model asks {len(self.asks)} questions, and {len(words)} answers were given")
+        try:
+            answers = tuple(answer_to(question, said) for question, said in zip(self.asks, words, strict=True))
+        except ValueError as error:
+            raise ConfigError(f"the answer cannot be used: {error}") from error
+        return Answer(allowed=True, by=by, digest=self.digest, answers=answers)
 
 
 class Answer(msgspec.Struct, frozen=True):
     """What an approver says.
 
     `digest`, where given, must be the question's: other arguments, or another definition of the tool, are another call.
-    `definitions` are those of the question, so that a later question can show what changed.
+    `definitions` are those of the question, so that a later question can show what changed. `answers` are the user's
+    answers to `Question.asks`, one for each.
     """
 
     allowed: bool
@@ -56,12 +74,30 @@ class Answer(msgspec.Struct, frozen=True):
     reason: str | None = None
     digest: str | None = None
     definitions: tuple[dict[str, Any], ...] = ()
+    answers: tuple[out.Answer, ...] = ()
 
 
 LATER: Final = None
 """What an approver gives when the answer is to come later, from somewhere else: the run waits for it."""
 
 Approver = Callable[[Question], "Awaitable[Answer | bool | None] | Answer | bool | None"]
+"""Whoever is asked. One that never answers what the model asks has the reason as its attribute `no_answers`; one that
+always gives `LATER` has a true attribute `puts_off`."""
+
+
+def why_no_answers(approver: Approver | None) -> str | None:
+    """Why a model's questions would stay without an answer; `None` when somebody answers them."""
+    if approver is None:
+        return "nobody can answer: no approver is set"
+    reason: str | None = getattr(approver, "no_answers", None)
+    return reason
+
+
+class Decided(NamedTuple):
+    """The decision on a call, and the user's answers to what it asks."""
+
+    decision: Decision
+    answers: tuple[out.Answer, ...] = ()
 
 
 class Approvals:
@@ -96,7 +132,7 @@ def digest_of(call: Call, tools: tuple[Tool, ...] = ()) -> str:
     return digest([call.operations, [definition_digest(tool) for tool in tools]])
 
 
-_ALLOWED = Decision("allowed", by="policy")
+_ALLOWED = Decided(Decision("allowed", by="policy"))
 
 
 async def decide(
@@ -108,10 +144,11 @@ async def decide(
     workspace: Workspace | None = None,
     approvals: Approvals | None = None,
     enclosure: Enclosure | None = None,
-) -> Decision | None:
+) -> Decided | None:
     """The decision on a call, or `None` when it is to come later. `answers` came before: by digest, or by call id.
 
-    `enclosure` is what its commands run in.
+    `enclosure` is what its commands run in. A call that asks the user something always needs an answer: no rule can
+    give it.
     """
     approvals = Approvals() if approvals is None else approvals
     verdict, rule = verdict_on(call, tools, policy, workspace)
@@ -121,11 +158,12 @@ async def decide(
     if least != "allow" and STRICTNESS[least] >= STRICTNESS[verdict]:
         verdict, rule = least, leaving
     changes = approvals.changes(tools)
-    if verdict == "allow" and not changes:
-        return _ALLOWED if rule is None else Decision("allowed", by="policy", rule=rule)
+    asks = asked_by(call, tools)
+    if verdict == "allow" and not changes and not asks:
+        return _ALLOWED if rule is None else Decided(Decision("allowed", by="policy", rule=rule))
     this = digest_of(call, tools)
     if verdict == "deny":
-        return Decision("denied", by="policy", rule=rule, arguments_digest=this)
+        return Decided(Decision("denied", by="policy", rule=rule, arguments_digest=this))
     definitions = tuple(definition_of(tool) for tool in tools)
     again = _CHANGED if changes else None
     given = answers.get(this, answers.get(call.id))
@@ -147,6 +185,7 @@ async def decide(
             changes=changes,
             sandbox=None if enclosure is None else enclosure.around_commands(ours),
             unsandboxed=rule is not None and rule == leaving,
+            asks=asks,
         )
         said: Any = approver(question) if approver is not None else None
         said = await said if hasattr(said, "__await__") else said
@@ -155,9 +194,35 @@ async def decide(
         answer = _answer_of(said, call)
         if answer.allowed and answer.digest not in (None, this):
             answer = Answer(allowed=False, by=answer.by, reason=_OTHER)
+    if asks:
+        answer = _with_answers(answer, asks, call)
     if answer.allowed:
         approvals.approve(tools)
-    return Decision("allowed" if answer.allowed else "denied", answer.by or "approver", rule, answer.reason, this)
+    verdict_given: Literal["allowed", "denied"] = "allowed" if answer.allowed else "denied"
+    return Decided(Decision(verdict_given, answer.by or "approver", rule, answer.reason, this), answer.answers)
+
+
+def asked_by(call: Call, tools: tuple[Tool, ...]) -> tuple[op.Question, ...]:
+    """The questions a call puts to the user; a tool of the caller's own that asks is not meant."""
+    return tuple(
+        question
+        for operation, tool in zip(call.operations, tools, strict=True)
+        if isinstance(operation, op.AskUser) and is_standard(tool)
+        for question in operation.questions
+    )
+
+
+def _with_answers(answer: Answer, asks: tuple[op.Question, ...], call: Call) -> Answer:
+    """The answer, if it answers each question; a plain yes does not."""
+    if not answer.allowed:
+        return answer
+    if not answer.answers:
+        return Answer(allowed=False, by=answer.by, reason="nobody answered it")
+    if len(answer.answers) != len(asks):
+        raise ConfigError(
+            f"the call {call.native.name!r} asks {len(asks)} questions, and `Answer.answers` has {len(answer.answers)}"
+        )
+    return answer
 
 
 def is_standard(tool: Tool) -> bool:

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,6 +23,7 @@ from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Resul
 from dragoman.model.effects import fields_of
 from dragoman.tools import (
     REDIRECTS,
+    Answers,
     Cancellation,
     Context,
     Tool,
@@ -35,7 +37,7 @@ from dragoman.tools import (
     standard_context,
 )
 
-from .approval import Answer, Approvals, Approver, decide, is_standard
+from .approval import Answer, Approvals, Approver, asked_by, decide, is_standard
 from .policy import ToolPolicy
 from .rules import redirect_check, verdict_on
 from .withheld import against, refused_changes, without_withheld
@@ -259,8 +261,9 @@ class Executor:
         again = step == 0 and call.id in self.doubtful  # a later call may bear an id of old: providers count anew
         if again and not isinstance(tools, Failure) and not all(tool.repeatable for tool in tools):
             return await self._done(call, (out.UnknownOutcome(_BROKE_OFF),) * len(tools), began, 0)
+        given: tuple[out.Answer, ...] = ()
         if not isinstance(tools, Failure):
-            call, tools, decision = await self._permitted(call, tools, answers)
+            call, tools, decision, given = await self._permitted(call, tools, answers)
         shown = await masked(call, self.hooks)
         if self._emit is not None:
             self._emit("called", call=shown, decision=decision, call_id=call.id, step=step)
@@ -269,7 +272,7 @@ class Executor:
         async with self._room:
             if self.aborted is not None:
                 raise asyncio.CancelledError  # it had waited for its turn, and there is none any more
-            outcomes, retries = await self._tried(call, tools, step)
+            outcomes, retries = await self._tried(call, tools, step, given)
         other = self._reconsider(call, outcomes) if _failed(outcomes) else None
         if other is not None:
             call, outcomes, more = await self._instead(call, outcomes, other, step, answers)
@@ -278,8 +281,8 @@ class Executor:
 
     async def _permitted(
         self, call: Call, tools: tuple[Tool, ...], answers: Mapping[str, Answer]
-    ) -> tuple[Call, tuple[Tool, ...] | Failure, Decision]:
-        """The call as it may be run, with its tools, or why it may not.
+    ) -> tuple[Call, tuple[Tool, ...] | Failure, Decision, tuple[out.Answer, ...]]:
+        """The call as it may be run, with its tools, or why it may not; and the user's answers to what it asks.
 
         The hook comes first, so that the rules and the question are about the call that would really be run; but it
         never sees a call that a rule denies.
@@ -289,21 +292,23 @@ class Executor:
             verdict, _ = verdict_on(call, tools, self.policy, workspace)
             changed = None if verdict == "deny" else await _awaited(self.hooks.before(call))
             if isinstance(changed, Failure):
-                return call, changed, Decision("denied", by="hook", reason=changed.message)
+                return call, changed, Decision("denied", by="hook", reason=changed.message), ()
             if changed is not None:
                 call, found = changed, self._tools_of(changed)
                 if isinstance(found, Failure):
-                    return call, found, Decision("denied", by="policy", reason=found.message)
+                    return call, found, Decision("denied", by="policy", reason=found.message), ()
                 tools = found
-        decision = await decide(
+        decided = await decide(
             call, tools, self.policy, self.approver, answers, workspace, self.approvals, self._enclosure
         )
-        if decision is None:
+        if decided is None:
             raise Waiting((call,))
+        decision = decided.decision
         if decision.verdict == "denied":
             details = {"rule": decision.rule, "reason": decision.reason}
-            return call, Failure("denied", _denied(decision), details), decision
-        return call, tools, decision
+            words = _unanswered if asked_by(call, tools) else _denied
+            return call, Failure("denied", words(decision), details), decision, ()
+        return call, tools, decision, decided.answers
 
     async def _instead(
         self, call: Call, outcomes: tuple[Outcome, ...], other: Call, step: int, answers: Mapping[str, Answer]
@@ -315,13 +320,13 @@ class Executor:
         tools = self._tools_of(other)
         if isinstance(tools, Failure):
             return call, outcomes, 0
-        other, permitted, _ = await self._permitted(other, tools, answers)
+        other, permitted, _, given = await self._permitted(other, tools, answers)
         if isinstance(permitted, Failure):
             return other, (permitted,) * max(1, len(other.operations)), 0
         names = ", ".join(tool.name for tool in permitted)
         self._tell(call.id, f"It is meant otherwise: {names}")
         async with self._room:
-            return other, *(await self._tried(other, permitted, step))
+            return other, *(await self._tried(other, permitted, step, given))
 
     async def _done(self, call: Call, outcomes: tuple[Outcome, ...], began: float, retries: int) -> Result:
         seconds = time.perf_counter() - began
@@ -348,12 +353,18 @@ class Executor:
         if self._emit is not None:
             self._emit("progressed", message=message, fraction=fraction, call_id=call_id)
 
-    async def _tried(self, call: Call, tools: tuple[Tool, ...], step: int) -> tuple[tuple[Outcome, ...], int]:
+    def _note(self, call_id: str, name: str, data: dict[str, Any]) -> None:
+        if self._emit is not None:
+            self._emit("noted", name=name, data=data, call_id=call_id)
+
+    async def _tried(
+        self, call: Call, tools: tuple[Tool, ...], step: int, given: tuple[out.Answer, ...]
+    ) -> tuple[tuple[Outcome, ...], int]:
         """Runs a call, again where that is allowed and helps."""
         repeatable = self.policy.on_error == "retry" and all(tool.repeatable for tool in tools)
         most = self.policy.retry.times if repeatable else 0
         for attempt in range(most + 1):
-            outcomes = await self._bounded(call, tools, step)
+            outcomes = await self._bounded(call, tools, step, given)
             failure = next((one for one in outcomes if isinstance(one, Failure)), None)
             if failure is None or attempt == most or failure.kind not in ("failed", "timed_out"):
                 return outcomes, attempt
@@ -365,10 +376,12 @@ class Executor:
             await asyncio.sleep(self.policy.retry.wait(attempt + 1, chance=_chance()))
         raise AssertionError("the last attempt returns")
 
-    async def _bounded(self, call: Call, tools: tuple[Tool, ...], step: int) -> tuple[Outcome, ...]:
+    async def _bounded(
+        self, call: Call, tools: tuple[Tool, ...], step: int, given: tuple[out.Answer, ...]
+    ) -> tuple[Outcome, ...]:
         """Runs a call once, to its deadline. A plain function that goes on past it is left to itself."""
         cancellation = Cancellation()
-        context = self._context_of(call, step, cancellation)
+        context = self._context_of(call, step, cancellation, given)
         seconds = _deadline(tools, self.policy.timeout)
         self.started.add(call.id)
         # A task of its own: a tool that does not let itself be cancelled delays nobody beyond a moment of grace.
@@ -409,16 +422,16 @@ class Executor:
                 return refused
         return without_withheld(await _performed(operation, tool, context), keeps)
 
-    def _context_of(self, call: Call, step: int, cancellation: Cancellation) -> Context:
+    def _context_of(self, call: Call, step: int, cancellation: Cancellation, given: tuple[out.Answer, ...]) -> Context:
         base, loop, here = self._context, asyncio.get_running_loop(), threading.get_ident()
 
-        def report(message: str, fraction: float | None) -> None:
+        def told(tell: Callable[..., None], *said: Any) -> None:
             if cancellation.cancelled:
                 return  # what was given up has nothing more to say
             if threading.get_ident() == here:
-                self._tell(call.id, message, fraction)
+                tell(call.id, *said)
             else:  # whoever listens does so in the loop's own thread
-                loop.call_soon_threadsafe(self._tell, call.id, message, fraction)
+                loop.call_soon_threadsafe(tell, call.id, *said)
 
         return Context(
             workspace=base._workspace,
@@ -427,8 +440,10 @@ class Executor:
             step=step,
             call_id=call.id,
             cancellation=cancellation,
-            report=report,
-            provides=base.provides,
+            report=partial(told, self._tell),
+            host=base.host,
+            note=partial(told, self._note),
+            provides={**base.provides, Answers: Answers(given)} if given else base.provides,
         )
 
     # ── which tool ─────────────────────────────────────────────────────────
@@ -525,6 +540,11 @@ def _failed(outcomes: tuple[Outcome, ...]) -> bool:
 def _denied(decision: Decision) -> str:
     why = decision.reason or decision.rule
     return f"This call was not allowed{f': {why}' if why else ''}. Do not try it again; find another way, or ask."
+
+
+def _unanswered(decision: Decision) -> str:
+    why = f": {decision.reason}" if decision.reason else ""
+    return f"The user did not answer{why}. Continue without the answer, and say what you assumed."
 
 
 _STOPPED = "It was stopped because another call of the same turn failed."
@@ -639,7 +659,7 @@ async def opened_context(
     if context is None:
         return Context(workspace=workspace, run=run, provides=provides)
     known = {**context.provides, **provides}
-    return Context(workspace=context._workspace, run=run, turn=context.turn, provides=known)
+    return Context(workspace=context._workspace, run=run, turn=context.turn, provides=known, host=context.host)
 
 
 def shortened(native: NativeResult, longest: int | None) -> NativeResult:

@@ -24,8 +24,10 @@ from dragoman.model import (
     CallFinished,
     CallPart,
     Citation,
+    ClientNoted,
     Conversation,
     ConversationItem,
+    Definition,
     ErrorOccurred,
     ExecutedBy,
     Failure,
@@ -55,11 +57,12 @@ from dragoman.model import (
     ToolReturned,
     Usage,
     UserSaid,
+    operations as op,
     user as user_message,
 )
 from dragoman.tools import Context, ProviderTool, SearchBackend, Tool
 
-from .approval import Answer
+from .approval import Answer, is_standard, why_no_answers
 from .executor import Executor, Metrics, Waiting, masked, opened_context
 from .facade import Facade, Note
 from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
@@ -155,6 +158,7 @@ class Running:
         self._resumed = False
         self.conversation, more = respoken(conversation, facade, self._speaker)
         self.notes += more
+        self._unanswerable = self._note_unanswerable()
         self._settings = {
             "model": orchestrator.model,
             "definitions": facade.definitions,
@@ -374,6 +378,15 @@ class Running:
             choice = ToolChoice("required" if choice.required else "auto")
         return Request(conversation=ask.conversation, choice=choice, **settings)
 
+    def _note_unanswerable(self) -> str | None:
+        """The standard tool by which a model asks the user, where nobody would answer: it is not offered."""
+        reason = why_no_answers(self._orchestrator.approver)
+        asking = [tool for tool in self.facade.toolset if isinstance(tool, Tool) and tool.operation is op.AskUser]
+        if reason is None or not asking or not is_standard(asking[0]):
+            return None
+        self.notes += (Note(asking[0].name, f"it is not offered: {reason}"),)
+        return asking[0].name
+
     def _offer_anew(self) -> None:
         """Follows the toolset, which may change between rounds: the tools of a server come and go."""
         facade = self._orchestrator.facade_of(self._provider_tools)
@@ -383,9 +396,17 @@ class Running:
             if self._executor is not None:
                 self._executor.offer(facade.toolset, facade.reconsidered)
 
+    @property
+    def offered(self) -> tuple[Definition, ...]:
+        """The tools as the model is offered them now."""
+        definitions: tuple[Definition, ...] = self._offered_now()["definitions"]
+        return definitions
+
     def _offered_now(self) -> dict[str, Any]:
         own = self._orchestrator
-        hidden = own.hidden() if own.hidden is not None else ()
+        hidden = [*(own.hidden() if own.hidden is not None else ())]
+        if self._unanswerable is not None:
+            hidden.append(self._unanswerable)
         if not hidden:
             return self._settings
         names = self.facade.choice(ToolChoice("subset", tuple(hidden))).names
@@ -600,7 +621,7 @@ class Running:
         return msgspec.structs.replace(reply, parts=tuple(parts))
 
     def _tool_event(self, what: str, **facts: Any) -> None:
-        kinds = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed}
+        kinds = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed, "noted": ClientNoted}
         self._event(kinds[what], **facts)
 
     # ── as an iteration ────────────────────────────────────────────────────

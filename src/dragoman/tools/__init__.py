@@ -7,7 +7,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .context import Cancellation as Cancellation, Context as Context, Inject as Inject, Injected as Injected
+    from .asking import Answers as Answers, answer_to as answer_to
+    from .context import (
+        AgentHost as AgentHost,
+        AgentInfo as AgentInfo,
+        Cancellation as Cancellation,
+        Context as Context,
+        Inject as Inject,
+        Injected as Injected,
+        LimitsLeft as LimitsLeft,
+    )
     from .diff import Hunk as Hunk
     from .disk import DiskWorkspace as DiskWorkspace
     from .draft import FileChange as FileChange
@@ -43,6 +52,9 @@ if TYPE_CHECKING:
     from .workspace import Workspace as Workspace
 
 _HOME = {
+    "AgentHost": "context",
+    "AgentInfo": "context",
+    "Answers": "asking",
     "AnyTool": "toolset",
     "Approval": "tool",
     "Bound": "tool",
@@ -54,6 +66,7 @@ _HOME = {
     "Enclosure": "enclosure",
     "Inject": "context",
     "Injected": "context",
+    "LimitsLeft": "context",
     "MemoryWorkspace": "memory",
     "Plan": "plan",
     "REDIRECTS": "reach",
@@ -65,6 +78,7 @@ _HOME = {
     "Toolset": "toolset",
     "Web": "web",
     "Workspace": "workspace",
+    "answer_to": "asking",
     "as_outcome": "performing",
     "enclosure_in": "performing",
     "honoured_in": "performing",

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from dragoman.errors import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dragoman.model import AgentReport
 
     from .workspace import Workspace
 
 T = TypeVar("T")
+
+_EVENT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_LARGEST_EVENT = 1_000_000
+"""Characters of an event's data."""
 
 
 class Inject:
@@ -48,13 +55,62 @@ class Cancellation:
             raise ToolError(self._reason, kind="cancelled")
 
 
+class LimitsLeft(NamedTuple):
+    """How much an agent may still use, counting the limits of the agents above it. `None`: there is no such limit."""
+
+    depth: int
+    """Levels of agents below it."""
+    fanout: int
+    """Agents it may still start itself."""
+    agents: int
+    """Agents that it and all below it may still start."""
+    turns: int
+    """Rounds of asking the model."""
+    tokens: int | None
+    cost: float | None
+    """US dollars; also `None` when what was used has no known price."""
+    seconds: float | None
+
+
+class AgentInfo(NamedTuple):
+    """The agent that made a call."""
+
+    name: str
+    id: str
+    parent: str | None
+    """The id of the agent that started it; `None` for the first one."""
+    depth: int
+    """Agents above it."""
+    left: LimitsLeft
+
+
+class AgentHost(Protocol):
+    """What runs agents, as seen by the tools of one of them."""
+
+    def info(self) -> AgentInfo: ...
+
+    async def spawn(
+        self,
+        prompt: str,
+        *,
+        call_id: str | None,
+        agent: str | None,
+        instructions: str | None,
+        model: str | None,
+        tools: Sequence[str] | None,
+        max_turns: int | None,
+        background: bool,
+    ) -> AgentReport: ...
+
+
 class Context:
     """The run as a tool sees it. A parameter of this type is filled in and hidden from the model.
 
-    `run`, `turn`, `step` and `call_id` say where the call stands; they are what its events bear.
+    `run`, `turn`, `step` and `call_id` say where the call stands; they are what its events bear. `agent` is the agent
+    that made the call, `spawn` starts another one below it, and `emit` adds an event to the record.
     """
 
-    __slots__ = ("_workspace", "call_id", "cancellation", "provides", "report", "run", "step", "turn")
+    __slots__ = ("_workspace", "call_id", "cancellation", "host", "note", "provides", "report", "run", "step", "turn")
 
     def __init__(
         self,
@@ -67,12 +123,15 @@ class Context:
         cancellation: Cancellation | None = None,
         report: Callable[[str, float | None], None] | None = None,
         provides: Mapping[Any, Any] | None = None,
+        host: AgentHost | None = None,
+        note: Callable[[str, dict[str, Any]], None] | None = None,
     ) -> None:
         self._workspace = workspace
         self.run, self.turn, self.step, self.call_id = run, turn, step, call_id
         self.cancellation = cancellation or Cancellation()
         self.report = report
         self.provides: Mapping[Any, Any] = provides or {}
+        self.host, self.note = host, note
 
     @property
     def workspace(self) -> Workspace:
@@ -87,6 +146,55 @@ class Context:
             raise ValueError(f"progress is a fraction from 0 to 1, not {fraction}")
         if self.report is not None:
             self.report(message, fraction)
+
+    @property
+    def agent(self) -> AgentInfo | None:
+        """The agent that made the call, as it is now; `None` in a run that is no agent's."""
+        return None if self.host is None else self.host.info()
+
+    async def spawn(
+        self,
+        prompt: str,
+        *,
+        agent: str | None = None,
+        instructions: str | None = None,
+        model: str | None = None,
+        tools: Sequence[str] | None = None,
+        max_turns: int | None = None,
+        background: bool = False,
+    ) -> AgentReport:
+        """Starts an agent below the one that made the call, and waits for its end unless it is to work in `background`.
+
+        `agent` is the name of one that is there; `instructions` make a new one; without both it is like the one that
+        made the call. It counts against the limits on depth, fan-out, agents, tokens and cost as an agent that the
+        model starts: where one of them is reached, the call fails. A tool that waits for an agent needs a `timeout`
+        long enough for it; when the call is stopped, so is the agent.
+        """
+        if self.host is None:
+            raise ToolError("this run cannot start agents: only a tool that an agent calls can (run it in a Kernel)")
+        return await self.host.spawn(
+            prompt,
+            call_id=self.call_id,
+            agent=agent,
+            instructions=instructions,
+            model=model,
+            tools=tools,
+            max_turns=max_turns,
+            background=background,
+        )
+
+    def emit(self, name: str, data: Mapping[str, Any] | None = None) -> None:
+        """Adds an event of the tool's own to the record and to the stream of events.
+
+        It is a `ClientNoted` called `tool.NAME`, with the id of the call; `data` is JSON.
+        """
+        if not _EVENT_NAME.fullmatch(name):
+            raise ValueError(f"an event's name has letters, digits, '_', '-' and '.', at most 100 in all; not {name!r}")
+        from dragoman.schema import to_json
+
+        plain = to_json(dict(data or {}), most=_LARGEST_EVENT)
+        if self.note is not None:
+            self.note(f"tool.{name}", plain)
 
     def get(self, kind: type[T]) -> T:
         """What this run provides under exactly this type; a run without it fails the call."""
