@@ -21,13 +21,35 @@ from .spelling import (
     Content,
     Conversion,
     Freeform,
+    ResultWords,
     Spelling,
     Tells,
     means,
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand, up_to_here
+from .wording import FailuresInWords, tell, tell_all, text_of, understand, up_to_here
+from .words import (
+    ANY,
+    CALLED,
+    PATH,
+    Kind,
+    Reads,
+    body,
+    done,
+    either,
+    lines,
+    maybe,
+    one_of,
+    one_stream,
+    picture,
+    refusal,
+    single,
+    skipped,
+    way,
+    without,
+    words,
+)
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch` and `rg`, where all others have `create`, `edit` and `grep`."""
@@ -67,6 +89,9 @@ def _media(native: NativeResult) -> tuple[out.Media, ...]:
 
 
 # ── reading files ────────────────────────────────────────────────────────────
+
+
+_MORE = "[more entries are not shown]"
 
 
 def _names_folder(path: str) -> bool:
@@ -117,42 +142,34 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
         wanted = None if first is None and last is None else (first or 1, -1 if last is None else last)
         return cls(path=operation.path, view_range=wanted)
 
-    tells: ClassVar[Tells] = {
-        out.FileOutcome: ("text", "first_line", "truncated"),
-        out.DirectoryOutcome: ("truncated",),
-    }
-    _CUT = "\n[cut here; see more with view_range]"
-    _MORE = "[more entries are not shown]"
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        match outcome:
-            case out.ImageOutcome():
-                return ("Viewed image file successfully.", outcome.image)
-            case out.FileOutcome():
-                return up_to_here(operation, outcome).text + (self._CUT if outcome.truncated else "")
-            case out.DirectoryOutcome():
-                names = [entry.path + ("/" if entry.kind == "directory" else "") for entry in outcome.entries]
-                return "\n".join([*names, self._MORE] if outcome.truncated else names)
-        return tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        images, text = _media(native), text_of(native.content)
-        if len(images) == 1:
-            return out.ImageOutcome(images[0])
-        if text.startswith("File too large to read at once"):
-            return out.Failure("failed", text)
-        if isinstance(operation, op.ReadFile):
-            body = text.removesuffix(self._CUT)
-            return out.FileOutcome(operation.path, body, operation.first_line or 1, truncated=body != text)
-        assert isinstance(operation, op.ListDirectory)
-        names = text.split("\n") if text else []
-        cut = names[-1:] == [self._MORE]
-        # Names alone are given, so what a thing is is only known where a slash says it.
-        entries = [
-            out.Entry(name.removesuffix("/"), "directory" if name.endswith("/") else "other")
-            for name in (names[:-1] if cut else names)
-        ]
-        return out.DirectoryOutcome(operation.path, tuple(entries), cut)
+    results = one_of(
+        picture("Viewed image file successfully.", _media),
+        words(
+            out.FileOutcome,
+            "{text}",
+            maybe("\n[cut here; see more with view_range]", truncated=False),
+            asked=op.ReadFile,
+            path=CALLED,
+            first_line=CALLED,
+            text=body(),
+            back=up_to_here,
+        ),
+        words(out.DirectoryOutcome, "", asked=op.ListDirectory, path=CALLED, entries=(), truncated=False),
+        words(out.DirectoryOutcome, _MORE, asked=op.ListDirectory, path=CALLED, entries=(), truncated=True),
+        words(
+            out.DirectoryOutcome,
+            "{entries}",
+            maybe(f"\n{_MORE}", truncated=False),
+            asked=op.ListDirectory,
+            path=CALLED,
+            # Names alone are given, so what a thing is is only known where a slash says it.
+            entries=lines(
+                words(out.Entry, "{path}/", kind="directory"),
+                words(out.Entry, "{path}", kind=Reads("other")),
+            ),
+        ),
+        read_first=(refusal("File too large to read at once"),),
+    )
 
 
 # ── changing files ───────────────────────────────────────────────────────────
@@ -203,16 +220,18 @@ class Create(Spelling[op.WriteFile]):
     def from_operation(cls, operation: op.WriteFile) -> Create:
         return cls(path=operation.path, file_text=operation.content)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or [one.kind for one in outcome.changes] != ["created"]:
-            return tell(operation, outcome)
-        return f"Created file {as_called(operation, outcome.changes[0].path)} with {len(self.file_text)} characters"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = re.fullmatch(r"Created file (.*) with \d+ characters", text_of(native.content), re.DOTALL)
-        if found is None:
-            return understand(operation, native)
-        return out.ChangesOutcome((out.Change(found[1], "created"),))
+    results = one_of(
+        single(
+            out.ChangesOutcome,
+            words(
+                out.Change,
+                "Created file {path} with {_length} characters",
+                kind="created",
+                path=PATH,
+                _length=skipped(lambda asked: str(len(asked.content)), "[0-9]++"),
+            ),
+        )
+    )
 
 
 class Edit(Spelling[op.EditFile]):
@@ -239,26 +258,13 @@ class Edit(Spelling[op.EditFile]):
             return None  # a text that must be found elsewhere than in one place is never found so
         return tuple(cls(path=operation.path, old_str=edit.old, new_str=edit.new) for edit in edits)
 
-    _SAME = "No changes made: old_str and new_str are the same"
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
-            return tell(operation, outcome)
-        change = outcome.changes[0]
-        if change.kind == "unchanged":
-            return self._SAME
-        if change.kind != "modified":
-            return tell(operation, outcome)
-        return f"File {as_called(operation, change.path)} updated with changes."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text == self._SAME:
-            return out.ChangesOutcome((out.Change(self.path, "unchanged"),))
-        found = re.fullmatch(r"File (.*) updated with changes\.", text, re.DOTALL)
-        if found is None:
-            return understand(operation, native)
-        return out.ChangesOutcome((out.Change(found[1], "modified"),))
+    results = one_of(
+        single(
+            out.ChangesOutcome,
+            words(out.Change, "No changes made: old_str and new_str are the same", kind="unchanged", path=CALLED),
+            words(out.Change, "File {path} updated with changes.", kind="modified", path=PATH),
+        )
+    )
 
 
 _HEADS: dict[str, Literal["created", "modified", "deleted"]] = {
@@ -349,66 +355,40 @@ def _same_path(one: str, other: str) -> bool:
 
 # ── commands ─────────────────────────────────────────────────────────────────
 
-_FOOTER = re.compile(
-    r"(?P<output>.*?)(?:\n|\A)<(?:(?:command with )?shellId: (?P<id>[^>\n]+?) |command )"
-    r"(?:completed with exit code (?P<code>-?\d+)|was ended by signal (?P<signal>\d+)|(?P<timed>timed out)"
-    r"|(?P<running>is still running)[^>]*|(?P<unknown>ended))>",
-    re.DOTALL,
+_NAMED = either(way("command with shellId: {job}", when_running=True), way("shellId: {job}"), way("command", job=None))
+_STATE = either(
+    way("timed out", timed_out=True, running=ANY),
+    way("is still running{_more}", running=True),
+    way("was ended by signal {signal}"),
+    way("completed with exit code {exit_code}"),
+    way("ended", exit_code=None),
 )
-_STARTED = re.compile(r"<command started in background(?: with shellId: (.*))?>", re.DOTALL)
-_SAVED = re.compile(
-    r"Output too large to read at once \([^)]*\)\. Saved to: ([^\n]*)\n.*?\(first \d+ chars\):\n(.*)", re.DOTALL
+_MORE_SAID = skipped("", "[^>]*")
+_FOOTER = ("\n<", _NAMED, " ", _STATE, ">")
+_PRINTED = words(out.CommandOutcome, "{output}", *_FOOTER, output=body(trim=True), _more=_MORE_SAID)
+_STARTED = words(
+    out.CommandOutcome, "<command started in background", maybe(" with shellId: {job}"), ">", running=True, output=""
 )
+_READ_ONLY: dict[str, Any] = {
+    "read_first": (
+        words(
+            out.CommandOutcome,
+            "Output too large to read at once ({_size}). Saved to: {output_path}\n{_about}(first {_length} chars):\n",
+            "{output}",
+            *_FOOTER,
+            output=body(),
+            _size=skipped("", "[^)]*"),
+            _about=skipped("", "(?s:.*?)"),
+            _length=skipped("", "[0-9]++"),
+            _more=_MORE_SAID,
+        ),
+    ),
+    # The client prints no empty line where a command printed nothing (1.0.102).
+    "formerly": (words(out.CommandOutcome, "<", _NAMED, " ", _STATE, ">", output="", _more=_MORE_SAID),),
+}
 
 
-class TellingCommands:
-    """How a command is told: what it printed, and a footer with its shell and how it stands with it."""
-
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "job")}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome):
-            return tell(operation, outcome)
-        printed = outcome.output if outcome.output is not None else (outcome.stdout or "") + (outcome.stderr or "")
-        if outcome.running and not printed and isinstance(operation, op.RunCommand):
-            return "<command started in background" + (f" with shellId: {outcome.job}>" if outcome.job else ">")
-        named = "command" if outcome.job is None else f"shellId: {outcome.job}"
-        if outcome.running and outcome.job is not None:
-            named = f"command with {named}"
-        return f"{printed.rstrip(chr(10))}\n<{named} {_state(outcome)}>"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if started := _STARTED.fullmatch(text):
-            return out.CommandOutcome(output="", running=True, job=started[1])
-        found = _FOOTER.fullmatch(text)
-        if found is None:
-            return understand(operation, native)
-        printed, path = found["output"], None
-        if saved := _SAVED.fullmatch(printed):
-            path, printed = saved[1], saved[2]
-        return out.CommandOutcome(
-            int(found["code"]) if found["code"] else None,
-            output=printed,
-            signal=int(found["signal"]) if found["signal"] else None,
-            running=bool(found["running"]),
-            timed_out=bool(found["timed"]),
-            job=found["id"],
-            output_path=path,
-        )
-
-
-def _state(outcome: out.CommandOutcome) -> str:
-    if outcome.timed_out:
-        return "timed out"
-    if outcome.running:
-        return "is still running"
-    if outcome.signal is not None:
-        return f"was ended by signal {outcome.signal}"
-    return "ended" if outcome.exit_code is None else f"completed with exit code {outcome.exit_code}"
-
-
-class Bash(TellingCommands, Spelling[op.RunCommand]):
+class Bash(Spelling[op.RunCommand]):
     """Run a command line with bash and wait for it, or leave it running in a shell of its own."""
 
     native_name = "bash"
@@ -437,8 +417,10 @@ class Bash(TellingCommands, Spelling[op.RunCommand]):
         "wait_ms", "Seconds to wait before it is left running.", default=None, convert=SECONDS
     )
 
+    results = one_of(_STARTED, _PRINTED, back=one_stream, **_READ_ONLY)
 
-class ReadBash(TellingCommands, Spelling[op.ReadOutput]):
+
+class ReadBash(Spelling[op.ReadOutput]):
     """Read what a command in a shell has written, after a while."""
 
     native_name = "read_bash"
@@ -457,6 +439,11 @@ class ReadBash(TellingCommands, Spelling[op.ReadOutput]):
         convert=Conversion(SECONDS.to, lambda wait: SECONDS.back(wait or 0)),
     )
 
+    results = one_of(_PRINTED, back=one_stream, **{**_READ_ONLY, "formerly": (_STARTED, *_READ_ONLY["formerly"])})
+
+
+_STOPPED = "<command with id: {asked.job} stopped>"
+
 
 class StopBash(Spelling[op.StopCommand]):
     """Stop the command in a shell."""
@@ -465,14 +452,10 @@ class StopBash(Spelling[op.StopCommand]):
 
     shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        stopped = isinstance(outcome, out.DoneOutcome | out.CommandOutcome)
-        return f"<command with id: {self.shellId} stopped>" if stopped else tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        stopped = re.fullmatch(r"<command with id: .* stopped>", text, re.DOTALL)
-        return out.DoneOutcome(text) if stopped else understand(operation, native)
+    results = one_of(
+        done(_STOPPED, ends=" stopped>", keeps_note=False),
+        done(_STOPPED, ends=" stopped>", of=out.CommandOutcome),
+    )
 
 
 class ListBash(Spelling[op.ListCommands]):
@@ -758,19 +741,10 @@ class Glob(Spelling[op.FindFiles]):
     def from_operation(cls, operation: op.FindFiles) -> Glob:
         return cls(pattern=operation.pattern, paths=None if operation.path == "." else operation.path)
 
-    tells: ClassVar[Tells] = {out.PathsOutcome: ("paths", "truncated")}
-    _NONE = "No files matched the pattern."
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PathsOutcome):
-            return tell(operation, outcome)
-        return ("\n".join(outcome.paths) or self._NONE) + (_CUT if outcome.truncated else "")
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        body = text.removesuffix(_CUT)
-        paths = () if body == self._NONE else tuple(body.split("\n"))
-        return out.PathsOutcome(paths, truncated=body != text)
+    results = one_of(
+        words(out.PathsOutcome, "No files matched the pattern.", maybe(_CUT, truncated=False), paths=()),
+        words(out.PathsOutcome, "{paths}", maybe(_CUT, truncated=False), paths=lines()),
+    )
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         """One list for all places that were looked in: to each what was found there."""
@@ -1147,44 +1121,62 @@ _AGENT_STATES: dict[str, out.AgentStatus] = {
 }
 
 
+_AGENT_ID = without(" .")
+_ABOUT = (
+    "agent_id: {id}",
+    maybe(", agent_type: {agent}"),
+    ", status: {status}",
+    maybe(", description: {description}"),
+)
+_ELAPSED = (maybe(", elapsed: {_elapsed}", said=False),)
+_ABOUT_KINDS: dict[str, Any] = {
+    "id": without(","),
+    "agent": without(","),
+    "status": Kind(r"\w++", lambda word: _AGENT_STATES.get(word, "unknown"), str),
+}
+_READ_ABOUT: dict[str, Any] = {**_ABOUT_KINDS, "_is": skipped(""), "_elapsed": skipped("")}
+
+
 class TellingAgents:
     """How an agent is told: its answer alone, or a line about it and what it said turn by turn."""
 
     unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
-    _STARTED = re.compile(r"Agent started in background with agent_id: ([^\s]+?)\.(?:\s.*)?", re.DOTALL)
-    _ABOUT = re.compile(
-        r"Agent [^\n]*?agent_id: (?P<id>[^,\n]+)(?:, agent_type: (?P<agent>[^,\n]*))?, status: (?P<status>\w+)"
-        r"(?:, description: (?P<description>[^\n]*?))?(?:, elapsed: [^\n]*)?(?:\n\n(?P<text>.*))?",
-        re.DOTALL,
+    results: ClassVar[ResultWords | None] = one_of(
+        single(
+            out.AgentsOutcome,
+            words(
+                out.AgentReport,
+                "Agent started in background with agent_id: {id}.",
+                status="running",
+                text=None,
+                id=_AGENT_ID,
+            ),
+            asked=op.SpawnAgent,
+            timed_out=False,
+        ),
+        single(
+            out.AgentsOutcome,
+            words(out.AgentReport, "Agent is {status}. ", *_ABOUT, "\n\n{text}", text=body(), **_ABOUT_KINDS),
+            words(out.AgentReport, "Agent is {status}. ", *_ABOUT, text=None, **_ABOUT_KINDS),
+            words(out.AgentReport, "{text}", id=None, status="completed", text=body(or_nothing=True)),
+            timed_out=False,
+        ),
+        read_first=(
+            single(
+                out.AgentsOutcome,
+                words(
+                    out.AgentReport,
+                    "Agent started in background with agent_id: {id}.{_more}",
+                    id=_AGENT_ID,
+                    status="running",
+                    _more=skipped("", r"(?:\s(?s:.*))?"),
+                ),
+                words(out.AgentReport, "Agent {_is}", *_ABOUT, *_ELAPSED, "\n\n{text}", text=body(), **_READ_ABOUT),
+                words(out.AgentReport, "Agent {_is}", *_ABOUT, *_ELAPSED, **_READ_ABOUT),
+            ),
+        ),
+        default_first=True,
     )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1 or outcome.timed_out:
-            return tell(operation, outcome)
-        agent = outcome.agents[0]
-        if agent.id is None:
-            return agent.text or "" if agent.status == "completed" else tell(operation, outcome)
-        if agent.status == "running" and agent.text is None and isinstance(operation, op.SpawnAgent):
-            return f"Agent started in background with agent_id: {agent.id}."
-        kind = "" if agent.agent is None else f", agent_type: {agent.agent}"
-        about = "" if agent.description is None else f", description: {agent.description}"
-        said = "" if agent.text is None else f"\n\n{agent.text}"
-        return f"Agent is {agent.status}. agent_id: {agent.id}{kind}, status: {agent.status}{about}{said}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        told = understand(operation, native)
-        if not isinstance(told, out.TextOutcome):
-            return told
-        if started := self._STARTED.fullmatch(told.text):
-            return out.AgentsOutcome((out.AgentReport(started[1], "running"),))
-        about = self._ABOUT.fullmatch(told.text)
-        if about is not None:
-            status = _AGENT_STATES.get(about["status"], "unknown")
-            report = out.AgentReport(
-                about["id"], status, about["text"], agent=about["agent"], description=about["description"]
-            )
-            return out.AgentsOutcome((report,))
-        return out.AgentsOutcome((out.AgentReport(None, "completed", told.text),))
 
 
 class Task(TellingAgents, Spelling[op.SpawnAgent]):
@@ -1326,14 +1318,7 @@ class WriteAgent(Spelling[op.MessageAgent]):
     def from_operation(cls, operation: op.MessageAgent) -> WriteAgent:
         return cls(agent_id=operation.to, message=operation.message)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DoneOutcome) or not isinstance(operation, op.MessageAgent):
-            return tell(operation, outcome)
-        return outcome.note or f"Message delivered to agent {operation.to}."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        return out.DoneOutcome(text) if text.startswith("Message delivered") else understand(operation, native)
+    results = one_of(done("Message delivered to agent {asked.to}.", "Message delivered"))
 
 
 # ── web, people, memory, skills ──────────────────────────────────────────────

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -30,6 +30,23 @@ Content = str | tuple[str | Media, ...]
 Tells = Mapping[type[Outcome], tuple[str, ...]]
 Told = tuple[Content, bool | None] | tuple[Content, bool | None, Any]
 """A result: its content, the error flag where the vocabulary sets one, and its item where text is not enough."""
+
+
+class ResultWords(Protocol):
+    """How a tool's results are written and read: what `words.one_of` gives."""
+
+    def write(self, operation: op.Operation, outcome: Outcome) -> Content | None:
+        """The content of an outcome, or `None` where these words cannot say it."""
+        ...
+
+    def read(self, operation: op.Operation, native: NativeResult) -> Outcome | None:
+        """What a result says, or `None` where it is in none of these words."""
+        ...
+
+    @property
+    def tells(self) -> Tells:
+        """Which fields of which outcomes these words carry."""
+        ...
 
 
 class _Required:
@@ -263,15 +280,25 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
 
     def from_outcome(self, operation: op.Operation, outcome: Outcome) -> Content:
         """The outcome in this tool's own words. Failures are the dialect's to word."""
+        told = None if self.results is None else self.results.write(operation, outcome)
+        if told is not None:
+            return told
         from .wording import tell
 
         return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> Outcome:
         """What a result in this tool's words says. Failures the dialect recognises do not get here."""
-        from .wording import understand
+        if self.results is None:
+            from .wording import understand
 
-        return understand(operation, native)
+            return understand(operation, native)
+        outcome = self.results.read(operation, native)
+        if outcome is not None:
+            return outcome
+        from .wording import understand_marked
+
+        return understand_marked(operation, native)
 
     def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> Told:
         """All outcomes of one call as its one result."""
@@ -290,6 +317,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
         whole = understand(op.Unrecognised(self.native_name), native)
         return (whole,) * len(operations)
 
+    results: ClassVar[ResultWords | None] = None
+    """How results are written and read; see `words.py`. Without it: by the default wording, or by the methods above."""
     tells: ClassVar[Tells] = {}
     """Which fields of which outcomes this tool's words carry."""
 
@@ -412,6 +441,8 @@ def _declare(cls: Any) -> None:
         for field, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
         if cls.parameters[field].default is REQUIRED
     )
+    if cls.results is not None and "tells" not in vars(cls):
+        cls.tells = cls.results.tells
     if reads and not writes and cls.read_only is None:
         problems.append("`to_operations` is overridden, so `from_operation` must be too (or `read_only` says why not)")
     if writes and not reads:

@@ -101,6 +101,18 @@ def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
     return out.TextOutcome(text)
 
 
+def understand_marked(operation: op.Operation, native: NativeResult) -> out.Outcome:
+    """The same where a tool has words of its own: then a text without marks of ours is text, not a list of names."""
+    understood = understand(operation, native)
+    unmarked = isinstance(understood, out.DirectoryOutcome | out.PathsOutcome) or (
+        isinstance(understood, out.MatchesOutcome) and understood.mode == "files"
+    )
+    text = native.content
+    if unmarked and isinstance(text, str) and not text.startswith('{"type":'):
+        return out.TextOutcome(text)
+    return understood
+
+
 _WORDED = frozenset(
     {
         op.CallFunction,
