@@ -89,3 +89,10 @@ def test_every_key_the_page_names_is_one_a_file_may_have() -> None:
 
     row = next(line for line in PAGE.splitlines() if line.startswith("| `convert` |"))
     assert set(re.findall(r"`(\w+)`", row)) - {"convert"} == set(CONVERSIONS)
+
+
+def test_the_tool_from_a_json_schema_runs_as_the_page_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "howto" / "add-a-tool.md").read_text()
+    (program,) = [text for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "schema = {" in text]
+    exec(program, {})
+    assert capsys.readouterr().out == "Rome: 21 celsius\n"

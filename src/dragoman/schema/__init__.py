@@ -8,7 +8,8 @@ its reader holds to.
 
 from __future__ import annotations
 
-from .classes import ClassInfo, Field, class_info
+from .classes import ClassInfo, Field, class_info, has_fields
+from .defaults import Defaults
 from .docstrings import Described, describe
 from .reader import Coerced, Reader, problems_against, schema_of
 from .values import TooLarge, json_problems, to_json, to_text
@@ -16,12 +17,14 @@ from .values import TooLarge, json_problems, to_json, to_text
 __all__ = [
     "ClassInfo",
     "Coerced",
+    "Defaults",
     "Described",
     "Field",
     "Reader",
     "TooLarge",
     "class_info",
     "describe",
+    "has_fields",
     "json_problems",
     "problems_against",
     "schema_of",

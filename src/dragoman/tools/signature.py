@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import typing
+from collections.abc import Mapping
 from inspect import CO_ASYNC_GENERATOR, CO_GENERATOR, iscoroutinefunction, signature, unwrap
 from types import MethodType, UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import NODEFAULT
 from msgspec.structs import astuple
 
-from dragoman.errors import nearest
-from dragoman.schema import Described, Field, describe
+from dragoman.errors import ToolError, nearest
+from dragoman.schema import Defaults, Described, Field, Reader, describe, has_fields
 
 from .context import Context, Inject
 
@@ -98,6 +99,86 @@ def read_value_signature(target: Any) -> Signature:
         return run(value, **{slot.name: _filled(slot, given) for slot in filled})
 
     return Signature(_name(opened), "", [], invoke, _is_async(opened), None, problems, _where(opened))
+
+
+def read_schema_signature(target: Any, schema: Mapping[str, Any], *, fill: bool) -> Signature:
+    """For a callable whose arguments a raw JSON Schema describes. `fill`: the schema's defaults are filled in.
+
+    It takes them one by one, if a parameter is named like a property; else as a whole, in its first parameter: a dict,
+    or an object of the class that the parameter is annotated with. The run fills in the others.
+    """
+    properties = _properties(schema)
+    opened = _open(target)
+    ignored: list[str] = []
+    stated = [one for one in _parameters(opened, ignored, first_is_value=True) if _source(one.hint) is None]
+    if not any(one.name in properties for one in stated):
+        whole = read_value_signature(target)
+        kind = _class_of(stated[0], opened) if stated else None
+        return whole._replace(invoke=_with_whole(whole.invoke, schema if fill else None, kind))
+    problems = _callable_problems(target, opened)
+    parameters = _parameters(opened, problems, typed=False)
+    takes_rest = any(one.kind is one.VAR_KEYWORD for one in signature(opened.target).parameters.values())
+    problems = [problem for problem in problems if not problem.startswith("`**")]
+    slots = [_slot(parameter) for parameter in parameters]
+    ours = {slot.name: slot for slot in slots if slot.source is None}
+    defaults = Defaults(schema) if fill else None
+    stated_required = schema.get("required")
+    required = stated_required if isinstance(stated_required, list) else []
+    for name in properties:
+        if name not in ours and not takes_rest:
+            problems.append(f"the schema has `{name}`, and `run` has no parameter of that name")
+    for name, slot in ours.items():
+        if name not in properties and slot.default is NODEFAULT:
+            problems.append(f"`run` takes `{name}`, which the schema does not have and nothing fills in")
+        elif name not in required and slot.default is NODEFAULT and not (defaults is not None and defaults.has(name)):
+            how = "make it required, or give it a default in the schema"
+            problems.append(f"`run` needs `{name}`, which a call may leave out: {how}")
+
+    def invoke(run: Callable[..., Any], value: Any, context: Context | None) -> Any:
+        value = value if defaults is None else defaults.fill(value)
+        given = context or Context()
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for slot in slots:
+            one = value.get(slot.name, slot.default) if slot.source is None else _filled(slot, given)
+            if slot.named:
+                named[slot.name] = one
+            else:
+                positional.append(one)
+        rest = {name: one for name, one in value.items() if name not in ours}
+        if rest and not takes_rest:
+            listed = ", ".join(map(repr, rest))
+            raise ToolError(f"there is no parameter {listed}", kind="invalid_arguments", details={"problems": [*rest]})
+        return run(*positional, **named, **rest)
+
+    return Signature(_name(opened), "", [], invoke, _is_async(opened), None, problems, _where(opened))
+
+
+def _properties(schema: Any) -> Mapping[str, Any]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _class_of(parameter: _Parameter, opened: _Opened) -> Any:
+    """The class of objects that a parameter wants, when it says one."""
+    if parameter.hint is NODEFAULT:
+        return None
+    hint = _resolved(parameter.name, parameter.hint, opened.written, [])
+    return hint if has_fields(hint) or hasattr(hint, "model_validate") else None
+
+
+def _with_whole(invoke: Invoke, schema: Mapping[str, Any] | None, kind: Any) -> Invoke:
+    """What calls a function with all arguments at once: with the defaults of the schema, as an object of a class."""
+    defaults = None if schema is None else Defaults(schema)
+    reader = None if kind is None else Reader.of_type(kind)
+    if defaults is None and reader is None:
+        return invoke
+
+    def call(run: Callable[..., Any], value: Any, context: Context | None) -> Any:
+        value = value if defaults is None else defaults.fill(value)
+        return invoke(run, value if reader is None else reader.read(value)[0], context)
+
+    return call
 
 
 # ── what a callable is ───────────────────────────────────────────────────────
@@ -189,7 +270,9 @@ def _is_bare(parameter: _Parameter) -> bool:
     return parameter.hint is NODEFAULT and parameter.default is NODEFAULT
 
 
-def _parameters(opened: _Opened, problems: list[str], *, first_is_value: bool = False) -> list[_Parameter]:
+def _parameters(
+    opened: _Opened, problems: list[str], *, first_is_value: bool = False, typed: bool = True
+) -> list[_Parameter]:
     try:
         given = list(signature(opened.target).parameters.values())
         annotations = getattr(opened.written, "__annotations__", {})
@@ -220,6 +303,8 @@ def _parameters(opened: _Opened, problems: list[str], *, first_is_value: bool = 
         whole = first_is_value and not parameters
         if hint is not NODEFAULT and not whole:
             hint = _resolved(name, hint, opened.written, problems)
+        elif not typed:
+            hint = Any
         elif not whole and not (not parameters and name in _RECEIVERS and default is NODEFAULT):
             problems.append(f"parameter `{name}` has no type")
             hint = Any

@@ -17,7 +17,7 @@ from msgspec.structs import astuple
 from dragoman.errors import DefinitionError, ToolError, nearest
 from dragoman.schema import Reader, class_info, json_problems, to_json
 
-from .signature import read_signature, read_value_signature
+from .signature import read_schema_signature, read_signature, read_value_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -61,8 +61,10 @@ class Traits(TypedDict, total=False):
 class Tool:
     """A tool that runs here, defined once.
 
-    `Tool(name, description, parameters, run)` takes a raw JSON Schema, and `run` gets the arguments
-    as one dict. `@tool` makes one from a function, `Tool.from_operation` from an operation's type.
+    `Tool(name, description, parameters, run)` takes a raw JSON Schema. `run` gets the arguments one by one, if it has
+    parameters named like the schema's properties; otherwise its first parameter gets all of them, as a dict or as an
+    object of the dataclass, struct or pydantic model it is annotated with. What a call leaves out has the `default`
+    that the schema states. `@tool` makes a tool from a function, `Tool.from_operation` from an operation's type.
     """
 
     __slots__ = (
@@ -118,7 +120,14 @@ class Tool:
         run: Callable[..., Any],
         **traits: Unpack[Traits],
     ) -> None:
-        signature = read_value_signature(run)
+        try:
+            schema = to_json(parameters)  # a copy: what its author changes later is not what was offered
+        except TypeError:
+            schema = None  # the reader says what is wrong with it
+        # A server fills in the defaults of its own tools.
+        signature = read_schema_signature(
+            run, schema if isinstance(schema, dict) else {}, fill=traits.get("mcp") is None
+        )
         self._define(name, description, run, signature, lambda: Reader.of_schema(name, parameters), traits)
 
     @classmethod
@@ -131,7 +140,7 @@ class Tool:
         description: str,
         **traits: Unpack[Traits],
     ) -> Tool:
-        """A tool whose arguments are described by a raw JSON Schema; `run` gets them as one dict."""
+        """A tool whose arguments are described by a raw JSON Schema, as `Tool(…)` makes it."""
         return cls(name, description, parameters, run, **traits)
 
     @classmethod
