@@ -29,7 +29,7 @@ from dragoman.model import (
     Result,
     ToolChoice,
 )
-from dragoman.tools import Context, Shell, Tool, Toolset, Web, standard_context
+from dragoman.tools import Context, Shell, Tool, Toolset, Web, honoured_in, standard_context
 
 from .mcp_connection import installed
 from .mcp_content import from_result
@@ -82,7 +82,8 @@ class ToolServer:
         installed()
         allowed = Toolset([tool for tool in toolset if policy.allows(tool.name)])
         chosen = DIALECTS[dialect] if isinstance(dialect, str) else dialect
-        self.facade = Facade(chosen, allowed)
+        reaching = web() if context is None else context.provides.get(Web)
+        self.facade = Facade(chosen, allowed, honoured=honoured_in(Context(provides={Web: reaching})))
         self.policy, self.approver = policy, approver
         self.name, self.instructions, self.structured = name, instructions, structured
         self._workspace, self._context, self._sandbox, self._web = workspace, context, sandbox, web

@@ -12,7 +12,7 @@ from dragoman.errors import nearest
 
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect
-    from dragoman.tools import AnyTool
+    from dragoman.tools import AnyTool, Tool
 
 KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan", "ask")
 """What tools can be named by, besides their names."""
@@ -54,10 +54,13 @@ def tools_named(words: Iterable[str]) -> list[AnyTool]:
 
 def usual_tools(dialect: Dialect) -> list[AnyTool]:
     """The tools a model is offered when none are named."""
-    from dragoman.engine import Facade
+    from dragoman.model import ExecutedBy
     from dragoman.registry import TOOLS
-    from dragoman.tools import Toolset
 
-    tools = [TOOLS[name] for name in (*ALWAYS, *WHERE_SPOKEN)]
-    unspoken = {note.tool for note in Facade(dialect, Toolset(tools)).notes}
-    return [tool for tool in tools if tool.name in ALWAYS or tool.name not in unspoken]
+    tools: list[Tool] = [TOOLS[name] for name in (*ALWAYS, *WHERE_SPOKEN)]
+    return [
+        tool
+        for tool in tools
+        if tool.name in ALWAYS
+        or (tool.operation is not None and dialect.speaks(tool.operation, executed_by=ExecutedBy.CLIENT))
+    ]

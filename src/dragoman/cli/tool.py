@@ -93,7 +93,7 @@ def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
 
 async def _done(console: Console, configuration: Configuration, operation: Operation, folder: Path) -> Outcome:
     from dragoman.engine import configured_sandbox, web_for
-    from dragoman.model import AskUser, CallFunction, CommandOutcome, ReadOutput, WatchCommand
+    from dragoman.model import AskUser, CallFunction, CommandOutcome, FetchPage, ReadOutput, WatchCommand
     from dragoman.registry import TOOLS
     from dragoman.tools import DiskWorkspace, Shell, outcome_of, perform, standard_context
 
@@ -108,6 +108,8 @@ async def _done(console: Console, configuration: Configuration, operation: Opera
         if isinstance(operation, AskUser):
             context.provides = {**context.provides, **await _answers(console, operation, context.workspace)}
         outcome = await perform(operation, context)
+        if isinstance(operation, FetchPage) and operation.instructions and web.reader is None:
+            console.note("The instructions were not followed: no model reads pages here. Set web.reader_model.")
         while isinstance(operation, WatchCommand) and isinstance(outcome, CommandOutcome) and outcome.running:
             outcome = await perform(ReadOutput(outcome.job or "", block=True), context)
         return outcome

@@ -240,6 +240,19 @@ class Search(Table, frozen=True):
     url: Annotated[str | None, setting("Where the search backend listens.", Kind.ADDRESS)] = None
 
 
+class WebPages(Table, frozen=True):
+    """How pages of the web are read."""
+
+    reader_model: Annotated[
+        str | None,
+        setting(
+            "The model that answers from a page, as provider:model, when a call of fetch_page has instructions; the "
+            "run's own if not set.",
+            Kind.MODEL,
+        ),
+    ] = None
+
+
 class McpServer(Table, frozen=True):
     """One MCP server: a command to start, or a URL. `${VARIABLE}` in any text is taken from the environment."""
 
@@ -303,6 +316,7 @@ class Settings(Table, frozen=True):
     plugins: Plugins = Plugins()
     logs: Logs = Logs()
     search: Search = Search()
+    web: WebPages = WebPages()
     mcp: Mcp = Mcp()
     prices: Annotated[
         tuple[Price, ...], setting("Prices that are missing here, or are yours alone.", Kind.BOOKKEEPING)

@@ -539,16 +539,17 @@ WHOLE_PAGE = "Give the whole page."
 
 
 class AskedPage(msgspec.Struct, frozen=True):
-    """One page and what is wanted from it."""
+    """One page to fetch."""
 
     url: str
     prompt: str
 
 
 class FetchWebContent(Entered, Spelling[op.FetchPage]):
-    """Fetch one or several pages, each with a word about what is wanted from it."""
+    """Fetch one or several pages, each with a prompt to answer from it."""
 
     native_name = "fetch_web_content"
+    unhonoured = {"instructions": "Fetch one or several pages as readable text."}
     unsaid = {
         "format": "it is always text",
         "timeout_ms": "the client has one time limit for all pages",
@@ -557,7 +558,11 @@ class FetchWebContent(Entered, Spelling[op.FetchPage]):
     }
     approximated = {"instructions": "something must be asked, and in more than one letter"}
 
-    requests: tuple[AskedPage, ...] = means("url", "The pages, each with what is wanted from it.")
+    requests: tuple[AskedPage, ...] = means(
+        "url",
+        "The pages, each with what to find out or do with it.",
+        unhonoured={"instructions": "The pages. What else stands beside a URL is not used."},
+    )
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if not self.requests:

@@ -278,6 +278,21 @@ class Dialect:
                 defined.append(definition)
         return defined
 
+    def required_unhonoured(
+        self,
+        operation_types: Collection[type[op.Operation]],
+        ignoring: Mapping[type[op.Operation], Collection[str]],
+    ) -> list[tuple[str, str, str]]:
+        """Parameters that are offered because a tool requires them, although they mean an ignored field: the tool, the
+        parameter, the field."""
+        chosen = self.chosen({*operation_types}, executed_by=ExecutedBy.CLIENT) if operation_types else []
+        return [
+            (spelling.native_name, name, parameter.means)
+            for spelling in chosen
+            for name, parameter in spelling.parameters.items()
+            if parameter.is_required and parameter.means in ignored_fields(spelling, ignoring)
+        ]
+
     def provider_tool(self, id: str) -> ProviderRow | None:
         """The provider's tool of this id, or `None` when it is not in the catalogue."""
         return next((row for row in self.provider_tools if row.id == id), None)

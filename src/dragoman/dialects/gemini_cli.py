@@ -982,9 +982,10 @@ _URL = re.compile(r"https?://[^\s<>\"'`)\]}]+")
 
 
 class WebFetch(Spelling[op.FetchPage]):
-    """Fetch the pages whose URLs stand in a prompt, and follow its instructions."""
+    """Fetch the pages whose URLs are in a prompt, and follow its instructions."""
 
     native_name = "web_fetch"
+    unhonoured = {"instructions": "Fetch pages by their URLs, as readable text."}
     unsaid = {
         "format": "a model reads the page and answers",
         "timeout_ms": "the client has one time limit for all pages",
@@ -992,7 +993,11 @@ class WebFetch(Spelling[op.FetchPage]):
         "limit": "the client decides how much of a page is read",
     }
 
-    prompt: str = means("instructions", "The URLs (at most 20) and what to do with their contents.")
+    prompt: str = means(
+        "instructions",
+        "The URLs (at most 20) and what to do with their contents.",
+        unhonoured={"instructions": "The URLs of the pages, at most 20."},
+    )
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         urls, instructions = pages_in(self.prompt)

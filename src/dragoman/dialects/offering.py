@@ -22,8 +22,12 @@ AnySpelling = type[Spelling[Any]]
 
 
 def define(spelling: AnySpelling, version: str | None = None, ignored: Collection[str] = ()) -> Definition:
-    """What a model is offered for a spelling, without the parameters that mean an `ignored` field."""
-    description = " ".join((spelling.__doc__ or "").split())
+    """What a model is offered for a spelling, without the parameters that mean an `ignored` field.
+
+    One that is required stays, with a description that promises nothing.
+    """
+    about = next((text for field, text in spelling.unhonoured.items() if field in ignored), spelling.__doc__ or "")
+    description = " ".join(about.split())
     if spelling.wire_type is not None or spelling.provider_id is not None:
         return ProviderDefinition(
             spelling.provider_id or spelling.wire_type or "",
@@ -52,6 +56,9 @@ def offered_schema(spelling: AnySpelling, version: str | None = None, ignored: C
             continue
         if parameter.means in ignored and parameter.default is not REQUIRED:
             continue
+        for unhonoured, description in parameter.unhonoured.items():
+            if unhonoured in ignored:
+                parameter = msgspec.structs.replace(parameter, description=description)
         properties[wire] = _offered(hints[field], parameter)
         if parameter.default is REQUIRED:
             required.append(wire)

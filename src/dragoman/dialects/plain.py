@@ -194,7 +194,11 @@ class WebFetch(InSentences, Spelling[op.FetchPage]):
 
     url: str = means("url", "The page's address.")
     maxLength: int | None = means("limit", "Maximum number of characters. Default: 50000.", default=None)  # noqa: N815
-    instructions: str | None = means("instructions", "What is wanted from the page.", default=None)
+    instructions: str | None = means(
+        "instructions",
+        "What to find out or do with the page: the answer is returned instead of the page.",
+        default=None,
+    )
     format: Literal["markdown", "text", "html"] | None = means("format", "The form of the text.", default=None)
     timeout_ms: int | None = means("timeout_ms", "Timeout in milliseconds.", default=None)
     offset: int | None = means("offset", "Number of characters to skip first.", default=None)
@@ -361,12 +365,16 @@ def spelled(operation: type[op.Operation]) -> AnySpelling:
         "__annotations__": {name: hints[name] for name in declared},
         "__orig_bases__": (InSentences, Spelling[operation]),  # type: ignore[valid-type]
         "native_name": operation.__struct_config__.tag,
+        "unhonoured": _UNHONOURED.get(operation, {}),
         **declared,
     }
     made: AnySpelling = SpellingMeta(operation.__name__, (InSentences, Spelling), namespace)
     return made
 
 
+_UNHONOURED: dict[type[op.Operation], dict[str, str]] = {
+    op.WatchCommand: {"url": "Run a command in the background and be told of each line it writes."}
+}
 _NAMED = (VfsRead, VfsWrite, VfsList, VfsDelete, WebFetch, WebSearch)
 _APART = {
     # Written by their own names, not as tools of ours.

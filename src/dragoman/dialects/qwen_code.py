@@ -110,12 +110,14 @@ def _offset(operation: op.ReadFile) -> dict[str, int | None]:
 OFFSET = "Lines to pass over before the first."
 LIMIT = "How many lines to read."
 OR_NULL = {"type": ["integer", "null"]}
+NO_DOCUMENTS = {"pages": "Read a file by its absolute path, or `limit` of its lines from `offset` (from 0)."}
 
 
 class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
     """Read a file by its absolute path, or `limit` of its lines from `offset` (from 0), or pages of a document."""
 
     native_name = "read_file"
+    unhonoured = NO_DOCUMENTS
     since = "0.24"
 
     file_path: str = means("path", "Absolute path of the file.")
@@ -137,6 +139,7 @@ class ReadFileByNumber(ReadingFiles, Spelling[op.ReadFile]):
     """Read a file by its absolute path, or `limit` of its lines from `offset` (from 0), or pages of a document."""
 
     native_name = "read_file"
+    unhonoured = NO_DOCUMENTS
     since, until = "0.15", "0.15"
 
     file_path: str = means("path", "Absolute path of the file.")
@@ -864,35 +867,39 @@ PAGE_UNSAID = {
     "offset": "a page is taken from its start",
     "limit": "the client decides how much of a page is read",
 }
+ASKED = "What to find out or do with the page; empty for the page itself."
+NOT_ASKED = {"instructions": "Not used: the page itself is returned."}
 PAGE_NEARLY = {"instructions": "a prompt is required, so an empty one says nothing"}
 FORMAT = Conversion(to=lambda form: None if form == "auto" else form, back=lambda form: form)
 
 
 class WebFetch(FetchingPages, Spelling[op.FetchPage]):
-    """Fetch a page of the web and have a question about it answered."""
+    """Fetch a page of the web and answer a question about it."""
 
     native_name = "web_fetch"
+    unhonoured = {"instructions": "Fetch a page of the web as readable text."}
     since = "0.15"
     unsaid = PAGE_UNSAID
     approximated = PAGE_NEARLY
 
     url: str = means("url", "The page's address.")
-    prompt: str = means("instructions", "What is wanted from the page.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("instructions", ASKED, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED)
     format: Literal["auto", "markdown", "html", "text"] | None = means(
         "format", "The form the page is read in.", default=None, convert=FORMAT
     )
 
 
 class WebFetchUnformatted(FetchingPages, Spelling[op.FetchPage]):
-    """Fetch a page of the web and have a question about it answered."""
+    """Fetch a page of the web and answer a question about it."""
 
     native_name = "web_fetch"
+    unhonoured = {"instructions": "Fetch a page of the web as readable text."}
     until = "0.12"
     unsaid = {**PAGE_UNSAID, "format": "a model reads the page and answers"}
     approximated = PAGE_NEARLY
 
     url: str = means("url", "The page's address.")
-    prompt: str = means("instructions", "What is wanted from the page.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("instructions", ASKED, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED)
 
 
 class WebSearch(Spelling[op.SearchWeb]):

@@ -132,6 +132,11 @@ class Parameter(msgspec.Struct, frozen=True):
     until: str | None = None
     schema: Mapping[str, Any] | None = None
     without: Mapping[str, str] = {}
+    unhonoured: Mapping[str, str] = {}
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is REQUIRED
 
 
 def means(
@@ -145,14 +150,16 @@ def means(
     until: str | None = None,
     schema: Mapping[str, Any] | None = None,
     without: Mapping[str, str] = {},
+    unhonoured: Mapping[str, str] = {},
 ) -> Any:
     """A native parameter that means the operation's field `canonical` (its own name when not given).
 
     `name` is the native name where it is no identifier; `since` and `until` are the first and last
     versions that had it; `schema` adds to what is offered (a bound, an enum); `without` names what
-    stands inside it and has no meaning, with the reasons: kept, never offered.
+    stands inside it and has no meaning, with the reasons: kept, never offered; `unhonoured`
+    describes it where whoever runs the tool does not honour a field of the operation, by that field.
     """
-    return Parameter(canonical, None, description, default, name, convert, since, until, schema, without)
+    return Parameter(canonical, None, description, default, name, convert, since, until, schema, without, unhonoured)
 
 
 def native_only(
@@ -218,6 +225,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     """Fields it says only nearly, with the reason."""
     always: ClassVar[Mapping[str, Any]] = {}
     """Fields of the operation that this tool implies."""
+    unhonoured: ClassVar[Mapping[str, str]] = {}
+    """The description to offer where whoever runs the tool does not honour a field, by that field."""
     unless_said: ClassVar[Mapping[str, Any]] = {}
     """What the client does where a call leaves a field of the operation out: whoever runs it instead does the same."""
     read_only: ClassVar[str | None] = None

@@ -91,6 +91,8 @@ class ConstrainedEngine:
     """Asks through another engine. One call a reply; a text streams, a call's arguments come at once."""
 
     name = "constrained"
+    reads_pages = False
+    """A whole page is more than a small model can take in."""
 
     def __init__(
         self, inner: HttpEngine, *, optional: bool = False, max_output_tokens: int = 1024, temperature: float = 0.0

@@ -551,6 +551,8 @@ class ReplayEngine(ScriptedEngine):
     """Answers with the replies of an earlier run: of its events, whatever log they came from, or its wire traffic."""
 
     name = "replay"
+    reads_pages = False
+    """A record holds the answers of the conversation alone."""
 
     def __init__(self, events: Iterable[AnyEvent]) -> None:
         super().__init__(replies_of(events))

@@ -200,6 +200,7 @@ class Facade:
         wanted = {_operation_of(tool) for tool in operations}
         ignoring = {_operation_of(tool): self._ignored(tool) for tool in operations}
         spoken = wanted - self._in_plain
+        self._note_unhonoured(spoken, ignoring)
         said = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
         telling = [tool.run.tells for tool in operations if hasattr(tool.run, "tells")]
         said = [self._apart(_telling(one, self.dialect, telling), reserved, self.dialect) for one in said]
@@ -209,6 +210,16 @@ class Facade:
         # One name cannot mean two things in one request: a native tool keeps it, the plain one is told apart.
         taken = reserved | {each.name.casefold() for each in said if each.name}
         return said, [self._apart(_telling(one, self._plain, telling), taken, self._plain) for one in worded]
+
+    def _note_unhonoured(
+        self,
+        operations: Collection[type[op.Operation]],
+        ignoring: Mapping[type[op.Operation], Collection[str]],
+    ) -> None:
+        """Notes parameters that the vocabulary requires although what they mean is not honoured."""
+        for tool, parameter, field in self.dialect.required_unhonoured(operations, ignoring):
+            why = ": no model reads the page, and the page itself is returned" if field == "instructions" else ""
+            self._note(tool, f"its parameter {parameter!r} is required, but not used here{why}")
 
     def _ignored(self, tool: Tool) -> Collection[str]:
         """Fields of an operation that its tool does not honour."""

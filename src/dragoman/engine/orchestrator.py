@@ -280,10 +280,16 @@ class Orchestrator:
         """Why the toolset's web search is not offered to the model; `None` where it is, or there is none."""
         return self._searching(self.toolset).nobody
 
+    @property
+    def reads_pages(self) -> bool:
+        """Whether the model of these runs can be asked about a page beside its conversation."""
+        return bool(getattr(self.engine, "reads_pages", True))
+
     def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade:
         """A toolset in a dialect's words."""
-        commands = any(isinstance(tool, Tool) and tool.operation is op.RunCommand for tool in toolset)
-        honoured = honoured_in(self.context) if commands else {}
+        honoured = dict(honoured_in(self.context))
+        if self.reads_pages:
+            honoured[op.FetchPage] = ("instructions",)
         return Facade(dialect, toolset, limits, honoured=honoured, beside=self._beside)
 
 

@@ -60,13 +60,14 @@ from dragoman.model import (
     operations as op,
     user as user_message,
 )
-from dragoman.tools import Context, ProviderTool, SearchBackend, Tool
+from dragoman.tools import Context, PageReader, ProviderTool, SearchBackend, Tool
 
 from .approval import Answer, is_standard, why_no_answers
 from .executor import Executor, Metrics, Waiting, masked, opened_context
 from .facade import Facade, Note
 from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
 from .options import notes_on_options
+from .page_reader import ModelReader
 from .respeak import respoken
 from .spending import ACCOUNT
 from .web_search import own_search
@@ -281,10 +282,13 @@ class Running:
         )
 
     def _services(self) -> dict[Any, Any]:
-        """What the tools of this run have from its model: the provider's own search."""
+        """What the tools of this run have from its model: the provider's own search, and a reader of pages."""
         own = self._orchestrator
         search = own_search(own.policy, own.engine, own.model)
-        return {} if search is None else {SearchBackend: search}
+        services: dict[Any, Any] = {} if search is None else {SearchBackend: search}
+        if own.reads_pages:
+            services[PageReader] = ModelReader(lambda: (own.engine, own.model))
+        return services
 
     async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
         wanted: Ask | Run = next(steps)

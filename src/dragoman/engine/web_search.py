@@ -20,6 +20,7 @@ from dragoman.tools import SearchBackend, Tool, Toolset, Web
 from .available import KEYED
 from .capabilities import does, native_tool
 from .grounded_search import GroundedSearch, provider_search
+from .page_reader import ModelReader
 from .providers import engine_for
 
 if TYPE_CHECKING:
@@ -163,10 +164,10 @@ class ProviderSearch:
 
 def web_for(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> Web:
     """A `Web` as the settings have it: `search.backend` is a backend's name, a provider, or `provider:model`."""
-    search = configuration.settings.search
+    search, reader = configuration.settings.search, _reader(configuration, environment)
     backend = search.backend
     if backend is None or backend in SEARCH_BACKENDS:
-        return Web(search_backend=backend, search_url=search.url)
+        return Web(search_backend=backend, search_url=search.url, reader=reader)
     known = (*PROVIDERS, *configuration.settings.providers)
     if backend.partition(":")[0] not in known:
         raise ConfigError(
@@ -175,6 +176,17 @@ def web_for(configuration: Configuration, environment: Mapping[str, str] = os.en
             f"search are {', '.join(searching_providers())}."
         )
     try:
-        return Web(search=ProviderSearch.of(backend, configuration, environment))
+        return Web(search=ProviderSearch.of(backend, configuration, environment), reader=reader)
     except ConfigError as error:
-        return Web(why_no_search=str(error))
+        return Web(why_no_search=str(error), reader=reader)
+
+
+def _reader(configuration: Configuration, environment: Mapping[str, str]) -> ModelReader | None:
+    """What reads pages by the settings; made when it is first needed, since it may lack a key that nobody needs."""
+    model = configuration.settings.web.reader_model
+    if model is None:
+        return None
+    vouched = configuration.is_vouched("web.reader_model")
+    return ModelReader(
+        lambda: engine_for(model, configuration=configuration, environment=environment, vouched=vouched), owned=True
+    )

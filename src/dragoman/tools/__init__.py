@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .threads import abandon as abandon, in_thread as in_thread
     from .tool import Approval as Approval, Bound as Bound, Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
-    from .web import Web as Web
+    from .web import PageReader as PageReader, Web as Web
     from .workspace import Workspace as Workspace
 
 _HOME = {
@@ -68,6 +68,7 @@ _HOME = {
     "Injected": "context",
     "LimitsLeft": "context",
     "MemoryWorkspace": "memory",
+    "PageReader": "web",
     "Plan": "plan",
     "REDIRECTS": "reach",
     "ProviderTool": "provider_tool",

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 NOT_HONOURED: Mapping[type[op.Operation], tuple[str, ...]] = {
     op.ReadFile: ("pages",),  # there is no reader of documents
     op.ViewImage: ("detail",),  # a picture is given as it is
-    op.FetchPage: ("instructions",),  # the page itself is given; no model reads it here
+    op.FetchPage: ("instructions",),  # the page itself is given, except where a model reads it
     op.WatchCommand: ("url",),  # commands are followed, sockets are not
     op.RunCommand: ("unsandboxed",),  # except where `honoured_in` says so
 }
-"""Fields of operations that the standard tools pass over or refuse: they are not offered for these tools."""
+"""Fields of operations that the standard tools pass over or refuse, except where `honoured_in` says otherwise: they are
+not offered for these tools, and no description names them."""
 
 
 LARGEST_RESULT: Final = 16 * 1024 * 1024
@@ -50,9 +51,22 @@ def enclosure_in(context: Context | None) -> Enclosure | None:
 
 
 def honoured_in(context: Context | None) -> Mapping[type[op.Operation], tuple[str, ...]]:
-    """Fields of `NOT_HONOURED` that are honoured in this context: leaving a sandbox, where there is one to leave."""
+    """Fields of `NOT_HONOURED` that are honoured in this context: leaving a sandbox, where there is one to leave, and
+    instructions about a page, where a model reads it."""
+    honoured: dict[type[op.Operation], tuple[str, ...]] = {}
     enclosure = enclosure_in(context)
-    return {op.RunCommand: ("unsandboxed",)} if enclosure is not None and enclosure.can_be_left else {}
+    if enclosure is not None and enclosure.can_be_left:
+        honoured[op.RunCommand] = ("unsandboxed",)
+    if context is not None and _reads_pages(context):
+        honoured[op.FetchPage] = ("instructions",)
+    return honoured
+
+
+def _reads_pages(context: Context) -> bool:
+    from .web import PageReader, Web
+
+    web = context.provides.get(Web)
+    return PageReader in context.provides or (web is not None and web.reader is not None)
 
 
 @asynccontextmanager

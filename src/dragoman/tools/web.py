@@ -2,7 +2,7 @@
 
 Rules: nothing is connected to that `reach` did not allow, on any redirect; nothing is read beyond the limits on
 size and time, compressed or not; a page comes with how much of it there is, and a page that failed is no page.
-No model is asked here: `instructions` are for whoever called, and `PagesOutcome.answer` stays `None`.
+With instructions a page is put to a `PageReader`, where there is one, and its answer is what the call gives.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import msgspec
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 USER_AGENT: Final = "Mozilla/5.0 (compatible; dragoman)"
 DEFAULT_LIMIT: Final = 50_000
 """How many characters of a page are given when the call does not say."""
+READER_LIMIT: Final = 100_000
+"""The same for a page that a model reads."""
 
 MOST_MATCHES: Final = 100
 _CONTEXT_LINES: Final = 2
@@ -52,6 +54,12 @@ _TEXT: Final = re.compile(
 _LOOKS_LIKE_HTML: Final = re.compile(
     rb"\s*(<!--.{0,1000}?-->\s*)?<(!doctype\s+html|html|head|body)\b", re.I | re.DOTALL
 )
+
+
+class PageReader(Protocol):
+    """Follows instructions about a page: the answer is what a call gets."""
+
+    async def read(self, page: Page, text: str, instructions: str) -> str: ...
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +84,7 @@ class Web:
     used: then the proxy makes the connections, and names it alone can look up are its to guard. With `render` a
     browser shows every page first; `chromium` is where it is, when not in the usual places. `search` is what
     searches the web, or `search_backend` and `search_url` say which backend is asked, and where; `why_no_search` says
-    why neither is there although one was wanted.
+    why neither is there although one was wanted. `reader` follows instructions about a page.
     """
 
     def __init__(
@@ -98,6 +106,7 @@ class Web:
         search_backend: str | None = None,
         search_url: str | None = None,
         why_no_search: str | None = None,
+        reader: PageReader | None = None,
         look_up: LookUp | None = None,
     ) -> None:
         self.reach = Reach(allow, allow_private=allow_private, look_up=look_up)
@@ -106,7 +115,7 @@ class Web:
         self.timeout_ms, self.most_timeout_ms = timeout_ms, most_timeout_ms
         self.connect_timeout_ms, self.read_timeout_ms = connect_timeout_ms, read_timeout_ms
         self._search, self._search_backend, self._search_url = search, search_backend, search_url
-        self.why_no_search = why_no_search
+        self.why_no_search, self.reader = why_no_search, reader
         self._browser: Browser | None = None
         # Pages that were cut, so that their next part is of the same page.
         self._kept: OrderedDict[tuple[str, Format], tuple[Page, str]] = OrderedDict()
@@ -118,16 +127,17 @@ class Web:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the browser, if there is one, and what the search holds. Connections end with their call."""
+        """Ends the browser, if there is one, the search and the reader. Connections end with their call."""
         self._kept.clear()
         browser, self._browser = self._browser, None
         try:
             if browser is not None:
                 await browser.close()
         finally:
-            close = getattr(self._search, "close", None)
-            if close is not None:
-                await close()
+            for held in (self._search, self.reader):
+                close = getattr(held, "close", None)
+                if close is not None:
+                    await close()
 
     @property
     def can_search(self) -> bool:
@@ -151,11 +161,16 @@ class Web:
 
     # ── the operations ───────────────────────────────────────────────────────
 
-    async def fetch(self, operation: FetchPage) -> PagesOutcome:
-        """A page, readable; its part from `offset` on, at most `limit` characters."""
+    async def fetch(self, operation: FetchPage, reader: PageReader | None = None) -> PagesOutcome:
+        """A page, readable; its part from `offset` on, at most `limit` characters.
+
+        With instructions, the answer of the reader (its own, else this one) from that part; without a reader, the part.
+        """
         import asyncio
 
-        offset, limit = operation.offset or 0, DEFAULT_LIMIT if operation.limit is None else operation.limit
+        reader = (self.reader or reader) if operation.instructions else None
+        default = DEFAULT_LIMIT if reader is None else READER_LIMIT
+        offset, limit = operation.offset or 0, default if operation.limit is None else operation.limit
         if offset < 0 or limit < 1:
             raise ToolError("offset must be at least 0 and limit at least 1", kind="invalid_arguments")
         format: Format = operation.format or "markdown"
@@ -182,7 +197,10 @@ class Web:
         part = text[offset : offset + limit]
         cut = offset + limit < len(text)
         self._keep((operation.url, format), page, text, cut=cut)
-        return PagesOutcome((msgspec.structs.replace(page, text=part, truncated=cut),))
+        if reader is None or operation.instructions is None:
+            return PagesOutcome((msgspec.structs.replace(page, text=part, truncated=cut),))
+        answer = await reader.read(page, part, operation.instructions)
+        return PagesOutcome((msgspec.structs.replace(page, truncated=cut),), answer)
 
     def _keep(self, key: tuple[str, Format], page: Page, text: str, *, cut: bool) -> None:
         self._kept.pop(key, None)
@@ -586,9 +604,12 @@ def not_text(url: str, media_type: str, size: int | None) -> ToolError:
 
 # ── the tools ────────────────────────────────────────────────────────────────
 
+_LONGEST_CALL: Final = 120
+"""Seconds for a call in which a model may be asked: to search, or to read a page."""
+
 
 async def _fetch(operation: FetchPage, context: Context) -> PagesOutcome:
-    return await context.get(Web).fetch(operation)
+    return await context.get(Web).fetch(operation, context.provides.get(PageReader))
 
 
 async def _find(operation: FindInPage, context: Context) -> MatchesOutcome:
@@ -602,6 +623,6 @@ async def _search(operation: SearchWeb, context: Context) -> PagesOutcome:
     return await context.get(Web).search(operation, context.provides.get(SearchBackend))
 
 
-fetch_page = Tool.from_operation(FetchPage, _fetch, name="fetch_page", repeatable=True)
+fetch_page = Tool.from_operation(FetchPage, _fetch, name="fetch_page", repeatable=True, timeout=_LONGEST_CALL)
 find_in_page = Tool.from_operation(FindInPage, _find, name="find_in_page", repeatable=True)
-search_web = Tool.from_operation(SearchWeb, _search, name="search_web", repeatable=True, timeout=120)
+search_web = Tool.from_operation(SearchWeb, _search, name="search_web", repeatable=True, timeout=_LONGEST_CALL)

@@ -127,6 +127,7 @@ class Read(ReadingFiles, Spelling[op.ReadFile]):
 
     native_name = "Read"
     since = "2.1.123"
+    unhonoured = {"pages": "Read a file: numbered lines of a text, an image as it is, the cells of a notebook."}
 
     file_path: str = means("path", "Path of the file.")
     offset: int | None = means(

@@ -17,9 +17,10 @@ from .results import fields, list_in, number_in, text_in, told
 
 
 class WebFetch(Spelling[op.FetchPage]):
-    """Fetch a page and have a prompt answered from it."""
+    """Fetch a page and answer a prompt from it."""
 
     native_name = "WebFetch"
+    unhonoured = {"instructions": "Fetch a page as readable text."}
     approximated = {"instructions": "a prompt is required, so an empty one says nothing"}
     unsaid = {
         "format": "a model reads the page and answers",
@@ -28,7 +29,11 @@ class WebFetch(Spelling[op.FetchPage]):
     }
 
     url: str = means("url", "The page.", schema={"format": "uri"})
-    prompt: str = means("instructions", "What is wanted from the page.")
+    prompt: str = means(
+        "instructions",
+        "What to find out or do with the page, for example `List the prices`; empty for the page itself.",
+        unhonoured={"instructions": "Not used: the page itself is returned."},
+    )
     offset: int | None = means(
         "offset",
         "Characters of the page to pass over before the first.",
