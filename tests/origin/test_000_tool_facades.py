@@ -26,7 +26,9 @@ from dragoman.model import (
     Page,
     PagesOutcome,
     Reply,
+    Request,
     operations as op,
+    user,
 )
 from dragoman.registry import APIS, TOOLS
 from dragoman.tools import MemoryWorkspace, Web, perform, standard_context
@@ -138,7 +140,8 @@ def test_s0_10_gemini_is_offered_no_one_of() -> None:
     definitions = offered("gemini_cli", *TOOLS).values()
     assert definitions
     for definition in definitions:
-        body = APIS["gemini_generate"]._write_tools((definition,), "gemini-2.5-pro").wire
+        request = Request("gemini-2.5-pro", (user("Hi"),), (definition,))
+        body = APIS["gemini_generate"].encode(request).body["tools"]
         assert not words_in(body) & {"oneOf", "allOf", "const"}, definition.name
 
 

@@ -781,6 +781,42 @@ async def test_s1_54_calls_errors_retries_and_seconds_of_each_tool_are_counted()
 
 # ── the examples ─────────────────────────────────────────────────────────────
 
+WEATHER = {
+    "type": "object",
+    "properties": {
+        "location": {"type": "string", "description": "City name or coordinates"},
+        "units": {
+            "type": "string",
+            "description": "Temperature units (celsius/fahrenheit)",
+            "enum": ["celsius", "fahrenheit"],
+            "default": "celsius",
+        },
+    },
+    "required": ["location"],
+}
+
+
+async def test_s1_55_the_registration_example_takes_a_raw_schema_and_a_function_of_two_arguments() -> None:
+    weather_tool = Tool(
+        "get_weather", "Get current weather for a location", WEATHER, lambda location, units: f"{location}, {units}"
+    )
+    registry = Toolset()
+    registry.register(weather_tool)
+    assert registry.get("get_weather") is weather_tool
+    assert weather_tool.parameters == WEATHER
+    assert weather_tool.call_sync({"location": "Rome"}) == "Rome, celsius"
+    assert weather_tool.call_sync({"location": "Rome", "units": "fahrenheit"}) == "Rome, fahrenheit"
+    with pytest.raises(ToolError, match="units"):
+        weather_tool.call_sync({"location": "Rome", "units": "kelvin"})
+    run, _ = scripted(calls(ROME), "It is clear.", tools=registry)
+    assert [one.content for one in results((await run.run("How is Rome?")).conversation)] == ["Rome, celsius"]
+
+
+def test_s1_55_a_function_of_one_dict_gets_the_default_too() -> None:
+    made = Tool("get_weather", "Get current weather for a location", WEATHER, lambda arguments: arguments)
+    assert made.call_sync({"location": "Rome"}) == {"location": "Rome", "units": "celsius"}
+
+
 TOOL_CONFIG = ToolPolicy(enabled=True, choice=ToolChoice("auto"), max_iterations=5, timeout=30, max_parallel=3)
 
 

@@ -217,6 +217,43 @@ async def test_s3_7_a_handler_is_async_and_gets_the_arguments_and_a_context() ->
     assert result.outcomes == (TextOutcome("3 in count"),)
 
 
+async def test_s3_8_a_context_knows_its_agent_its_parent_depth_and_limits() -> None:
+    seen: list[Any] = []
+
+    @tool
+    def look(context: Context) -> str:
+        """Look around."""
+        seen.append(context.agent)
+        return "seen"
+
+    spawn = ("spawn_agent", {"agent": "kid", "prompt": "Look.", "background": False})
+    cast = Cast(boss=[calls(("look", {})), calls(spawn), says("Done.")], kid=[calls(("look", {})), says("Looked.")])
+    agents = [agent("boss", limits=AgentLimits(max_depth=2, max_fanout=3)), agent("kid")]
+    ended = await Kernel(agents, engines=cast, workspace=MemoryWorkspace(), tools=[look]).run("boss", "Go")
+    boss, kid = seen
+    assert (boss.name, boss.depth, boss.parent, boss.left.depth, boss.left.fanout) == ("boss", 0, None, 2, 3)
+    assert (kid.name, kid.depth, kid.parent, kid.left.depth) == ("kid", 1, boss.id, 1)
+    assert (boss.id, [child.id for child in ended.children]) == (ended.id, [kid.id])
+
+
+async def test_s3_8_a_context_starts_agents_under_the_limits_and_adds_events() -> None:
+    @tool
+    async def ask(context: Context) -> str:
+        """Ask another agent."""
+        report = await context.spawn("How are you?", agent="kid")
+        context.emit("asked", {"status": report.status})
+        return str(report.text)
+
+    events: list[Any] = []
+    for most, expected in ((1, "Fine."), (0, "fan")):
+        cast = Cast(boss=[calls(("ask", {})), says("Done.")], kid=[says("Fine.")])
+        agents = [agent("boss", limits=AgentLimits(max_fanout=most)), agent("kid")]
+        ended = await Kernel(agents, engines=cast, tools=[ask], emit=events.append).run("boss", "Go")
+        assert expected in told(ended)[0]
+        assert len(ended.children) == most
+    assert [event.data for event in events if getattr(event, "name", None) == "tool.asked"] == [{"status": "completed"}]
+
+
 # ── the registry ─────────────────────────────────────────────────────────────
 
 
