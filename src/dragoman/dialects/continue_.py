@@ -14,13 +14,24 @@ from dragoman.model.json_text import converted, json_text, read_json
 
 from .dialect import Dialect, Steer
 from .mcp_names import McpNames
-from .spelling import SECONDS, Content, Spelling, Tells, means, native_only
-from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand
+from .spelling import SECONDS, Content, ResultWords, Spelling, Tells, means, native_only
+from .wording import FailuresInWords, tell, tell_all, text_of, understand
+from .words import CALLED, PATH, Template, body, lines, maybe, one_of, picture, single, skipped, words
 
 NOT_OFFERED = "models call it, and no version that was captured offers it"
 
 
 # ── reading files ────────────────────────────────────────────────────────────
+
+
+_PART_OF_FILE = words(
+    out.FileOutcome,
+    "Content of {asked.path} (from line {first_line}",
+    maybe(", cut", truncated=False),
+    "):\n{text}",
+    path=CALLED,
+    text=body(),
+)
 
 
 class Read(Spelling[op.ReadFile]):
@@ -35,26 +46,14 @@ class Read(Spelling[op.ReadFile]):
 
     filepath: str = means("path", "Path of the file.")
 
-    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
-    _TOLD = re.compile(r"Content of [^\n]*?(?: \(from line (\d+)(, cut)?\))?:\n(.*)", re.DOTALL)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.ImageOutcome):
-            return (f"Image file: {self.filepath} ({outcome.image.media_type})", outcome.image)
-        if not isinstance(outcome, out.FileOutcome):
-            return tell(operation, outcome)
-        part = outcome.truncated or outcome.first_line != 1
-        where = f" (from line {outcome.first_line}{', cut' if outcome.truncated else ''})" if part else ""
-        return f"Content of {self.filepath}{where}:\n{outcome.text}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            images = [piece for piece in native.content if isinstance(piece, out.Media)]
-            return out.ImageOutcome(images[0]) if len(images) == 1 else understand(operation, native)
-        found = self._TOLD.fullmatch(native.content)
-        if found is None:
-            return understand(operation, native)
-        return out.FileOutcome(self.filepath, found[3], int(found[1] or 1), truncated=bool(found[2]))
+    results = one_of(
+        picture("Image file: {asked.path} ({media_type})"),
+        words(
+            out.FileOutcome, "Content of {asked.path}:\n{text}", path=CALLED, text=body(), first_line=1, truncated=False
+        ),
+        _PART_OF_FILE,
+        read_first=(_PART_OF_FILE,),
+    )
 
 
 class List(Spelling[op.ListDirectory]):
@@ -71,78 +70,61 @@ class List(Spelling[op.ListDirectory]):
 
     dirpath: str = means("path", "Path of the folder.")
 
-    tells: ClassVar[Tells] = {out.DirectoryOutcome: ("path", "entries", "truncated")}
-    _MORE = "[more entries are not shown]"
-    _ENTRY = re.compile(r"(.*) \((file|directory|link|other)(?:, (\d+) bytes)?\)", re.DOTALL)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DirectoryOutcome):
-            return tell(operation, outcome)
-        lines = [f"Files in {self.dirpath}:"]
-        for entry in outcome.entries:
-            size = "" if entry.size is None else f", {entry.size} bytes"
-            lines.append(f"{entry.path} ({entry.kind}{size})")
-        return "\n".join([*lines, self._MORE] if outcome.truncated else lines)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        header, *lines = text.split("\n")
-        if not header.startswith("Files in "):
-            return understand(operation, native)
-        cut = lines[-1:] == [self._MORE]
-        found = [self._ENTRY.fullmatch(line) for line in (lines[:-1] if cut else lines) if line]
-        if not all(found):
-            return out.TextOutcome(text)
-        entries = [
-            out.Entry(one[1], one[2], int(one[3]) if one[3] else None)  # type: ignore[arg-type]
-            for one in found
-            if one is not None
-        ]
-        return out.DirectoryOutcome(self.dirpath, tuple(entries), cut)
+    results = one_of(
+        words(
+            out.DirectoryOutcome,
+            "Files in {asked.path}:",
+            "{entries}",
+            maybe("\n[more entries are not shown]", truncated=False),
+            path=CALLED,
+            entries=lines(words(out.Entry, "{path} ({kind}", maybe(", {size} bytes"), ")"), leading=True),
+        ),
+        # The client ends the line of an empty folder (1.5.47).
+        formerly=(words(out.DirectoryOutcome, "Files in {asked.path}:\n", path=CALLED, entries=()),),
+    )
 
 
 # ── changing files ───────────────────────────────────────────────────────────
 
 
+def _counted(_operation: op.Operation, outcome: Any) -> out.Outcome:
+    """A change with its lines counted, where the difference shows them."""
+    (change,) = outcome.changes
+    if change.diff is None:
+        return out.ChangesOutcome((change,))
+    shown = change.diff.split("\n")
+    body = shown[next((index for index, line in enumerate(shown) if line.startswith("@@")), len(shown)) :]
+    added, removed = (sum(line.startswith(mark) for line in body) for mark in "+-")
+    return out.ChangesOutcome((msgspec.structs.replace(change, added=added, removed=removed),))
+
+
+def _edits(operation: Any) -> str:
+    count = len(operation.edits)
+    return f"{count} edit{'s' * (count != 1)}"
+
+
+def _with_difference(sentence: str) -> tuple[Template, Template]:
+    """A changed file with the difference, and without one."""
+    kinds: dict[str, Any] = {"_edits": skipped(_edits, "[0-9]++ edits?")} if "{_edits}" in sentence else {}
+    return (
+        words(out.Change, f"{sentence}\nDiff:\n", "{diff}", kind="modified", path=PATH, diff=body(), **kinds),
+        words(out.Change, sentence, kind="modified", path=PATH, diff=None, **kinds),
+    )
+
+
 class ChangingFiles:
     """How a changed file is told: what was done to which file, and the difference where there was one before."""
 
-    _TOLD = re.compile(
-        r"Successfully (?:(?P<created>created file)|wrote to file|edited)(?::| (?=\S)) ?(?P<path>[^\n]*?)"
-        r"(?: with (?P<count>\d+) edits?)?(?:\nDiff:\n(?P<diff>.*))?",
-        re.DOTALL,
+    results: ClassVar[ResultWords | None] = one_of(
+        single(
+            out.ChangesOutcome,
+            words(out.Change, "Successfully created file: {path}", kind="created", path=PATH),
+            *_with_difference("Successfully wrote to file: {path}"),
+            asked=op.WriteFile,
+        ),
+        single(out.ChangesOutcome, *_with_difference("Successfully edited {path} with {_edits}"), asked=op.EditFile),
+        then=_counted,
     )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
-            return tell(operation, outcome)
-        change = outcome.changes[0]
-        path = as_called(operation, change.path)
-        difference = "" if change.diff is None else f"\nDiff:\n{change.diff}"
-        if change.kind == "created" and isinstance(operation, op.WriteFile):
-            return f"Successfully created file: {path}"
-        if change.kind != "modified":
-            return tell(operation, outcome)
-        if isinstance(operation, op.EditFile):
-            count = len(operation.edits)
-            return f"Successfully edited {path} with {count} edit{'s' * (count != 1)}{difference}"
-        return f"Successfully wrote to file: {path}{difference}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = self._TOLD.fullmatch(text_of(native.content))
-        if found is None:
-            return understand(operation, native)
-        added, removed = _lines_changed(found["diff"])
-        kind: Any = "created" if found["created"] else "modified"
-        return out.ChangesOutcome((out.Change(found["path"], kind, diff=found["diff"], added=added, removed=removed),))
-
-
-def _lines_changed(difference: str | None) -> tuple[int | None, int | None]:
-    if difference is None:
-        return None, None
-    lines = difference.split("\n")
-    body = lines[next((index for index, line in enumerate(lines) if line.startswith("@@")), len(lines)) :]
-    return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
 
 
 class Write(ChangingFiles, Spelling[op.WriteFile]):
@@ -452,14 +434,10 @@ class Fetch(Spelling[op.FetchPage]):
 
     url: str = means("url", "Address of the page.")
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PagesOutcome) or len(outcome.pages) != 1 or outcome.answer is not None:
-            return tell(operation, outcome)
-        return outcome.pages[0].text or ""
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        told = understand(operation, native)
-        return out.PagesOutcome((out.Page(self.url, text=told.text),)) if isinstance(told, out.TextOutcome) else told
+    results = one_of(
+        single(out.PagesOutcome, words(out.Page, "{text}", url=CALLED, text=body(or_nothing=True)), answer=None),
+        default_first=True,
+    )
 
 
 # ── plans ────────────────────────────────────────────────────────────────────

@@ -261,6 +261,12 @@ class Template:
         }
         return other
 
+    def only_for(self, asked: tuple[type[op.Operation], ...]) -> Template:
+        """The same for calls that mean one of these operations."""
+        other = copy.copy(self)
+        other.asked = asked
+        return other
+
     def saying(self, templates: Mapping[Template, Template]) -> Template:
         """What takes its place among the wordings of a tool."""
         return templates[self]

@@ -288,6 +288,8 @@ class Results:
             pictures = self.picture.pictures(native)
             if len(pictures) == 1:
                 return out.ImageOutcome(pictures[0])
+        if type(content) is not str and any(isinstance(piece, out.Media) for piece in content):
+            return None  # a text with something beside it that no template says
         text = content if type(content) is str else text_of(content)
         if self._default_first and text.startswith('{"type":'):
             told = understand(operation, native)
@@ -357,8 +359,8 @@ class Single:
         self, outcome: type[out.Outcome], templates: Sequence[Template], facts: Mapping[str, Any], *, asked: Any
     ) -> None:
         self.outcome: type[msgspec.Struct] = outcome
-        self.templates = tuple(templates)
         self.asked: tuple[type[op.Operation], ...] = asked if isinstance(asked, tuple) else (asked,)
+        self.templates = tuple([one.only_for(self.asked) for one in templates])
         self.facts = dict(facts)
         self._field = outcome.__struct_fields__[0]
         unknown = [
