@@ -173,7 +173,12 @@ def check_result(given: tuple[str, str, Any, str, bool | None, Any]) -> None:
 
 
 TARGETS = [
-    Target("calls", draw_call, check_call),
+    Target(
+        "calls",
+        draw_call,
+        check_call,
+        examples=(("claude_code", "Read", {"file_path": "", "offset": 10**30}, "pi"),),  # no floating-point number
+    ),
     Target(
         "results",
         draw_result,

@@ -57,9 +57,9 @@ class Read(Spelling[op.ReadFile]):
         first, last = operation.first_line, operation.last_line
         try:
             limit = None if last is None else sayable_number(last - (first or 1) + 1)
+            return cls(path=operation.path, offset=sayable_number(first), limit=limit)
         except ValueError:
             return None
-        return cls(path=operation.path, offset=first, limit=limit)
 
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
     _CUT = re.compile(
