@@ -31,8 +31,8 @@ from dragoman.model import (
     user,
 )
 from dragoman.registry import APIS, TOOLS
-from dragoman.tools import MemoryWorkspace, Web, perform, standard_context
-from tests.engine.loopback import Turn, loopback
+from dragoman.tools import Context, MemoryWorkspace, Web, perform, standard_context
+from tests.engine.loopback import Raw, Turn, loopback
 from tests.tools.pages import serving
 
 STANDARD = {
@@ -295,6 +295,44 @@ def test_s0_25_the_url_in_a_prompt_is_the_page_to_open() -> None:
 def test_s0_26_a_prompt_without_a_url_is_refused() -> None:
     failure = refused("gemini_cli", "web_fetch", {"prompt": "summarize this"})
     assert (failure.kind, "URL" in failure.message) == ("invalid_arguments", True)
+
+
+SHOP = Raw(body=b"<p>The price is 40 euros. The colour is red.</p>", content_type="text/html")
+
+
+@pytest.mark.parametrize(
+    "api, model, name, prompt",
+    [
+        ("gemini_generate", "gemini-2.5-pro", "web_fetch", lambda url: {"prompt": f"{url} say only the price"}),
+        (
+            *("anthropic_messages", "claude-sonnet-4-5", "WebFetch"),
+            lambda url: {"url": url, "prompt": "say only the price"},
+        ),
+    ],
+)
+async def test_s0_27_the_instructions_beside_a_url_are_followed(api: str, model: str, name: str, prompt: Any) -> None:
+    async with loopback(SHOP) as shop:
+        script = (Turn(calls=(("1", name, prompt(shop.url)),)), Turn(text="40 euros"), Turn(text="Done."))
+        async with loopback(*script) as server:
+            run = Orchestrator(
+                HttpEngine(api, Transport(server.url)),
+                [TOOLS["fetch_page"]],
+                model_name=model,
+                context=Context(workspace=MemoryWorkspace(), provides={Web: Web(allow_private=True)}),
+            )
+            result = await run.run("What does it cost?")
+            await run.close()
+    _, reading, last = (json.dumps(heard.body) for heard in server.requests)
+    assert ("The colour is red." in reading, "say only the price" in reading) == (True, True)
+    assert ("40 euros" in last, "The colour is red." in last) == (True, False)
+    assert (result.status, len(result.charged)) == ("completed", 3)
+
+
+@pytest.mark.parametrize("dialect", ["gemini_cli", "claude_code"])
+def test_s0_27_without_a_model_to_read_the_description_promises_nothing(dialect: str) -> None:
+    (definition,) = offered(dialect, "fetch_page").values()
+    assert "instructions" not in definition.description
+    assert "prompt" not in definition.description
 
 
 # ── the work itself ──────────────────────────────────────────────────────────
