@@ -49,7 +49,31 @@ def test_raw_with_json_is_the_event_and_its_bytes(reader: User) -> None:
     line = json.loads(done.out)
     assert (line["kind"], line["call"]["name"]) == ("tool_called", "Bash")
     assert '"name": "Bash"' in line["raw"]
-    assert reader.types("lab", "grep", '"name": "Bash"', "--raw", "--limit", "1").out == line["raw"]
+    assert reader.types("lab", "grep", '"name": "Bash"', "--raw=bytes", "--limit", "1").out == line["raw"]
+    assert reader.types("lab", "grep", "--raw=bytes", '"name": "Bash"', "--json", "--limit", "1").out == done.out
+
+
+def test_raw_shows_the_record_beside_what_was_read_from_it(reader: User) -> None:
+    line = json.loads(reader.types("lab", "grep", '"name": "Bash"', "--raw", "--json", "--limit", "1").out)
+    heading, *shown = reader.types("lab", "grep", "--raw", '"name": "Bash"', "--limit", "1").out.splitlines()
+    assert heading.endswith("tool_called · Bash")
+    assert shown[:3] == ["  original", f"    {line['raw'].rstrip()}", "  normalised"]
+    assert [json.loads(one) for one in shown[3:]] == line["operations"]
+
+
+def test_raw_takes_no_other_value_and_none_after_the_options(reader: User) -> None:
+    assert reader.types("lab", "grep", "x", "--raw=text").code == 2
+    assert reader.types("lab", "grep", "--raw", "--", "--raw=bytes").code == 1
+
+
+def test_json_finds_what_it_prints(reader: User) -> None:
+    pattern = '"name":"exec_command"'
+    found = [json.loads(one) for one in reader.types("lab", "grep", pattern, "--json").out.splitlines()]
+    assert [(one["client"], one["kind"], one["call"]["name"]) for one in found] == [
+        ("codex", "tool_called", "exec_command")
+    ]
+    in_our_words = reader.types("lab", "grep", '"type":"run_command"', "--json", "--limit", "1")
+    assert json.loads(in_our_words.out)["operations"][0]["type"] == "run_command"
 
 
 def test_lines_around_a_match_are_shown_and_gaps_marked(user: User) -> None:

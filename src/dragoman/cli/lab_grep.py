@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from dragoman.model import AnyEvent
 
 
-@click.command("grep")
+class _Command(click.Command):
+    """Reads `--raw=bytes`. An option whose value click may leave out would take the PATTERN after it for its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        args[:end] = ["--raw-bytes" if one == "--raw=bytes" else one for one in args[:end]]
+        return super().parse_args(ctx, args)
+
+
+@click.command("grep", cls=_Command)
 @click.argument("pattern")
 @click.argument("wanted", metavar="[PATH|ID]...", nargs=-1)
 @click.option("--regex", "-E", is_flag=True, help="PATTERN is a regular expression (Python's).")
@@ -31,7 +40,13 @@ if TYPE_CHECKING:
     help="Only calls that mean this operation (run_command), and their results.",
 )
 @click.option("--kind", "--type", callback=kind_of_event, help="Only events of this kind (user_said, tool_called, …).")
-@click.option("--raw", is_flag=True, help="Search the bytes of the records, and show them.")
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Search the bytes of the records, and show each as it was recorded beside what was read from it. "
+    "--raw=bytes shows the records alone.",
+)
+@click.option("--raw-bytes", is_flag=True, hidden=True)
 @click.option("--context", "-C", "around", type=click.IntRange(min=0), default=0, help="Lines around a match.")
 @click.option("--before", "-B", type=click.IntRange(min=0), help="Lines before a match.")
 @click.option("--after", "-A", type=click.IntRange(min=0), help="Lines after a match.")
@@ -49,6 +64,7 @@ def grep_command(
     operation: str | None,
     kind: str | None,
     raw: bool,
+    raw_bytes: bool,
     around: int,
     before: int | None,
     after: int | None,
@@ -57,13 +73,16 @@ def grep_command(
 ) -> ExitCode:
     """Search every log of this machine, or the files, folders and sessions that are named.
 
-    What is searched is what was said, thought, called and given back, as the client logged it, without the escapes of
-    JSON; with --raw it is the records themselves, byte for byte. Exits like grep: 0 when something was found, 1 when
-    nothing was, 2 when it was asked wrongly.
+    This searches what was said, thought, called and returned, as the client logged it, without the escapes of JSON.
+    With --json, a PATTERN with a quote in it is searched for in the printed JSON too, which reads every log. With --raw
+    the records themselves are searched, byte for byte. Exits like grep: 0 when something was found, 1 when
+    nothing was found, 2 for wrong usage.
 
     \b
     dragoman lab grep "Update File:"
+    dragoman lab grep '"name":"apply_patch"' --json
     dragoman lab grep '"name":"apply_patch"' --raw --limit 5
+    dragoman lab grep '"name":"apply_patch"' --raw=bytes | jq .payload.input
     dragoman lab grep -i "permission denied" --op run_command --since 1w
     """
     from itertools import islice
@@ -83,21 +102,35 @@ def grep_command(
     except PatternError as error:
         raise click.UsageError(f"{error}. Without --regex, PATTERN is searched for as plain text.") from error
     unread = (lambda error: console.warn(str(error))) if len(files) > 1 else None
-    if raw and not as_json and msgspec.structs.replace(asked, client=None, limit=None) == Filter():
+    raw = raw or raw_bytes
+    if raw_bytes and not as_json and msgspec.structs.replace(asked, client=None, limit=None) == Filter():
         return _print_records(console, islice(grep_records(files, compiled, unread), asked.limit))
     found = 0
     printed = _Printer(console, around if before is None else before, around if after is None else after)
     with Originals() as originals:
-        matches = grep(files, compiled, raw=raw, chosen=_chooser(console, wanted, asked), unread=unread)
+        printed_json = _json_of if as_json and not raw and '"' in pattern else None
+        chosen = _chooser(console, wanted, asked)
+        matches = grep(files, compiled, raw=raw, chosen=chosen, unread=unread, printed=printed_json)
         for match in islice(matches, asked.limit):
             found += 1
             if as_json:
                 console.json(as_line(match.event, originals if raw else None))
-            elif raw:
+            elif raw_bytes:
                 console.line(match.text.rstrip("\n"))
+            elif raw:
+                printed.both(match)
             else:
                 printed.match(match)
     return ExitCode.OK if found else ExitCode.NO
+
+
+def _json_of(event: AnyEvent) -> str:
+    """An event as --json prints it."""
+    from .console import as_json
+
+    from .log_files import as_line
+
+    return as_json(as_line(event)).decode()
 
 
 def _print_records(console: Console, records: Iterable[bytes]) -> ExitCode:
@@ -129,7 +162,33 @@ class _Printer:
     def __init__(self, console: Console, before: int, after: int) -> None:
         self._console, self._before, self._after = console, before, after
 
+    def both(self, match: Match) -> None:
+        """The record as it was written, and what was read from it."""
+        from .console import as_json
+
+        from .log_files import as_line, raw_lines
+
+        self._heading(match)
+        line = as_line(match.event)
+        read = line.get("operations") or line.get("outcomes") or [line]
+        for title, lines in (
+            ("original", raw_lines(match.original)),
+            ("normalised", [as_json(one).decode() for one in read]),
+        ):
+            self._console.line(f"  {title}", "quiet")
+            for text in lines:
+                self._console.line(f"    {text}")
+
     def match(self, match: Match) -> None:
+        self._heading(match)
+        shown = -1
+        for number, (line, spans) in _lines(match, self._before, self._after).items():
+            if shown not in (-1, number - 1):
+                self._console.line("  ⋮", "quiet")
+            self._console.line("  " + _cut(line, spans), None if spans else "quiet")
+            shown = number
+
+    def _heading(self, match: Match) -> None:
         event = match.event
         where = ".".join(str(number) for number in (event.turn, event.step) if number is not None)
         tool = getattr(getattr(event, "call", None), "native", None) or getattr(
@@ -138,12 +197,6 @@ class _Printer:
         named = getattr(tool, "name", None)
         facts = [event.client, (event.session or "")[:12], where, str(event.__struct_config__.tag), named]
         self._console.line(" · ".join(fact for fact in facts if fact), "strong")
-        shown = -1
-        for number, (line, spans) in _lines(match, self._before, self._after).items():
-            if shown not in (-1, number - 1):
-                self._console.line("  ⋮", "quiet")
-            self._console.line("  " + _cut(line, spans), None if spans else "quiet")
-            shown = number
 
 
 def _lines(match: Match, before: int, after: int) -> dict[int, tuple[str, list[tuple[int, int]]]]:

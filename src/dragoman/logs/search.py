@@ -187,17 +187,19 @@ def grep(
     raw: bool = False,
     chosen: Chosen | None = None,
     unread: Unread | None = None,
+    printed: Callable[[AnyEvent], str] | None = None,
 ) -> Iterator[Match]:
     """The events that hold what is wanted, file by file.
 
     `raw` looks at the bytes of the records instead, and gives each record once. `chosen` picks from a file's events.
+    `printed` is how an event is printed where that is searched too; it has words that are in no file, so all are read.
     A file that cannot be read is told to `unread`, and costs nothing else; without it the error is raised.
     """
-    for found in candidates(files, pattern):
+    for found in candidates(files, pattern) if printed is None else files:
         with _passing_over(found, unread):
             events: Iterable[AnyEvent] = numbered(read_log(found))
             events = events if chosen is None else chosen(events)
-            yield from _raw_matches(events, pattern) if raw else _matches(events, pattern)
+            yield from _raw_matches(events, pattern) if raw else _matches(events, pattern, printed)
 
 
 def grep_records(files: Iterable[Found], pattern: Pattern, unread: Unread | None = None) -> Iterator[bytes]:
@@ -224,11 +226,16 @@ def _passing_over(found: Found, unread: Unread | None) -> Iterator[None]:
         unread(told)
 
 
-def _matches(events: Iterable[AnyEvent], pattern: Pattern) -> Iterator[Match]:
+def _matches(
+    events: Iterable[AnyEvent], pattern: Pattern, printed: Callable[[AnyEvent], str] | None
+) -> Iterator[Match]:
     with Originals() as originals:
         for event in events:
             text = words_of(event, originals)
             spans = pattern.spans(text)
+            if not spans and printed is not None:
+                text = printed(event)
+                spans = pattern.spans(text)
             if spans:
                 yield Match(event, text, spans)
 
