@@ -235,6 +235,8 @@ class Api(abc.ABC):
         if tools is not None:
             yield from tools.problems
         yield from choice_problems(request, features)
+        if request.stream and not features.streaming:
+            yield Problem("stream", "this model does not stream", "ask for the whole reply at once")
         if limits.stop_sequences is not None and len(request.stop) > limits.stop_sequences:
             message = f"{len(request.stop)} stop sequences; this API takes {limits.stop_sequences}"
             yield Problem("stop", message, "give fewer")
@@ -401,10 +403,6 @@ def definitions_problems(definitions: Sequence[Definition], limits: Limits) -> I
         yield Problem(f"tools.{name}", "two tools have this name", "rename one")
     for definition in definitions:
         yield from definition_problems(definition, limits)
-    if limits.total_bytes is not None:
-        size = len(msgspec.json.encode(definitions))
-        if size > limits.total_bytes:
-            yield Problem("tools", f"{size} bytes of tools; this API takes {limits.total_bytes}", "offer fewer")
 
 
 class _Named:
@@ -424,11 +422,6 @@ def definition_problems(definition: Definition, limits: Limits) -> Iterable[Prob
         yield Problem(where, f"a name is at most {limits.name_length} characters", "shorten it")
     if limits.name_pattern is not None and not re.fullmatch(limits.name_pattern, definition.name):
         yield Problem(where, f"the name does not match {limits.name_pattern}", "rename it")
-    if limits.description_length is not None and len(definition.description) > limits.description_length:
-        message = f"a description is at most {limits.description_length} characters"
-        yield Problem(where, message, "shorten it")
-    if limits.tool_bytes is not None and len(msgspec.json.encode(definition)) > limits.tool_bytes:
-        yield Problem(where, f"a tool is at most {limits.tool_bytes} bytes", "shorten its description or schema")
 
 
 def foreign_tools(definitions: Iterable[Definition], is_own: Callable[[str], bool]) -> Iterable[Problem]:

@@ -127,7 +127,6 @@ def grep_command(
 def _json_of(event: AnyEvent) -> str:
     """An event as --json prints it."""
     from .console import as_json
-
     from .log_files import as_line
 
     return as_json(as_line(event)).decode()
@@ -165,7 +164,6 @@ class _Printer:
     def both(self, match: Match) -> None:
         """The record as it was written, and what was read from it."""
         from .console import as_json
-
         from .log_files import as_line, raw_lines
 
         self._heading(match)

@@ -503,7 +503,7 @@ class ScriptedEngine:
         """What was asked, in order."""
         self._limits = limits or Limits()
         self._features = features or Features(
-            parallel_calls=True, choices=("auto", "none", "required", "one", "subset"), streaming=True, thinking=True
+            choices=("auto", "none", "required", "one", "subset"), streaming=True, thinking=True
         )
 
     async def ask(self, request: Request, observe: Observer | None = None) -> Reply:

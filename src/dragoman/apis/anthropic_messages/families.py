@@ -47,13 +47,11 @@ LIMITS = Limits(
 )
 
 FEATURES = Features(
-    parallel_calls=True,
     choices=("auto", "none", "required", "one"),
     deferred_tools=True,
     streaming=True,
     thinking=True,
     forced_choice_with_thinking=False,
-    images=True,
     images_in_results=True,
     tool_examples=True,
 )

@@ -20,13 +20,11 @@ LIMITS: Final = Limits(
 )
 
 FEATURES: Final = Features(
-    parallel_calls=True,
     choices=("auto", "none", "required", "one", "subset"),
     strict_tools=True,
     streaming=True,
     thinking=True,
     mixed_tools=True,
-    images=True,
     images_in_results=True,
     response_schema=True,
 )

@@ -42,11 +42,9 @@ LIMITS = Limits(
 )
 
 FEATURES = Features(
-    parallel_calls=True,
     choices=("auto", "none", "required", "one"),
     streaming=True,
     thinking=True,
-    images=True,
     response_schema=True,
 )
 

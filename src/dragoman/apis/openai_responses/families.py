@@ -20,7 +20,6 @@ LIMITS = Limits(
 )
 
 FEATURES = Features(
-    parallel_calls=True,
     choices=("auto", "none", "required", "one", "subset"),
     freeform_tools=True,
     namespaces=True,
@@ -28,7 +27,6 @@ FEATURES = Features(
     deferred_tools=True,
     streaming=True,
     thinking=True,
-    images=True,
     images_in_results=True,
     response_schema=True,
 )
