@@ -235,7 +235,7 @@ def test_a_version_a_family_does_not_have_is_offered_and_noted() -> None:
         family="claude-opus-5",
     )
     assert [one.name for one in facade.definitions] == ["str_replace_editor"]
-    unknown = "models of the family 'claude-opus-5' are not known to have it"
+    unknown = "claude-opus-5 is not known to have it"
     assert facade.notes == (Note("anthropic.text_editor_20241022", unknown),)
 
 

@@ -78,7 +78,10 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     model: str | None = None
     dialect: str | None = None
     tools: tuple[str, ...] | None = None
-    """What it may use: operations (`read_file`), names of tools, or `server/tool` globs of MCP; `None`: everything."""
+    """What it may use: operations (`read_file`), names of tools, ids of a provider's tools, or `server/tool` globs.
+
+    `None`: everything.
+    """
     policy: Mapping[str, Any] = {}
     """What `engine.ToolPolicy.read` reads."""
     sandbox: Mapping[str, Any] = {}

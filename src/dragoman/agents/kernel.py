@@ -35,6 +35,7 @@ from dragoman.engine import (
     engine_for,
     set_sandbox,
     split_model,
+    vendor_of,
     web_for,
 )
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
@@ -537,10 +538,32 @@ class Kernel:
 
     # ── tools ──────────────────────────────────────────────────────────────
 
-    def _own_tools(self, live: Live) -> list[Tool]:
-        return [*agent_tools(self, live), *(custom_tool(self, live, tool) for tool in live.agent.custom_tools)]
+    def _own_tools(self, live: Live) -> list[Tool | ProviderTool]:
+        custom = [custom_tool(self, live, tool) for tool in live.agent.custom_tools]
+        return [*agent_tools(self, live), *custom, *self._provider_tools(live)]
 
-    def _toolset(self, live: Live, own: Iterable[Tool]) -> Toolset:
+    def _provider_tools(self, live: Live) -> list[ProviderTool]:
+        """Tools of the agent's provider that its file names by id; those it does not get are noted in the record.
+
+        Only an agent that the caller chose names any: what a provider runs, nobody is asked about.
+        """
+        from dragoman.dialects import provider_tool
+
+        there = {tool.id for tool in self.tools if isinstance(tool, ProviderTool)}
+        named = [name for name in live.agent.tools or () if name not in there and provider_tool(name) is not None]
+        if not named:
+            return []
+        engine, _ = self._engine(live)
+        vendor = vendor_of(getattr(engine, "provider", ""))
+        chosen = live.parent is None or self.is_given(live.agent)
+        offered = [name for name in named if chosen and vendor in ("", name.partition(".")[0])]
+        left = [name for name in named if name not in offered]
+        if left and not live.legs:
+            why = f"the agent's model is served by {vendor}" if chosen else "nobody vouches for the agent"
+            self._told(live, ClientNoted, name="tools_not_offered", data={"tools": left, "reason": why})
+        return [ProviderTool(name) for name in offered]
+
+    def _toolset(self, live: Live, own: Iterable[Tool | ProviderTool]) -> Toolset:
         """What an agent may use: the tools its file names, its custom tools, and those that start and hear others."""
         return Toolset(tool for tool in (*self.tools, *own) if _may_use(live, tool))
 

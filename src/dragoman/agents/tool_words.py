@@ -10,7 +10,8 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from dragoman.errors import DragomanError, nearest
+from dragoman.dialects import ProviderRow, provider_tool
+from dragoman.errors import DefinitionError, DragomanError, nearest
 from dragoman.model import ExecutedBy, operations as op
 from dragoman.registry import DIALECTS, TOOLS
 from dragoman.tools import ProviderTool
@@ -102,7 +103,10 @@ def _is_glob(text: str) -> bool:
 
 
 def own_names(name: str, dialect: str | None, known: Collection[str]) -> Meant | None:
-    """What a name in a file of ours stands for: operations, kinds, tools, `server/tool`, or words of its dialect."""
+    """What a name in a file of ours stands for.
+
+    Operations, kinds, tools, `server/tool`, the id of a provider's own tool, or words of its dialect.
+    """
     if name == "*":
         return Meant(everything=True)
     if name in op.OPERATIONS or name in known:
@@ -112,6 +116,9 @@ def own_names(name: str, dialect: str | None, known: Collection[str]) -> Meant |
         return None if called is None else Meant((called,))
     if name in OWN_KINDS:
         return Meant(tuple(tag for tag, operation in op.OPERATIONS.items() if str(operation.kind) == name))
+    row = provider_tool(name)
+    if row is not None:
+        return Meant((row.id,)) if _needs(row) is None else None
     server, slash, tool = name.partition("/")
     if slash:
         return Meant((name,)) if server and tool and "/" not in tool else None
@@ -123,6 +130,15 @@ def own_names(name: str, dialect: str | None, known: Collection[str]) -> Meant |
         meant = meant_by(vocabulary, name)
         if meant is not None:
             return meant
+    return None
+
+
+def _needs(row: ProviderRow) -> str | None:
+    """What a provider's tool cannot be asked for without; `None` when its id is enough."""
+    try:
+        row.define({})
+    except DefinitionError as error:
+        return "; ".join(error.problems)
     return None
 
 
@@ -147,6 +163,10 @@ def unknown_here(name: str, dialect: str | None, known: Collection[str]) -> str:
     broken = next((entry.broken for entry in TOOLS.entries() if entry.name == name and entry.broken), None)
     if broken:
         return f'the tool "{name}" cannot be used: {broken}'
+    row = provider_tool(name)
+    needs = None if row is None else _needs(row)
+    if needs is not None:
+        return f'the provider\'s tool "{name}" needs settings ({needs}), and a file cannot give any: give it in Python'
     hint = _said_by_others(name) or nearest(name, tuple(own_candidates(dialect, known)))
     return f'there is no tool "{name}".{hint}'
 

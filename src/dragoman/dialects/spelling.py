@@ -242,6 +242,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     """First version of which that is true; `None`: it always was."""
     only_by_id: ClassVar[str | None] = None
     """Why it is never offered for an operation, only as the provider's tool that was asked for by its id."""
+    partial: ClassVar[str | None] = None
+    """Why it does not stand for its operations: it reaches a part of what they can, so other tools are offered too."""
     freeform: ClassVar[Freeform | None] = None
     wire_type: ClassVar[str | None] = None
     settings: ClassVar[Mapping[str, Any]] = {}

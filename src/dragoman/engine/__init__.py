@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         models_of as models_of,
     )
     from .bridges import BRIDGES as BRIDGES
-    from .capabilities import native_tool as native_tool
+    from .capabilities import native_tool as native_tool, vendor_of as vendor_of
     from .configured import (
         configured_dialect as configured_dialect,
         configured_options as configured_options,
@@ -81,7 +81,7 @@ _HOME = {
     "approval": ("LATER", "Answer", "Approvals", "Approver", "Question", "digest_of"),
     "available": ("Found", "can_run_here", "default_model", "models_of"),
     "bridges": ("BRIDGES",),
-    "capabilities": ("native_tool",),
+    "capabilities": ("native_tool", "vendor_of"),
     "configured": ("configured_dialect", "configured_options", "configured_sandbox", "set_sandbox"),
     "constrained": ("ConstrainedEngine",),
     "definitions": ("DefinitionChange", "definition_changes", "definition_digest", "definition_of"),

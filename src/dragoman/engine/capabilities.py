@@ -18,13 +18,18 @@ VENDORS: Mapping[str, str] = {"gemini": "google", "openai-chat": "openai"}
 """Providers whose tools are listed under another name."""
 
 
+def vendor_of(provider: str) -> str:
+    """The vendor under whose name the tools of a provider are listed."""
+    return VENDORS.get(provider, provider)
+
+
 SETTINGS: Mapping[str, Mapping[str, Any]] = {"openai.code_interpreter": {"container": {"type": "auto"}}}
 """What a provider's tool cannot do without, as its provider's own pages have it; a caller's own settings stand."""
 
 
 def native_tool(operation: type[Operation], api: str, provider: str, model: str) -> ProviderRow | None:
     """The provider's own tool for an operation, the newest this model has, or `None`."""
-    vendor = VENDORS.get(provider, provider)
+    vendor = vendor_of(provider)
     dialect = provider_dialect(f"{vendor}.")
     if dialect is None:
         return None

@@ -73,6 +73,7 @@ class Facade:
     An operation that the dialect has no words for is offered in those of `plain`, and noted; `strict`
     raises `Unspeakable` instead. `honoured` are fields that are offered although the standard tools do not always
     honour them. `beside` are names of tools that the request offers in the provider's own terms: ours give way to them.
+    `model` is the name of the model, for notes on what it is not known to have.
     """
 
     def __init__(
@@ -86,8 +87,10 @@ class Facade:
         lowering: Lowering = Lowering(),  # noqa: B008 - frozen
         honoured: Mapping[type[op.Operation], Collection[str]] = {},
         beside: Collection[str] = (),
+        model: str | None = None,
     ) -> None:
         self.toolset = toolset
+        self._model = model
         self._honoured = honoured
         self.limits = limits or Limits()
         self.notes: tuple[Note, ...] = ()
@@ -143,9 +146,9 @@ class Facade:
             raise DefinitionError(f"provider tool {tool.id!r}", [f"it takes {wanted}, not {given.__name__}"])
         for unknown in row.unknown(tool.settings):
             self._note(tool.name, f"its setting {unknown!r} is not known and sent as it is.{row.nearest(unknown)}")
-        family = self.dialect.family
-        if family is not None and not row.offered_to(family):
-            self._note(tool.name, f"models of the family {family!r} are not known to have it")
+        model = self._model or self.dialect.family
+        if model is not None and not row.offered_to(model):
+            self._note(tool.name, f"{model} is not known to have it")
         return row.offer(tool.settings)
 
     def _check_rows(
@@ -422,7 +425,9 @@ class Facade:
         allowed = [tool.name for tool in self.toolset if policy is None or policy.allows(tool.name)]
         if len(allowed) < len(self.toolset):  # nothing is offered that would be denied each time
             toolset = self.toolset.only(*allowed)
-            facade = Facade(self.dialect, toolset, self.limits, plain=self._plain, honoured=self._honoured)
+            facade = Facade(
+                self.dialect, toolset, self.limits, plain=self._plain, honoured=self._honoured, model=self._model
+            )
         bridge: Bridge = BRIDGES[framework](facade, **settings)
         return bridge
 
@@ -522,5 +527,5 @@ def _speakers(rows: Sequence[ProviderRow]) -> tuple[Dialect, ...]:
 
 def _run_here(rows: Sequence[ProviderRow]) -> frozenset[type[op.Operation]]:
     """The operations that a provider's tools say and we run, so that nothing else has to say them."""
-    spellings = [one for row in rows for one in row.spellings if one.executed_by is CLIENT and one.only_by_id is None]
+    spellings = [one for row in rows for one in row.spellings if one.executed_by is CLIENT and one.partial is None]
     return frozenset(operation for spelling in spellings for operation in spelling.operation_types)

@@ -40,7 +40,7 @@ from .facade import Facade, Note
 from .loop import Ask
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
-from .providers import dialect_of, engine_for, family_of
+from .providers import dialect_of, engine_for, family_of, plain_name
 from .record import conversation_of
 from .running import Item, Running, RunResult
 from .web_search import SEARCH, Searching, web_for, who_searches
@@ -290,7 +290,8 @@ class Orchestrator:
         honoured = dict(honoured_in(self.context))
         if self.reads_pages:
             honoured[op.FetchPage] = ("instructions",)
-        return Facade(dialect, toolset, limits, honoured=honoured, beside=self._beside)
+        model = plain_name(self.model) or None
+        return Facade(dialect, toolset, limits, honoured=honoured, beside=self._beside, model=model)
 
 
 def _in_a_loop() -> bool:

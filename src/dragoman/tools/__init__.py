@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .asking import Answers as Answers, answer_to as answer_to
+    from .computer import (
+        PageScreen as PageScreen,
+        Screen as Screen,
+        browser_screen as browser_screen,
+        computer_tool as computer_tool,
+    )
     from .context import (
         AgentHost as AgentHost,
         AgentInfo as AgentInfo,
@@ -72,6 +78,8 @@ _HOME = {
     "Plan": "plan",
     "REDIRECTS": "reach",
     "ProviderTool": "provider_tool",
+    "PageScreen": "computer",
+    "Screen": "computer",
     "ShownChange": "planned",
     "SearchBackend": "search_backends",
     "Shell": "shell",
@@ -81,6 +89,8 @@ _HOME = {
     "Workspace": "workspace",
     "answer_to": "asking",
     "as_outcome": "performing",
+    "browser_screen": "computer",
+    "computer_tool": "computer",
     "enclosure_in": "performing",
     "honoured_in": "performing",
     "outcome_of": "performing",

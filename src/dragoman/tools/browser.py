@@ -141,17 +141,8 @@ class Browser:
     ) -> AsyncIterator[Shown]:
         import asyncio
 
-        from .gate import Gate
-
-        web = self._web
-        reach = web.reach.also(*also)
-        reach.check_url(parse_url(url))
-        seconds = web.seconds(timeout_ms)
-        gate = Gate(
-            reach,
-            max_bytes=web.max_bytes * _BYTES_FOR_EACH_OF_TEXT,
-            connect_seconds=web.connect_timeout_ms / 1000,
-        )
+        seconds = self._web.seconds(timeout_ms)
+        gate = self._gate(url, also)
         try:
             async with asyncio.timeout(seconds), self._room:
                 chromium = await self._started()
@@ -162,6 +153,36 @@ class Browser:
                     raise _not_shown(url, error) from error
         except TimeoutError as error:
             raise timed_out(url, seconds) from error
+
+    def _gate(self, url: str, also: Sequence[Place] = ()) -> Gate:
+        """What every request of a page goes through; raises `ToolError` where the page itself is out of reach."""
+        from .gate import Gate
+
+        web = self._web
+        reach = web.reach.also(*also)
+        reach.check_url(parse_url(url))
+        most = web.max_bytes * _BYTES_FOR_EACH_OF_TEXT
+        return Gate(reach, max_bytes=most, connect_seconds=web.connect_timeout_ms / 1000)
+
+    @asynccontextmanager
+    async def page(self, url: str, *, width: int = WIDTH, height: int = HEIGHT) -> AsyncIterator[Tab]:
+        """A page that stays open for as long as the context is, to be acted on."""
+        import asyncio
+
+        seconds = self._web.seconds(None)
+        gate = self._gate(url)
+        chromium = await self._started()
+        try:
+            async with gate, self._context(chromium, gate, width, height) as context:
+                try:
+                    async with asyncio.timeout(seconds):
+                        shown = await _load(url, context, gate)
+                except TimeoutError as error:
+                    raise timed_out(url, seconds) from error
+                context.set_default_timeout(seconds * 1000)
+                yield shown.tab
+        except _playwright_error() as error:
+            raise _not_shown(url, error) from error
 
     @asynccontextmanager
     async def _context(self, chromium: Chromium, gate: Gate, width: int, height: int) -> AsyncIterator[BrowserContext]:

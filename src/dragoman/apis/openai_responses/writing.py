@@ -278,7 +278,8 @@ class ItemWriter:
         return output
 
     def _screenshot(self, turn: Turn, result: NativeResult) -> dict[str, Any]:
-        for piece in result.content if isinstance(result.content, tuple) else ():
+        # Of several acts in one call, the last picture is the screen as it is now.
+        for piece in reversed(result.content) if isinstance(result.content, tuple) else ():
             picture = None if isinstance(piece, str) else write_media(piece)
             if picture is not None and picture["type"] == "input_image":
                 return {"type": "computer_screenshot", **without(picture, "type", "detail")}

@@ -203,7 +203,7 @@ class Memory(Editor[Editing | op.DeleteFile | op.MoveFile]):
     """Keep notes beyond this conversation, as files below /memories."""
 
     native_name = "memory"
-    only_by_id = "it speaks of one folder alone"
+    only_by_id = partial = "it speaks of one folder alone"
     folder = MEMORIES
     overwrites = False
     commands = (*Editor.commands, "delete", "rename")
