@@ -29,10 +29,12 @@ from dragoman.model import (
     CallStarted,
     ConversationItem,
     Failure,
+    Features,
     Finished,
     FinishReason,
     FunctionDefinition,
     JsonOutcome,
+    Limits,
     Message,
     NativeResult,
     Reply,
@@ -279,6 +281,21 @@ async def test_s1_18_an_engine_streams(api: str) -> None:
     assert "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk)) == reply.text == "It is clear."
 
 
+@pytest.mark.parametrize("api", PROVIDERS)
+def test_s1_19_an_engine_tells_what_features_and_limits_a_model_has(api: str) -> None:
+    engine = engine_of(api, "http://127.0.0.1:9")
+    features = engine.features(MODELS[api])
+    assert features == APIS[api].features(MODELS[api])
+    assert (features.streaming, {"auto", "none", "required", "one"} <= set(features.choices)) == (True, True)
+    assert engine.limits(MODELS[api]) == APIS[api].limits(MODELS[api])
+
+
+def test_s1_19_no_feature_is_listed_that_decides_nothing() -> None:
+    listed = {*Features.__struct_fields__, *Limits.__struct_fields__}
+    assert not listed & {"parallel_calls", "system_tools", "images", "parameter_types"}
+    assert (ROOT / "tests" / "laws" / "test_knob_laws.py").exists()
+
+
 def test_s1_20_tools_are_prepared_for_a_request_without_sending_it() -> None:
     run = Orchestrator(HttpEngine("anthropic_messages", Transport("http://127.0.0.1:9")), [get_weather], model_name="m")
     prepared = run.prepare("How is Rome?")
@@ -486,6 +503,16 @@ def test_s1_35_a_definition_is_validated_for_a_provider(api: str) -> None:
     assert APIS[api].check(get_weather.definition, MODELS[api]) == ()
     wrong = FunctionDefinition("get weather!" * 20, "Weather.", {"type": "object", "properties": {}})
     assert [problem.where for problem in APIS[api].check(wrong, MODELS[api])]
+
+
+def test_s1_36_limits_are_data_that_bound_what_is_offered() -> None:
+    limited = ScriptedEngine([], limits=Limits(tools=1, name_length=20))
+    with pytest.raises(DefinitionError, match="2 tools are offered; this API takes 1"):
+        Orchestrator(limited, [get_weather, lambda_tool("shout")]).prepare("Hi")
+    long = Orchestrator(limited, [lambda_tool("shout_as_loudly_as_you_can")]).prepare("Hi")
+    assert [len(str(one.name)) for one in long.request.definitions] == [20]
+    by_model = [APIS["openai_chat"].limits(model).call_id_length for model in ("gpt-4.1", "another")]
+    assert by_model == [40, None]
 
 
 def test_s1_37_openai_takes_as_many_tools_as_it_says_and_names_of_64_characters() -> None:
@@ -849,7 +876,7 @@ def test_s1_58_the_factory_example_makes_an_orchestrator_from_a_name_tools_and_p
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
-    run = Orchestrator("openai:gpt-5.1", tools=Toolset([get_weather]), policy=TOOL_CONFIG)
+    run = Orchestrator("openai:gpt-5.1", tools=Toolset([get_weather]), policy=TOOL_CONFIG, configuration=None)
     assert (run.engine.name, run.model, run.policy, run.toolset.names) == (
         *("openai_responses", "gpt-5.1", TOOL_CONFIG),
         ("get_weather",),

@@ -95,6 +95,17 @@ def test_s4_2_each_client_has_declarations_of_its_own_tools_as_they_are(dialect:
     assert names[dialect] in {one.native_name for one in spellings}
 
 
+def test_s4_3_raw_shows_the_normalised_and_the_original_side_by_side(home: Path) -> None:
+    done = run_command(home, "lab", "grep", '"name":"apply_patch"', "--raw", "--limit", "1")
+    assert done.returncode == 0
+    original = next(line.strip() for line in done.stdout.splitlines() if '"custom_tool_call"' in line)
+    assert json.loads(original)["payload"]["input"] == UPDATE
+    normalised = next(line.strip() for line in done.stdout.splitlines() if '"edit_file"' in line)
+    assert json.loads(normalised)["path"] == "test.rs"
+    alone = run_command(home, "lab", "grep", '"name":"apply_patch"', "--raw=bytes", "--limit", "1")
+    assert alone.stdout == log_of(home).read_text().splitlines(keepends=True)[3]
+
+
 @pytest.mark.parametrize(
     "arguments", ["", "*** Begin Patch", "no patch", "*** Begin Patch\n*** End Patch", {}, {"a": 1}]
 )
@@ -143,6 +154,17 @@ def test_s4_8_the_first_command_finds_the_patches_and_shows_at_most_five(home: P
     assert "*** Update File: test.rs" in done.stdout
     assert "*** Add File: docs/new_file.md" in done.stdout
     assert len(found_by(home, '"name":"apply_patch"', "--raw", "--limit", "1")) == 1
+
+
+def test_s4_9_json_shows_the_normalised_data_and_raw_the_original_too(home: Path) -> None:
+    pattern = '"name":"apply_patch"'
+    (after,) = found_by(home, pattern, "--limit", "1")
+    assert (after["kind"], after["call"]["name"]) == ("tool_called", "apply_patch")
+    assert [one["path"] for one in after["operations"]] == ["test.rs"]
+    assert "raw" not in after
+    (both,) = found_by(home, pattern, "--raw", "--limit", "1")
+    assert {key: value for key, value in both.items() if key != "raw"} == after
+    assert json.loads(both["raw"])["payload"]["input"] == UPDATE
 
 
 def test_s4_10_the_normalised_half_names_the_tool_and_what_it_means(home: Path) -> None:
@@ -353,3 +375,10 @@ def test_s4_31_both_kinds_of_patches_are_found_and_mapped(
     (operation,) = line["operations"]
     assert operation["type"] == kind
     assert set(operation) == {"type", "path", *fields}
+
+
+def test_s4_32_without_raw_only_after_is_shown_and_with_it_before_and_after(home: Path) -> None:
+    shown = run_command(home, "lab", "grep", '"name":"apply_patch"', "--raw", "--limit", "1").stdout
+    assert ('"custom_tool_call"' in shown, '"edit_file"' in shown) == (True, True)
+    (after,) = found_by(home, '"name":"apply_patch"', "--limit", "1")
+    assert "custom_tool_call" not in json.dumps(after)
