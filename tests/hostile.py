@@ -244,6 +244,8 @@ def _texts(kind: Kind | None, traps: Traps) -> list[Any]:
             return [str(traps.project), "evil.py"]
         case Kind.OPTIONS:
             return [traps.url, "allow"]
+        case Kind.PROFILE:
+            return ["evil"]
     raise AssertionError(f"there are no hostile values for {kind}: add some, so that it is tried with every command")
 
 

@@ -422,7 +422,7 @@ KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     Any: {Kind.OPTIONS},
     str: {
         *(Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND),
-        *(Kind.RESTRICTIONS, Kind.EXEMPTIONS),
+        *(Kind.RESTRICTIONS, Kind.EXEMPTIONS, Kind.OPTIONS, Kind.PROFILE),
     },
     int: {Kind.LIMIT},
     float: {Kind.LIMIT},
@@ -453,7 +453,7 @@ def test_what_sounds_harmful_is_of_a_kind_that_needs_trust(key: str, field: Any)
 
 @pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
 def test_a_policy_can_only_be_tightened_without_trust(key: str, field: Any) -> None:
-    if key.startswith("policy."):
+    if key.startswith(("policy.", "profiles.*.policy.")):
         assert field.rule in {Rule.TIGHTEN, Rule.TRUSTED}
 
 

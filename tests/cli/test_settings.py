@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from .conftest import Answer, User
@@ -31,13 +33,14 @@ def test_config_show_as_json_is_whole(user: User) -> None:
     answer = user.types("config", "show", "--json")
     document = answer.json
     assert "sk-hidden" not in answer.out
-    assert document["settings"]["model"] == {"value": "m", "from": {"layer": "project", "source": str(file), "line": 1}}
+    origin = {"layer": "project", "source": str(file), "line": 1, "profile": None}
+    assert document["settings"]["model"] == {"value": "m", "from": origin}
     assert document["settings"]["providers.x.api_key"]["value"] == "********"
     assert document["project"] == {"root": str(user.here), "file": str(file), "trust": "untrusted"}
     assert document["ignored"] == [
         {
             "key": "search.url",
-            "origin": {"layer": "project", "source": str(file), "line": 3},
+            "origin": {**origin, "line": 3},
             "reason": "needs trust",
             "trust_helps": True,
         }
@@ -128,3 +131,64 @@ def test_trust_can_be_taken_back_from_elsewhere(user: User, monkeypatch: pytest.
     assert user.types("trust", "here").code == 0
     (user.here / "dragoman.toml").unlink()
     assert user.types("untrust", "here").code == 0
+
+
+PROFILES = """
+model = "gpt-5.1"
+
+[profiles.review]
+model = "claude-sonnet-4-5"
+system = "Review, and change nothing."
+tools = ["read"]
+policy = {max_iterations = 3}
+"""
+
+
+def test_config_show_says_what_a_profile_states(user: User) -> None:
+    file = user.settings(PROFILES)
+    shown = user.types("config", "show", "--profile", "review", "--json").json["settings"]
+    assert shown["model"] == {
+        "value": "claude-sonnet-4-5",
+        "from": {"layer": "user", "source": str(file), "line": 5, "profile": "review"},
+    }
+    table = user.types("config", "show", "model", "-p", "review").out
+    assert table.splitlines()[-1].split(maxsplit=2) == [
+        "model",
+        '"claude-sonnet-4-5"',
+        f"profile review, user {file}:5",
+    ]
+    wrong = user.types("config", "show", "--profile", "revue")
+    assert (wrong.code, wrong.out) == (3, "")
+    assert 'there is no profile "revue"' in wrong.err
+
+
+def offered(request: dict[str, Any]) -> list[str]:
+    return [one["name"] for one in request["body"].get("tools", [])]
+
+
+@pytest.mark.parametrize("way", ["--profile", "variable", "settings"])
+def test_a_run_uses_a_profile(user: User, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    user.settings(f'profile = "review"\n{PROFILES}' if way == "settings" else PROFILES)
+    if way == "variable":
+        monkeypatch.setenv("DRAGOMAN_PROFILE", "review")
+    chosen = ("--profile", "review") if way == "--profile" else ()
+    request = user.types("run", *chosen, "--dry-run", "--json", "hi").json
+    assert request["url"] == "https://api.anthropic.com/v1/messages"
+    assert (request["body"]["model"], request["body"]["system"]) == ("claude-sonnet-4-5", "Review, and change nothing.")
+    assert "Read" in offered(request)
+    assert "Bash" not in offered(request)
+
+
+def test_what_is_said_on_the_command_line_comes_before_a_profile(user: User) -> None:
+    user.settings(PROFILES)
+    words = ("--model", "o4-mini", "--system", "Do it.", "--tools", "run_command")
+    request = user.types("run", "-p", "review", *words, "--dry-run", "--json", "hi").json
+    assert (request["body"]["model"], request["body"]["instructions"]) == ("o4-mini", "Do it.")
+    assert "exec_command" in offered(request) or "shell" in offered(request) or "run_command" in offered(request)
+
+
+def test_a_profile_that_names_no_tool_there_is_says_so(user: User) -> None:
+    user.settings('profiles.bad = {model = "gpt-5.1", tools = ["reed"]}')
+    answer = user.types("run", "-p", "bad", "--dry-run", "hi")
+    assert (answer.code, answer.out) == (3, "")
+    assert 'there is no tool "reed". Did you mean "read"?' in answer.err

@@ -75,6 +75,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     description: str = ""
     instructions: str = ""
     """The text below the frontmatter: what the agent is told before everything else."""
+    profile: str | None = None
+    """A profile of the settings, for what the file does not state; `None` once that was filled in."""
     model: str | None = None
     dialect: str | None = None
     tools: tuple[str, ...] | None = None

@@ -18,6 +18,7 @@ from dragoman.errors import ConfigError, DefinitionError, nearest
 
 from .agent import Agent
 from .frontmatter import format_of, parse_agent, text_of
+from .profiles import with_profile
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
@@ -136,9 +137,11 @@ def load_agent(path: Path, configuration: Configuration, origin: Origin, format:
         text = text_of(path)
         # Of the text that was read, not of the file: it may be another one by now.
         trusted = vouched_for(path, text, configuration)
-        agent = parse_agent(text, path=str(path), format=format)
+        agent = with_profile(parse_agent(text, path=str(path), format=format), configuration)
     except DefinitionError as error:
         problems = error.problems
+    except ConfigError as error:
+        problems = (f"profile: {error}",)
     except Exception as error:  # noqa: BLE001 - a defect of ours is reported with the file that shows it
         problems = (f"dragoman cannot read it, which is a defect of dragoman: {type(error).__name__}: {error}",)
     return FoundAgent(path=path, format=format, origin=origin, trusted=trusted, agent=agent, problems=problems)

@@ -115,6 +115,7 @@ def _own(text: str, problems: Problems, path: str | None, known: Collection[str]
     section = Section(page.values, problems)
     name = name_in(section, path)
     description = section.text("description") or ""
+    profile = section.text("profile")
     model, dialect = section.text("model"), _dialect(section)
     custom = (*_custom_tools(section, "tools"), *_custom_tools(section, "custom_tools"))
     _told_twice(custom, problems)
@@ -133,6 +134,7 @@ def _own(text: str, problems: Problems, path: str | None, known: Collection[str]
         name=name,
         description=description,
         instructions=page.body,
+        profile=profile,
         model=model,
         dialect=dialect,
         tools=tools,

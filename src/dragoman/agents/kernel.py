@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from dragoman.config import Sandbox, chosen as settled
+from dragoman.config import Sandbox
 from dragoman.engine import (
     Approvals,
     Approver,
@@ -34,6 +34,7 @@ from dragoman.engine import (
     dialect_of,
     engine_for,
     set_sandbox,
+    settings_for,
     split_model,
     vendor_of,
     web_for,
@@ -57,6 +58,7 @@ from dragoman.tools import Context, ProviderTool, Shell, Tool, Toolset, Web, Wor
 from .agent import Agent, AgentLimits
 from .agent_tool import Host, agent_tools, custom_tool
 from .policies import policy_for
+from .profiles import with_profile
 from .sandboxes import sandbox_for
 from .tree import Activation, Live, Status, stricter
 
@@ -77,10 +79,10 @@ class Kernel:
     is for agents that name none; `tools` is what agents may be given. `policy` and `sandbox` hold for all of them,
     whatever their files say, and so does `limits`; without it the limits of the agent that is run hold for all below
     it. What of these is not given comes from the settings of this process, those that the command line reads;
-    `configuration` names others, and with `None` none are read. Who gives `engines` asks models in their own way: then
-    settings hold only if `configuration` is given. `approver` is asked by all, `Question.agent` says by whom. `emit`
-    gets the events of the whole tree, and `watch` the chunks of every reply with the agent whose it is. `web` makes
-    what one agent reaches the web with.
+    `configuration` names others, and with `None` none are read; `profile` chooses one of their profiles. Who gives
+    `engines` asks models in their own way: then settings hold only if `configuration` is given. `approver` is asked by
+    all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and `watch` the chunks of every reply
+    with the agent whose it is. `web` makes what one agent reaches the web with.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Kernel:
         strangers: Iterable[Agent] = (),
         model: str | None = None,
         configuration: Chosen = UNSET,
+        profile: str | None = None,
         engines: Engines | None = None,
         workspace: Workspace | None = None,
         tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
@@ -103,10 +106,9 @@ class Kernel:
         web: Callable[[], Web] | None = None,
         **settings: Any,
     ) -> None:
-        self.agents = _by_name(agents)
-        self._strangers = {agent.name: agent for agent in strangers}
-        given = None if configuration is UNSET and engines is not None else settled(configuration)
-        self._configuration = given
+        self._configuration = given = settings_for(configuration, profile, wanted=engines is None)
+        self.agents = _by_name(with_profile(agent, given) for agent in agents)
+        self._strangers = {agent.name: with_profile(agent, given) for agent in strangers}
         self.workspace = workspace
         self._vouches = True
         """Whether whoever made this kernel, or the user's own settings, chose `model`."""
@@ -146,6 +148,7 @@ class Kernel:
         """Runs an agent, and everything it starts, to the end. Cancelling it cancels all of them."""
         if self.root is not None and self.root.ended is None:
             raise ConfigError("this kernel runs an agent already: wait for its end, or make another kernel")
+        agent = agent if isinstance(agent, str) else with_profile(agent, self._configuration)
         chosen = self.find(agent) if isinstance(agent, str) else agent
         given = self.agents.values() if isinstance(agent, str) else (*self.agents.values(), agent)
         self._vouched = {model for one in given for model in one.models}
@@ -187,7 +190,8 @@ class Kernel:
         stem = self._stem(name)
         text = self._written(f"agents/{stem}.md") if stem in self._files() else None
         if text is not None:
-            return parse_agent(text, path=f"agents/{stem}.md", format="dragoman", known=self.tools.names)
+            agent = parse_agent(text, path=f"agents/{stem}.md", format="dragoman", known=self.tools.names)
+            return with_profile(agent, self._configuration)
         everyone = {**self._strangers, **self.agents, **self._made}
         known = everyone.get(name) or everyone.get(stem)
         if known is None:
@@ -255,7 +259,9 @@ class Kernel:
         head = yaml.safe_dump({"name": stem, "description": description or stem}, allow_unicode=True, sort_keys=False)
         whole = instructions.lstrip()
         text = whole if whole.startswith(("---\n", "---\r\n")) else f"---\n{head}---\n{instructions}\n"
-        agent = parse_agent(text, path=path, format="dragoman", known=self.tools.names)
+        agent = with_profile(
+            parse_agent(text, path=path, format="dragoman", known=self.tools.names), self._configuration
+        )
         writes = op.WriteFile(path, text)
         if self.workspace is not None and self._allowed(live, writes):
             self.workspace.apply((writes,), author=live.id)

@@ -10,6 +10,7 @@ import click
 from dragoman.errors import nearest
 
 from .console import Console, ExitCode, json_option
+from .session_options import profile_option, use_profile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,13 +29,17 @@ def command() -> None:
 
 @command.command(short_help="Show every setting and where it came from.")
 @click.argument("key", required=False)
+@profile_option
 @json_option
 @click.pass_obj
-def show(console: Console, *, key: str | None, as_json: bool) -> ExitCode:
+def show(console: Console, *, key: str | None, profile: str | None, as_json: bool) -> ExitCode:
     """Show every setting, or those that begin with KEY, and where each came from. API keys are masked.
+
+    With --profile, as they are when that profile is chosen; values that it states are marked.
 
     The last line says whether commands run in a sandbox here.
     """
+    use_profile(console, profile)
     configuration = console.configuration()
     found = _values(configuration)
     if key is not None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from dragoman.errors import nearest
+from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect
     from dragoman.tools import AnyTool, Tool
-
-KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan", "ask")
-"""What tools can be named by, besides their names."""
 
 ALWAYS: Final = ("run_command", "write_file", "edit_file", "search_web", "ask_user")
 """Tools every model is offered, in plain words where its own vocabulary has none. A run leaves out a search that nobody
@@ -27,29 +23,14 @@ WHERE_SPOKEN: Final = (
 )
 
 
-def tools_named(words: Iterable[str]) -> list[AnyTool]:
-    """The tools these words stand for: names, globs, kinds, or ids of a provider's own tools."""
-    from dragoman.dialects import provider_dialect, provider_tool
-    from dragoman.registry import TOOLS
-    from dragoman.tools import ProviderTool
+def tools_named(words: Iterable[str], option: str | None = "--tools") -> list[AnyTool]:
+    """The tools these words stand for; a word that names none is a wrong `option`, or else a wrong setting."""
+    from dragoman import engine
 
-    found: dict[str, AnyTool] = {}
-    for word in words:
-        if word == "none":
-            continue
-        names = [word] if word in TOOLS else [name for name in TOOLS if fnmatchcase(name, word)]
-        if not names and word in KINDS:
-            names = [name for name in TOOLS.built_in if str(TOOLS[name].kind) == word]
-        if not names and provider_tool(word) is not None:
-            found[word] = ProviderTool(word)
-            continue
-        if not names:
-            dialect = provider_dialect(word)
-            rows = [row.id for row in dialect.provider_tools] if dialect is not None else []
-            hint = nearest(word, (*TOOLS, *KINDS, *rows)) or " `dragoman plugins` lists them."
-            raise click.BadParameter(f'there is no tool "{word}".{hint}', param_hint="--tools")
-        found |= {name: TOOLS[name] for name in names}
-    return list(found.values())
+    try:
+        return engine.tools_named(words)
+    except ConfigError as error:
+        raise (error if option is None else click.BadParameter(str(error), param_hint=option)) from error
 
 
 def usual_tools(dialect: Dialect) -> list[AnyTool]:

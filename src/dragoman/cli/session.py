@@ -140,6 +140,11 @@ class Session:
         """What an earlier part of this conversation was led with."""
         return None if self._started is None else self._started.metadata.get(name)
 
+    def _profile_states(self, key: str) -> bool:
+        """Whether the profile named on the command line sets this: then it counts for a run that is resumed too."""
+        name = self._options.profile
+        return name is not None and self.configuration.states(key, name)
+
     def _workspace(self) -> DiskWorkspace:
         from dragoman.tools import DiskWorkspace
 
@@ -198,7 +203,7 @@ class Session:
         vouched = True
         if wanted is not None:
             model, why, vouched = wanted, "", self._vouched_model
-        elif self._kept("model"):
+        elif self._kept("model") and not self._profile_states("model"):
             model, why = str(self._kept("model")), "as before"
         else:
             found = await default_model(self.configuration, may_fetch=self._consent.instead)
@@ -267,7 +272,7 @@ class Session:
         from dragoman.engine import configured_dialect, dialect_of
         from dragoman.registry import DIALECTS
 
-        chosen = self._options.dialect or self._kept("dialect")
+        chosen = self._options.dialect or (None if self._profile_states("dialect") else self._kept("dialect"))
         if chosen is not None and chosen not in DIALECTS and not is_dialect_file(chosen):
             raise click.BadParameter(
                 f'there is no dialect "{chosen}".{nearest(chosen, DIALECTS)}', param_hint="--dialect"
@@ -279,6 +284,8 @@ class Session:
     def _system(self) -> str | None:
         if self._options.system is not None:
             return self._options.system or None
+        if self.configuration.settings.system is not None:
+            return self.configuration.settings.system or None
         if self._is_embedded:
             return SYSTEM
         return _SYSTEM.format(folder=self.folder, system=sys.platform)
@@ -296,6 +303,9 @@ class Session:
         from .offered import tools_named, usual_tools
 
         words = self._words()
+        option = "--tools" if words else None
+        if not words and (self._kept("tools") is None or self._profile_states("tools")):
+            words = list(self.configuration.settings.tools)
         served: list[str] | None = [word for word in words if is_served(word)]
         if not words and self._kept("tools") is not None:
             words = list(self._kept("tools")) or ["none"]
@@ -305,7 +315,7 @@ class Session:
         elif not words:
             served = None
         toolset = Toolset(
-            tools_named(word for word in words if not is_served(word))
+            tools_named((word for word in words if not is_served(word)), option)
             if words
             else usual_tools(dialect.at(family=model))
         )

@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from .console import Console, ExitCode, json_option, set_option
-from .offered import KINDS
 from .sandbox import sandbox_option, use_mode
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ class SessionCommand(click.Command):
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What was chosen on the command line."""
 
+    profile: str | None = None
     model: str | None = None
     dialect: str | None = None
     tools: tuple[str, ...] = ()
@@ -60,15 +60,40 @@ def _complete_dialects(ctx: click.Context, parameter: click.Parameter, incomplet
 
 
 def _complete_tools(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from dragoman.engine import TOOL_KINDS
     from dragoman.registry import TOOLS
 
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in (*KINDS, *TOOLS) if name.startswith(last)]
+    return [f"{before}{comma}{name}" for name in (*TOOL_KINDS, *TOOLS) if name.startswith(last)]
+
+
+def _complete_profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from dragoman import config
+
+    return [name for name in config.load().settings.profiles if name.startswith(incomplete)]
+
+
+def profile_option(function: Function) -> Function:
+    """`--profile`, for commands whose settings it chooses among."""
+    return click.option(
+        "--profile",
+        "-p",
+        metavar="NAME",
+        shell_complete=_complete_profiles,
+        help="The profile of your settings to use: its model, instructions, tools and policy.",
+    )(function)
+
+
+def use_profile(console: Console, name: str | None) -> None:
+    """Let `--profile` count as a setting of this call."""
+    if name is not None:
+        console.flags = {**console.flags, "profile": name}
 
 
 def session_options(function: Function) -> Function:
     """The options `run` and `chat` have in common."""
     options = (
+        profile_option,
         click.option("--model", "-m", metavar="[PROVIDER:]MODEL", help="The model to ask."),
         click.option(
             "--dialect",
@@ -138,5 +163,6 @@ def concluded(console: Console, options: Options, run: Callable[[], ExitCode]) -
         raise click.UsageError("--resume goes on with a run of ours and --from begins one: use one of them.")
     console.flags = {**console.flags, **options.flags}
     use_mode(console, options.sandbox)
+    use_profile(console, options.profile)
     console.debug = console.debug or options.debug
     return run()

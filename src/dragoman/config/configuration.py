@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, nearest
 
 from .folders import current_folder, system_folder
 from .kinds import Kind, judged
@@ -27,7 +27,7 @@ from .layers import (
     merged,
     read_settings_file,
 )
-from .settings import Key, Secret, Settings
+from .settings import Key, Secret, Settings, fields_of
 from .trust import PROJECT_FOLDER, Project, Trust, digest, find_project, project_file, trust_of
 
 
@@ -76,6 +76,30 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: Path
     cache_dir: Path
     project: Project | None
+    layers: tuple[Layer, Layer, Layer] = ({}, {}, {})
+    """What the values are made of: the user's file over the defaults, what holds of the project's, what is above it."""
+
+    def with_profile(self, name: str) -> Configuration:
+        """The same settings with another profile chosen; `ConfigError` when there is none of that name."""
+        below, project, above = self.layers
+        found = Found(name, Origin("flag", "profile"), fields_of(Settings)["profile"])
+        above = {**above, ("profile",): found}
+        values = _with_profile(below, project, above)
+        return msgspec.structs.replace(
+            self,
+            settings=built(Settings, values),
+            values={".".join(path): found for path, found in values.items()},
+            layers=(below, project, above),
+        )
+
+    def stated_by(self, profile: str) -> dict[str, Any]:
+        """What a profile states, by the key that each value has outside of it."""
+        values = merged(*self.layers)
+        return {".".join(path[2:]): one.value for path, one in values.items() if path[:2] == ("profiles", profile)}
+
+    def states(self, key: str, profile: str) -> bool:
+        """Whether a value in force is one that this profile states."""
+        return self.values[key].origin.profile == profile
 
     @property
     def user_file(self) -> Path:
@@ -125,11 +149,14 @@ def load(
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, object] | None = None,
     project_at: Path | None = None,
+    profile: str | None = None,
 ) -> Configuration:
     """Reads every layer. The project is looked for from `project_at`, or from the current folder.
 
-    What is wrong is a ConfigError: all of one's own layers at once, then all of the project's file.
+    `profile` chooses one, as the setting of that name does. What is wrong is a ConfigError: all of one's own layers at
+    once, then all of the project's file.
     """
+    flags = {**(flags or {}), "profile": profile} if profile is not None else flags
     cwd = current_folder() if cwd is None else cwd
     own = _own_layers(cwd, os.environ if environ is None else environ, flags or {})
     root = find_project(project_at or cwd)
@@ -139,7 +166,7 @@ def load(
     project = _project(root, written, own.data_dir) if root else None
     trusted = project is not None and project.trust.state == "trusted"
     admitted, refusals = _admitted(projected[0].found if projected else {}, own.merged, trusted=trusted)
-    values = merged(own.below, admitted, own.above)
+    values = _with_profile(own.below, admitted, own.above)
     return Configuration(
         settings=built(Settings, values),
         values={".".join(path): found for path, found in values.items()},
@@ -149,7 +176,29 @@ def load(
         data_dir=own.data_dir,
         cache_dir=own.merged["cache_dir",].value,
         project=project,
+        layers=(own.below, admitted, own.above),
     )
+
+
+def _with_profile(below: Layer, project: Layer, above: Layer) -> Layer:
+    """All layers in one. What the chosen profile states comes over the files, and below the environment and flags."""
+    values = merged(below, project, above)
+    chosen = values["profile",]
+    if chosen.value is None:
+        return values
+    inside = ("profiles", chosen.value)
+    stated = {path: found for path, found in values.items() if path[:2] == inside}
+    if not stated:
+        known = dict.fromkeys(path[1] for path in values if path[0] == "profiles")
+        there = f" There are {', '.join(known)}." if known else " No settings define one: write [profiles.NAME]."
+        raise ConfigError(
+            f'there is no profile "{chosen.value}" ({chosen.origin}).{nearest(chosen.value, known)}{there}'
+        )
+    profile = {
+        path[2:]: msgspec.structs.replace(found, origin=msgspec.structs.replace(found.origin, profile=chosen.value))
+        for path, found in stated.items()
+    }
+    return merged(below, project, profile, above)
 
 
 def data_dir(*, flags: Mapping[str, object] | None = None) -> Path:
@@ -252,6 +301,8 @@ def _own_value(path: Key, found: Found, own: Layer) -> Any:
     """The value that holds without the project."""
     if path in own:
         return own[path].value
+    if path[0] == "profiles":  # it would take the place of the setting outside of the profile
+        return _own_value(path[2:], found, own)
     fallback = tuple((found.field.unset_means or "").split("."))
     if fallback not in own:
         return found.field.default

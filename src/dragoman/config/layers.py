@@ -30,12 +30,14 @@ class Origin(msgspec.Struct, frozen=True):
     layer: Literal["default", "user", "project", "environment", "flag"]
     source: str | None = None
     line: int | None = None
+    profile: str | None = None
+    """The profile that states it, if it was chosen."""
 
     def __str__(self) -> str:
         if self.source is None:
             return self.layer
         place = self.source if self.line is None else f"{self.source}:{self.line}"
-        return f"{self.layer} {place}"
+        return f"{self.layer} {place}" if self.profile is None else f"profile {self.profile}, {self.layer} {place}"
 
 
 class Found(msgspec.Struct, frozen=True):

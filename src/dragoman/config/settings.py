@@ -298,11 +298,35 @@ class Price(Table, frozen=True):
             raise ValueError("a price is a number of US dollars, 0 or more")
 
 
+ModelName = Annotated[str | None, setting("The model to ask, as provider:model.", Kind.MODEL)]
+DialectName = Annotated[str | None, setting("The vocabulary to speak, when not the model's own.", Kind.NAME)]
+Prompt = Annotated[str | None, setting("Instructions for the model, instead of a few words of ours.", Kind.OPTIONS)]
+ToolNames = Annotated[
+    tuple[str, ...], setting("The tools to offer, by name, glob or kind, when not the usual ones.", Kind.OPTIONS)
+]
+
+
+class Profile(Table, frozen=True):
+    """Settings under a name. Where the profile is chosen, what it states holds in place of the same settings outside.
+
+    What it does not state has its default here, and stays as it is outside: `Configuration.with_profile` knows which.
+    """
+
+    model: ModelName = None
+    dialect: DialectName = None
+    system: Prompt = None
+    tools: ToolNames = ()
+    policy: Policy = Policy()
+
+
 class Settings(Table, frozen=True):
     """Everything that can be set."""
 
-    model: Annotated[str | None, setting("The model to ask, as provider:model.", Kind.MODEL)] = None
-    dialect: Annotated[str | None, setting("The vocabulary to speak, when not the model's own.", Kind.NAME)] = None
+    profile: Annotated[str | None, setting("The profile that holds, by its name.", Kind.PROFILE)] = None
+    model: ModelName = None
+    dialect: DialectName = None
+    system: Prompt = None
+    tools: ToolNames = ()
     workspace: Annotated[Path | None, setting("The folder tools work in, when not the current one.", Kind.PATH)] = None
     colour: Annotated[Literal["auto", "always", "never"], setting("Colour on the terminal.", Kind.DISPLAY)] = "auto"
     record: Annotated[bool, setting("Whether runs are recorded.", Kind.BOOKKEEPING)] = True
@@ -310,6 +334,7 @@ class Settings(Table, frozen=True):
     data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Kind.STORAGE)] = None
     cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Kind.STORAGE)] = None
     policy: Policy = Policy()
+    profiles: dict[str, Profile] = {}
     sandbox: Sandbox = Sandbox()
     providers: dict[str, Provider] = {}
     models: dict[str, Model] = {}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         configured_options as configured_options,
         configured_sandbox as configured_sandbox,
         set_sandbox as set_sandbox,
+        settings_for as settings_for,
     )
     from .constrained import ConstrainedEngine as ConstrainedEngine
     from .definitions import (
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         unanswered as unanswered,
     )
     from .model_files import MODEL_FILES as MODEL_FILES, ModelFile as ModelFile, cached as cached, fetched as fetched
+    from .named_tools import TOOL_KINDS as TOOL_KINDS, tools_named as tools_named
     from .orchestrator import Orchestrator as Orchestrator, Prepared as Prepared
     from .policy import Approval as Approval, Retry as Retry, ToolPolicy as ToolPolicy
     from .providers import (
@@ -82,7 +84,7 @@ _HOME = {
     "available": ("Found", "can_run_here", "default_model", "models_of"),
     "bridges": ("BRIDGES",),
     "capabilities": ("native_tool", "vendor_of"),
-    "configured": ("configured_dialect", "configured_options", "configured_sandbox", "set_sandbox"),
+    "configured": ("configured_dialect", "configured_options", "configured_sandbox", "set_sandbox", "settings_for"),
     "constrained": ("ConstrainedEngine",),
     "definitions": ("DefinitionChange", "definition_changes", "definition_digest", "definition_of"),
     "engine": ("Engine", "Exchange", "HttpEngine", "Observer", "ReplayEngine", "ScriptedEngine", "chunks_of"),
@@ -93,6 +95,7 @@ _HOME = {
     "local": ("LocalEngine",),
     "loop": ("Ask", "Run", "after_calls", "tool_loop", "unanswered"),
     "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),
+    "named_tools": ("TOOL_KINDS", "tools_named"),
     "orchestrator": ("Orchestrator", "Prepared"),
     "policy": ("Approval", "Retry", "ToolPolicy"),
     "providers": (

@@ -10,11 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dragoman.config import chosen
 from dragoman.dialects import dialect_named
+from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.config import Configuration, Model, Sandbox
+    from dragoman.config import Chosen, Configuration, Model, Sandbox
     from dragoman.dialects import Dialect
+
+
+def settings_for(configuration: Chosen, profile: str | None, *, wanted: bool) -> Configuration | None:
+    """The settings a Python program goes by. `wanted`: those of this process are, when it names none itself."""
+    if not wanted and profile is None and isinstance(configuration, msgspec.UnsetType):
+        return None
+    settings = chosen(configuration)
+    if profile is None or settings is None:
+        if profile is not None:
+            raise ConfigError(f"the profile {profile!r} is in settings, and configuration=None reads none")
+        return settings
+    return settings.with_profile(profile)
 
 
 def model_rows(configuration: Configuration, model: str) -> list[tuple[str, Model]]:

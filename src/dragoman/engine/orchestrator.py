@@ -13,7 +13,6 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.apis import Encoded, merged
-from dragoman.config import chosen as settled
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError
 from dragoman.model import (
@@ -33,11 +32,12 @@ from dragoman.tools import Context, ProviderTool, Tool, Toolset, Web, honoured_i
 
 from .approval import Answer, Approvals, Approver
 from .capabilities import merged_by_id, resolved
-from .configured import configured_dialect, configured_options, set_sandbox
+from .configured import configured_dialect, configured_options, set_sandbox, settings_for
 from .engine import Engine
 from .executor import Hooks
 from .facade import Facade, Note
 from .loop import Ask
+from .named_tools import tools_named
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
 from .providers import dialect_of, engine_for, family_of, plain_name
@@ -46,7 +46,7 @@ from .running import Item, Running, RunResult
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
-    from dragoman.config import Chosen, Price
+    from dragoman.config import Chosen, Configuration, Price
     from dragoman.tools import Workspace
 
 Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
@@ -73,17 +73,19 @@ class Orchestrator:
 
     A model named as text is asked as the settings of this process say, those that the command line reads: addresses,
     keys and options of providers, the dialect, the policy, the sandbox, prices. What is given here comes before them.
+    `profile` chooses one of their profiles, and with it the model, if none is given, the tools and the instructions.
     `configuration` names other settings; with `None` none are read. An engine is taken as it is, and settings hold
     beside it only if `configuration` is given.
     """
 
     def __init__(
         self,
-        model: str | Engine,
+        model: str | Engine | None = None,
         tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
         policy: ToolPolicy | None = None,
         *,
         configuration: Chosen = UNSET,
+        profile: str | None = None,
         model_name: str | None = None,
         dialect: str | Dialect | None = None,
         system: str | None = None,
@@ -100,9 +102,14 @@ class Orchestrator:
         prices: Sequence[Price] | None = None,
         **settings: Any,
     ) -> None:
-        given = None if configuration is UNSET and not isinstance(model, str) else settled(configuration)
+        given = settings_for(configuration, profile, wanted=model is None or isinstance(model, str))
         self.engine: Engine
-        if isinstance(model, str):
+        if profile is not None and given is not None:
+            tools = tools or tools_named(given.settings.tools)
+            system = given.settings.system if system is None else system
+        if model is None:
+            self.engine, self.model = _configured_model(given)
+        elif isinstance(model, str):
             self.engine, self.model = engine_for(model, configuration=given)
         else:
             self.engine, self.model = model, model_name or ""
@@ -321,3 +328,11 @@ def _request_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _name_of(tool: Tool | ProviderTool) -> str:
     return tool.id if isinstance(tool, ProviderTool) else tool.name
+
+
+def _configured_model(configuration: Configuration | None) -> tuple[Engine, str]:
+    """The engine of the model that the settings name, and its name."""
+    model = None if configuration is None else configuration.settings.model
+    if configuration is None or model is None:
+        raise ConfigError("no model is named: give one, or set `model` in your settings or in a profile")
+    return engine_for(model, configuration=configuration, vouched=configuration.is_vouched("model"))

@@ -1,0 +1,40 @@
+"""Tools by the words that people write: names, globs, kinds, and ids of a provider's own tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from dragoman.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from dragoman.tools import AnyTool
+
+TOOL_KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan", "ask")
+"""What tools can be named by, besides their names."""
+
+
+def tools_named(words: Iterable[str]) -> list[AnyTool]:
+    """The tools these words stand for; `none` stands for none. `ConfigError` for a word that names no tool."""
+    from dragoman.dialects import provider_dialect, provider_tool
+    from dragoman.registry import TOOLS
+    from dragoman.tools import ProviderTool
+
+    found: dict[str, AnyTool] = {}
+    for word in words:
+        if word == "none":
+            continue
+        names = [word] if word in TOOLS else [name for name in TOOLS if fnmatchcase(name, word)]
+        if not names and word in TOOL_KINDS:
+            names = [name for name in TOOLS.built_in if str(TOOLS[name].kind) == word]
+        if not names and provider_tool(word) is not None:
+            found[word] = ProviderTool(word)
+            continue
+        if not names:
+            dialect = provider_dialect(word)
+            rows = [row.id for row in dialect.provider_tools] if dialect is not None else []
+            hint = nearest(word, (*TOOLS, *TOOL_KINDS, *rows)) or " `dragoman plugins` lists them."
+            raise ConfigError(f'there is no tool "{word}".{hint}')
+        found |= {name: TOOLS[name] for name in names}
+    return list(found.values())
