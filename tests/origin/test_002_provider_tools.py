@@ -280,6 +280,47 @@ def test_s2_17_openai_searches_files_itself() -> None:
         prepared("openai_responses", "gpt-5.1", ProviderTool("openai.file_search"))
 
 
+@pytest.mark.parametrize(
+    "api, model, id, settings",
+    [
+        (
+            *("openai_responses", "computer-use-preview", "openai.computer_use_preview"),
+            {"display_width": 800, "display_height": 600, "environment": "linux"},
+        ),
+        (
+            *("anthropic_messages", "claude-sonnet-4-5", "anthropic.computer_20250124"),
+            {"display_width_px": 800, "display_height_px": 600},
+        ),
+    ],
+)
+def test_s2_18_a_computer_is_offered_once_and_run_by_a_tool_of_ones_own(
+    api: str, model: str, id: str, settings: dict[str, Any]
+) -> None:
+    async def use(operation: op.UseComputer, context: Context) -> str:
+        return "done"
+
+    own = Tool.from_operation(op.UseComputer, use)
+    tools = body_of(api, model, own, ProviderTool(id, settings))["tools"]
+    assert [one["type"] for one in tools] == [id.partition(".")[2]]
+
+
+async def test_s2_18_a_call_of_the_computer_runs_that_tool() -> None:
+    done: list[op.UseComputer] = []
+
+    async def use(operation: op.UseComputer, context: Context) -> str:
+        done.append(operation)
+        return "clicked"
+
+    computer = ProviderTool("anthropic.computer_20250124", {"display_width_px": 800, "display_height_px": 600})
+    result, server = await claude(
+        Turn(calls=(("1", "computer", {"action": "left_click", "coordinate": [10, 20]}),)),
+        Turn(text="Done."),
+        tools=[Tool.from_operation(op.UseComputer, use), computer],
+    )
+    assert (result.status, result.text, len(done)) == ("completed", "Done.", 1)
+    assert "clicked" in json.dumps(server.requests[1].body)
+
+
 @pytest.mark.parametrize("id", ["anthropic.web_search_20250305", "anthropic.web_search_20260209"])
 def test_s2_19_claude_searches_the_web_itself_in_every_version(id: str) -> None:
     (offered,) = body_of("anthropic_messages", "claude-sonnet-4-5", ProviderTool(id, {"max_uses": 2}))["tools"]
