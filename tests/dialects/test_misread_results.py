@@ -17,8 +17,29 @@ def read(dialect: str, name: str, arguments: dict[str, Any], text: str) -> out.O
 
 @pytest.mark.parametrize(
     "dialect, name, arguments",
-    [("continue", "List", {"dirpath": "nope"})],
+    [("continue", "List", {"dirpath": "nope"}), ("qwen_code", "list_directory", {"path": "nope"})],
 )
 def test_a_message_is_no_listing(dialect: str, name: str, arguments: dict[str, Any]) -> None:
     message = "Directory does not exist: nope"
     assert read(dialect, name, arguments, message) == out.TextOutcome(message)
+
+
+@pytest.mark.parametrize(
+    "dialect, outcome",
+    [
+        ("qwen_code", out.CommandOutcome(0, output="x\nExit Code: 1")),
+        ("qwen_code", out.CommandOutcome(0, output="x\nError: (none)\nExit Code: 1\nSignal: 2")),
+        ("gemini_cli", out.CommandOutcome(2, output="a\nSignal: 3")),
+    ],
+)
+def test_output_that_looks_like_the_end_of_a_command_is_output(dialect: str, outcome: out.CommandOutcome) -> None:
+    speaker = DIALECTS[dialect]
+    call = speaker.read_call(NativeCall("1", "run_shell_command", {"command": "make", "is_background": False}))
+    assert speaker.read_result(call, speaker.write_result(call, (outcome,))).outcomes == (outcome,)
+
+
+def test_a_command_that_runs_without_a_name_has_none_when_it_is_read() -> None:
+    speaker = DIALECTS["gemini_cli"]
+    call = speaker.read_call(NativeCall("1", "run_shell_command", {"command": "make"}))
+    outcome = out.CommandOutcome(output="so far\n", running=True)
+    assert speaker.read_result(call, speaker.write_result(call, (outcome,))).outcomes == (outcome,)

@@ -80,7 +80,7 @@ def said_by(draw: st.DrawFn, template: Template, operation: op.Operation) -> Any
                 there = draw(st.booleans())
                 if there:
                     fill(node.nodes)
-                    fields.update({name: not value for name, value in node.absent.items() if value in (True, False)})
+                    fields.update({name: not value for name, value in node.absent.items() if isinstance(value, bool)})
                 else:
                     fields.update(node.absent)
             elif isinstance(node, SeveralWays):

@@ -13,6 +13,18 @@ from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect, Steer
+from .gemini_family import (
+    EMPTY_FOLDER,
+    EXIT_CODE,
+    FACTS,
+    FILE,
+    SIGNAL,
+    SIZED_FILE,
+    WHOLE_FILE,
+    listed,
+    none_ignored,
+    noted_file,
+)
 from .mcp_names import McpNames
 from .spelling import (
     TEXT_OF_NUMBER,
@@ -20,13 +32,32 @@ from .spelling import (
     WHOLE,
     Content,
     Conversion,
+    ResultWords,
     Spelling,
     Tells,
     means,
     native_only,
     whole_number,
 )
-from .wording import as_called, tell, tell_all, text_of, understand, up_to_here
+from .wording import as_called, tell, tell_all, text_of, understand
+from .words import (
+    ANY,
+    Body,
+    Reads,
+    Template,
+    body,
+    count_of,
+    done,
+    inside,
+    lines,
+    maybe,
+    one_of,
+    one_stream,
+    picture,
+    skipped,
+    stays_text,
+    words,
+)
 
 WAIT = "the order in which calls run is the executor's to decide"
 FILTERS = "which ignore files count is the workspace's to decide"
@@ -89,53 +120,16 @@ class ReadingFiles:
     """How a file is told: as it is, or under a note that says which lines of how many these are."""
 
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
-    _NOTE = re.compile(
-        r"\nIMPORTANT: The file content has been truncated\.\nStatus: Showing lines (?P<first>\d+)-(?P<last>\d+) of "
-        r"(?P<unknown>more than |at least )?(?P<total>\d+) total lines\..*?\n--- FILE CONTENT \(truncated\) ---\n",
-        re.DOTALL,
+    results: ClassVar[ResultWords | None] = one_of(
+        picture("Binary content provided (1 item(s))."),
+        noted_file(
+            "\nIMPORTANT: The file content has been truncated.\nStatus: ",
+            "{_about}\n--- FILE CONTENT (truncated) ---\n",
+            skipped("\nAction: ask for the rest with 'start_line' and 'end_line'.\n", "(?s:.*?)"),
+        ),
+        WHOLE_FILE,
+        read_first=(stays_text("<tool_output_masked>\n"),),
     )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.ImageOutcome):
-            return ("Binary content provided (1 item(s)).", outcome.image)
-        if not isinstance(outcome, out.FileOutcome):
-            return tell(operation, outcome)
-        outcome = up_to_here(operation, outcome)
-        last = outcome.first_line + outcome.text.count("\n")
-        total = outcome.total_lines
-        if not outcome.truncated and outcome.first_line == 1 and (total is None or total <= last):
-            return outcome.text
-        if outcome.truncated:
-            counted = f"{total}" if total is not None and total > last else f"more than {last}"
-        else:
-            counted = f"{total}" if total is not None and total >= last else f"at least {last}"
-        return (
-            "\nIMPORTANT: The file content has been truncated.\n"
-            f"Status: Showing lines {outcome.first_line}-{last} of {counted} total lines.\n"
-            "Action: ask for the rest with 'start_line' and 'end_line'.\n\n"
-            f"--- FILE CONTENT (truncated) ---\n{outcome.text}"
-        )
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            images = [piece for piece in native.content if isinstance(piece, out.Media)]
-            return out.ImageOutcome(images[0]) if len(images) == 1 else out.ContentOutcome(native.content)
-        assert isinstance(operation, op.ReadFile)
-        if _MASKED.fullmatch(native.content):
-            return out.TextOutcome(native.content)
-        note = self._NOTE.match(native.content)
-        if note is None:
-            return out.FileOutcome(operation.path, native.content)
-        total = int(note["total"])
-        # The note also stands above lines that are all that was asked for.
-        cut = int(note["last"]) < min(total, operation.last_line or total) or note["unknown"] == "more than "
-        return out.FileOutcome(
-            operation.path,
-            native.content[note.end() :],
-            int(note["first"]),
-            None if note["unknown"] else total,
-            truncated=cut,
-        )
 
 
 class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
@@ -262,38 +256,11 @@ class ReadManyIncluded(Spelling[op.ReadFiles]):
 class ListingDirectories:
     """How a listing is told: folders first, files with their sizes, what was left out counted."""
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DirectoryOutcome):
-            return tell(operation, outcome)
-        if not outcome.entries:
-            return f"Directory {as_called(operation, outcome.path)} is empty."
-        folders = [f"[DIR] {entry.path}" for entry in outcome.entries if entry.kind == "directory"]
-        files = [
-            entry.path + ("" if entry.size is None else f" ({entry.size} bytes)")
-            for entry in outcome.entries
-            if entry.kind != "directory"
-        ]
-        left_out = f"\n\n({outcome.ignored} ignored)" if outcome.ignored else ""
-        return "\n".join([f"Directory listing for {as_called(operation, outcome.path)}:", *folders, *files]) + left_out
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        empty = re.fullmatch(r"Directory (.*) is empty\.", text, re.DOTALL)
-        if empty:
-            return out.DirectoryOutcome(empty[1], ())
-        found = re.fullmatch(r"Directory listing for (.*?):\n(.*?)(?:\n\n\((\d+) .*ignored\))?", text, re.DOTALL)
-        if found is None:
-            return out.TextOutcome(text)
-        entries = []
-        for line in found[2].split("\n"):
-            sized = re.fullmatch(r"(.*) \((\d+) bytes\)", line)
-            if line.startswith("[DIR] "):
-                entries.append(out.Entry(line[6:], "directory"))
-            elif sized:
-                entries.append(out.Entry(sized[1], "file", int(sized[2])))
-            else:
-                entries.append(out.Entry(line))
-        return out.DirectoryOutcome(found[1], tuple(entries), ignored=int(found[3]) if found[3] else None)
+    results: ClassVar[ResultWords | None] = one_of(
+        EMPTY_FOLDER,
+        listed("Directory listing for {path}:\n", "", SIZED_FILE, FILE),
+        back=none_ignored,
+    )
 
 
 class ListDirectory(ListingDirectories, Spelling[op.ListDirectory]):
@@ -516,28 +483,28 @@ class ReplaceUnexplained(ChangingFiles, Spelling[op.EditFile]):
 # ── searching ────────────────────────────────────────────────────────────────
 
 
+def _sought(operation: Any) -> str:
+    return f'"{operation.pattern}" within {operation.path}'
+
+
+_LOOKED_FOR = skipped(_sought, "(?s:.*?)")
+_NOT_FOUND = skipped(_sought, "(?s:.*)")
+
+
 class FindingFiles:
     """How found files are told: how many, then one a line."""
 
-    tells: ClassVar[Tells] = {out.PathsOutcome: ("paths",)}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PathsOutcome) or not isinstance(operation, op.FindFiles):
-            return tell(operation, outcome)
-        if not outcome.paths:
-            return f'No files found matching pattern "{operation.pattern}" within {operation.path}'
-        head = f'Found {len(outcome.paths)} file(s) matching "{operation.pattern}" within {operation.path}:'
-        return "\n".join([head, *outcome.paths])
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text.startswith("No files found matching pattern"):
-            return out.PathsOutcome(())
-        found = re.match(r"Found (\d+) file\(s\) matching .*?:\n", text, re.DOTALL)
-        if found is None:
-            return out.TextOutcome(text)
-        lines = text.split("\n")[-int(found[1]) :]
-        return out.PathsOutcome(tuple(lines))
+    results: ClassVar[ResultWords | None] = one_of(
+        words(out.PathsOutcome, "No files found matching pattern {_about}", paths=(), _about=_NOT_FOUND),
+        words(
+            out.PathsOutcome,
+            "Found {_count} file(s) matching {_about}:\n",
+            "{paths}",
+            paths=lines(),
+            _count=count_of("paths"),
+            _about=_LOOKED_FOR,
+        ),
+    )
 
 
 class Glob(FindingFiles, Spelling[op.FindFiles]):
@@ -752,81 +719,175 @@ class SearchFileContentByPath(SearchingText, Spelling[op.SearchText]):
 # ── commands ─────────────────────────────────────────────────────────────────
 
 
+_GROUP = "\nProcess Group PGID: {job}"
+_PRINTED = body("(empty)", trim=True)
+_ONCE_SAID = (maybe("\nBackground PIDs: {_pids}"), maybe(_GROUP))
+_ONCE: dict[str, Any] = {"output": body("(empty)"), "_error": skipped(""), "_pids": skipped("")}
+
+
+def _exited(_operation: op.Operation, outcome: out.CommandOutcome) -> out.CommandOutcome:
+    """Where neither a code nor a signal is named, it ended well."""
+    if outcome.exit_code is None and outcome.signal is None:
+        return msgspec.structs.replace(outcome, exit_code=0)
+    return outcome
+
+
+_CODE, _BY_SIGNAL = maybe("\nExit Code: {exit_code}"), maybe("\nSignal: {signal}")
+_OLDER = (
+    # Up to 0.24 each fact was always there, below the command and its folder.
+    words(
+        out.CommandOutcome,
+        "Command: {_command}\nOutput: ",
+        "{output}",
+        FACTS,
+        *_ONCE_SAID,
+        of=out.CommandOutcome,
+        to=_exited,
+        _command=skipped("", "(?s:.*?)"),
+        exit_code=EXIT_CODE,
+        signal=SIGNAL,
+        **_ONCE,
+    ),
+    # From 0.34 only what there was to say; an error and the processes left behind are no longer printed since 0.53.
+    words(
+        out.CommandOutcome,
+        "Output: {output}",
+        "\nError: {_error}",
+        _CODE,
+        _BY_SIGNAL,
+        *_ONCE_SAID,
+        of=out.CommandOutcome,
+        to=_exited,
+        **_ONCE,
+    ),
+    words(
+        out.CommandOutcome,
+        "Output: {output}",
+        _CODE,
+        _BY_SIGNAL,
+        "\nBackground PIDs: {_pids}",
+        maybe(_GROUP),
+        of=out.CommandOutcome,
+        to=_exited,
+        output=body("(empty)"),
+        _pids=skipped(""),
+    ),
+)
+_STARTED_SO = (
+    words(
+        out.CommandOutcome,
+        "Command moved to background (PID: {job}).{_more}",
+        running=True,
+        _more=skipped("", "[^\\n]*+"),
+    ),
+    words(
+        out.CommandOutcome,
+        "Command moved to background (PID: {job}).{_more}\n",
+        "{output}",
+        running=True,
+        output=body(),
+        _more=skipped("", "[^\\n]*+"),
+    ),
+    words(
+        out.CommandOutcome,
+        "Command was automatically cancelled because it exceeded the timeout{_more}:\n",
+        "{output}",
+        timed_out=True,
+        output=body(),
+        _more=skipped("", "[^\\n]*?"),
+    ),
+)
+_PRINTED_SO = one_of(
+    around=("<untrusted_context>\n", "\n</untrusted_context>"),
+    formerly=(
+        *_OLDER,
+        words(
+            out.CommandOutcome,
+            "Output: {output}",
+            _CODE,
+            _BY_SIGNAL,
+            maybe(_GROUP),
+            of=out.CommandOutcome,
+            to=_exited,
+            output=_PRINTED,
+        ),
+    ),
+)
+
+
+def _masked(lead: str) -> tuple[Template, Template]:
+    """What is left of an old result when the conversation grows long: its beginning, its end, where it was saved."""
+    end = (f"{lead}{{output_path}}", maybe("]"), "\n</tool_output_masked>")
+    left = Body(lambda text, _asked: text.rstrip(), lambda _text, _asked: None)
+    return (
+        words(out.CommandOutcome, "<tool_output_masked>\n{_printed}", *end, _printed=inside(_PRINTED_SO)),
+        words(out.CommandOutcome, "<tool_output_masked>\n{output}", *end, output=left),
+    )
+
+
+def _in_one(operation: op.Operation, outcome: Any) -> Any:
+    """One stream; nothing is said of an exit code that is not known, as of one that is 0."""
+    outcome = one_stream(operation, outcome)
+    return outcome if outcome.running or outcome.timed_out else _exited(operation, outcome)
+
+
 class RunningCommands:
     """How a command is told: its output and, only when it is not zero, its exit code."""
 
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("running", "timed_out", "job", "signal")}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome):
-            return tell(operation, outcome)
-        printed = _printed(outcome)
-        if outcome.running:
-            lines = [f"Command moved to background (PID: {outcome.job}).", *([printed] if printed else [])]
-        elif outcome.timed_out:
-            lines = [
-                "Command was automatically cancelled because it exceeded the timeout. "
-                "Below is the output before it was cancelled:",
-                printed,
-            ]
-        else:
-            lines = [f"Output: {printed or '(empty)'}"]
-            if outcome.exit_code:
-                lines.append(f"Exit Code: {outcome.exit_code}")
-            if outcome.signal is not None:
-                lines.append(f"Signal: {outcome.signal}")
-            if outcome.job is not None:
-                lines.append(f"Process Group PGID: {outcome.job}")
-        return _untrusted("\n".join(lines))
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = _trusted(text_of(native.content))
-        masked = _MASKED.fullmatch(text)
-        if masked:
-            return _ran(masked["left"], masked["saved"])
-        background = re.match(r"Command moved to background \(PID: (.+?)\)\.[^\n]*(?:\n|$)", text)
-        if background:
-            return out.CommandOutcome(output=text[background.end() :] or None, running=True, job=background[1])
-        timed_out = re.match(
-            r"Command was automatically cancelled because it exceeded the timeout[^\n]*:(?:\n|$)", text
-        )
-        if timed_out:
-            return out.CommandOutcome(output=text[timed_out.end() :], timed_out=True)
-        cut = re.match(r"Output too large\.[^\n]*full output see: ([^\n]*)\n", text)
-        body = _trusted(text[cut.end() :].lstrip("\n")) if cut else text
-        return _ran(body, cut[1] if cut else None)
-
-
-def _printed(outcome: out.CommandOutcome) -> str:
-    printed = outcome.output if outcome.output is not None else (outcome.stdout or "") + (outcome.stderr or "")
-    return printed.rstrip("\n")
-
-
-def _ran(text: str, saved: str | None) -> out.CommandOutcome:
-    """Lines such as `Exit Code: 3` after the output; up to 0.24 each was always there, `(none)` when there was none."""
-    lines = text.split("\n")
-    facts: dict[str, str] = {}
-    while lines and (
-        found := re.fullmatch(r"(Exit Code|Signal|Process Group PGID|Background PIDs|Error): (.*)", lines[-1])
-    ):
-        facts[found[1]] = found[2]
-        lines.pop()
-    body = "\n".join(lines)
-    start = re.search(r"(?:^|\n)Output: ", body) if body.startswith("Command: ") else re.match(r"Output: ", body)
-    printed = body[start.end() :] if start else body
-    signal = facts.get("Signal")
-    # 0 is how older versions say "by no signal"
-    number = int(signal) if signal is not None and signal.isdigit() and signal != "0" else None
-    code = facts.get("Exit Code")
-    exit_code = int(code) if code is not None and code.lstrip("-").isdigit() else None
-    if exit_code is None and number is None and start is not None:
-        exit_code = 0
-    return out.CommandOutcome(
-        exit_code,
-        output="" if printed == "(empty)" else printed,
-        signal=number,
-        job=facts.get("Process Group PGID"),
-        output_path=saved,
+    results: ClassVar[ResultWords | None] = one_of(
+        words(
+            out.CommandOutcome,
+            "Command moved to background (PID: {job}).\n",
+            "{output}",
+            running=True,
+            timed_out=ANY,
+            output=body(trim=True, some=True),
+        ),
+        words(
+            out.CommandOutcome,
+            "Command moved to background (PID: {job}).",
+            running=True,
+            timed_out=ANY,
+            output=Reads(None),
+        ),
+        words(
+            out.CommandOutcome,
+            "Command was automatically cancelled because it exceeded the timeout. "
+            "Below is the output before it was cancelled:\n",
+            "{output}",
+            timed_out=True,
+            output=body(trim=True),
+        ),
+        words(
+            out.CommandOutcome,
+            "Output: {output}",
+            maybe("\nExit Code: {exit_code}"),
+            "\nSignal: {signal}",
+            maybe(_GROUP),
+            output=_PRINTED,
+        ),
+        words(
+            out.CommandOutcome,
+            "Output: {output}",
+            maybe("\nExit Code: {exit_code}", exit_code=0),
+            maybe(_GROUP),
+            signal=None,
+            output=_PRINTED,
+        ),
+        around=("<untrusted_context>\n", "\n</untrusted_context>"),
+        back=_in_one,
+        read_first=(*_OLDER, *_STARTED_SO),
+        formerly=(
+            *_masked("Output too large. Full output available at: "),
+            *_masked("Full string saved to: "),
+            words(
+                out.CommandOutcome,
+                "Output too large.{_about}full output see: {output_path}\n",
+                "{_printed}",
+                _printed=inside(_PRINTED_SO),
+                _about=skipped("", "[^\\n]*?"),
+            ),
+        ),
     )
 
 
@@ -878,6 +939,18 @@ class RunShellCommandInDirectory(RunningCommands, Spelling[op.RunCommand]):
     directory: str | None = means("cwd", "The folder to run it in.", default=None)
 
 
+def _first_stream(_operation: op.Operation, outcome: Any) -> Any:
+    """The log of a command that runs on is what it wrote to the first stream."""
+    return msgspec.structs.replace(outcome, output=outcome.stdout or "") if outcome.output is None else outcome
+
+
+_SHOWN: dict[str, Any] = {
+    "output": body(),
+    "_shown": skipped("", "[0-9]++"),
+    "_all": skipped("", "[0-9]++"),
+}
+
+
 class ReadBackgroundOutput(Spelling[op.ReadOutput]):
     """Read the last lines a background command has written."""
 
@@ -894,17 +967,12 @@ class ReadBackgroundOutput(Spelling[op.ReadOutput]):
     delay_ms: int | None = means("wait_ms", "Milliseconds to wait before reading.", default=None)
     wait_for_previous: bool | None = native_only(WAIT)
 
-    tells: ClassVar[Tells] = {out.CommandOutcome: ()}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome):
-            return tell(operation, outcome)
-        return f"Full Log Output:\n{outcome.output if outcome.output is not None else outcome.stdout or ''}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        found = re.match(r"(?:Full Log Output|Showing last \d+ of \d+ lines):\n", text)
-        return out.CommandOutcome(output=text[found.end() :]) if found else understand(operation, native)
+    results = one_of(
+        words(out.CommandOutcome, "Full Log Output:\n", "{output}", output=body()),
+        formerly=(words(out.CommandOutcome, "Showing last {_shown} of {_all} lines:\n", "{output}", **_SHOWN),),
+        back=_first_stream,
+        unsaid=dict.fromkeys(("exit_code", "signal", "running", "timed_out", "job"), "only the output is given"),
+    )
 
 
 class ListBackgroundProcesses(Spelling[op.ListCommands]):
@@ -1243,14 +1311,7 @@ class CliHelp(ToldByAgents, Spelling[op.SpawnAgent]):
 class CompletingTasks:
     """How the end of a task is told: in a sentence."""
 
-    _DONE = "Output submitted and task completed."
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        return self._DONE if isinstance(outcome, out.DoneOutcome) else tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        return out.DoneOutcome(text) if text == self._DONE else understand(operation, native)
+    results: ClassVar[ResultWords | None] = one_of(done("Output submitted and task completed.", keeps_note=False))
 
 
 class CompleteTask(CompletingTasks, Spelling[op.ReturnToParent]):

@@ -16,6 +16,7 @@ from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 from .dialect import Dialect, Steer
+from .gemini_family import EMPTY_FOLDER, EXIT_CODE, FACTS, FILE, SIGNAL, WHOLE_FILE, listed, none_ignored, noted_file
 from .mcp_names import McpNames
 from .spelling import (
     EMPTY_IS_UNSAID,
@@ -23,13 +24,33 @@ from .spelling import (
     WHOLE,
     Content,
     Conversion,
+    ResultWords,
     Spelling,
     Tells,
     means,
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, as_called, tell, text_of, understand, up_to_here
+from .wording import FailuresInWords, as_called, tell, text_of, understand
+from .words import (
+    ANY,
+    ASKED,
+    Reads,
+    Template,
+    body,
+    count_of,
+    done,
+    inside,
+    maybe,
+    one_of,
+    one_stream,
+    or_none,
+    picture,
+    skipped,
+    stays_text,
+    without,
+    words,
+)
 
 FILTERS = "which ignore files count is the workspace's to decide"
 NO_PAGES = {"pages": "there is no parameter for the pages of a document"}
@@ -53,43 +74,12 @@ class ReadingFiles:
     """How a file is told: as it is, or under a note that says which lines of how many these are."""
 
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
-    _NOTE = re.compile(
-        r"Showing lines (?P<first>\d+)-(?P<last>\d+) of (?P<unknown>more than |at least )?(?P<total>\d+) total lines\."
-        r"[^\n]*\n\n---\n\n"
+    results: ClassVar[ResultWords | None] = one_of(
+        picture("Binary content provided (1 item(s))."),
+        noted_file("", "{_about}\n\n---\n\n", skipped("", "[^\\n]*")),
+        WHOLE_FILE,
+        read_first=(stays_text("Jupyter Notebook ("), stays_text("[Unsupported ")),
     )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.ImageOutcome):
-            return ("Binary content provided (1 item(s)).", outcome.image)
-        if not isinstance(outcome, out.FileOutcome):
-            return tell(operation, outcome)
-        outcome = up_to_here(operation, outcome)
-        last = outcome.first_line + outcome.text.count("\n")
-        total = outcome.total_lines
-        if not outcome.truncated and outcome.first_line == 1 and (total is None or total <= last):
-            return outcome.text
-        if outcome.truncated:
-            counted = f"{total}" if total is not None and total > last else f"more than {last}"
-        else:
-            counted = f"{total}" if total is not None and total >= last else f"at least {last}"
-        return f"Showing lines {outcome.first_line}-{last} of {counted} total lines.\n\n---\n\n{outcome.text}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            images = [piece for piece in native.content if isinstance(piece, out.Media)]
-            return out.ImageOutcome(images[0]) if len(images) == 1 else understand(operation, native)
-        assert isinstance(operation, op.ReadFile)
-        text = native.content
-        if text.startswith(("Jupyter Notebook (", "[Unsupported ")):
-            return out.TextOutcome(text)  # told of the file, not the file
-        note = self._NOTE.match(text)
-        if note is None:
-            return out.FileOutcome(operation.path, text)
-        total = int(note["total"])
-        # The note also stands above lines that are all that was asked for.
-        cut = int(note["last"]) < min(total, operation.last_line or total) or note["unknown"] == "more than "
-        known = None if note["unknown"] else total
-        return out.FileOutcome(operation.path, text[note.end() :], int(note["first"]), known, truncated=cut)
 
 
 def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int | None]:
@@ -232,39 +222,12 @@ class ListDirectory(Spelling[op.ListDirectory]):
         "respect_ignore", "Whether ignore files count.", default=None, convert=FILTER_OPTIONS, without=QWEN_IGNORE
     )
 
-    _LISTED = re.compile(
-        r"(?:Directory listing for (?P<first>.*?):\n|Listed \d+ item\(s\) in (?P<path>.*?):\n---\n)(?P<names>.*?)"
-        r"(?:\n\n\((?P<ignored>\d+) [^\n]*ignored\))?",
-        re.DOTALL,
+    results = one_of(
+        EMPTY_FOLDER,
+        listed("Listed {_count} item(s) in {path}:\n---\n", "git-", FILE, count=count_of("entries")),
+        formerly=(listed("Directory listing for {path}:\n", "", FILE),),
+        back=none_ignored,
     )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DirectoryOutcome):
-            return tell(operation, outcome)
-        if not outcome.entries:
-            return f"Directory {as_called(operation, outcome.path)} is empty."
-        names = [f"[DIR] {entry.path}" for entry in outcome.entries if entry.kind == "directory"]
-        names += [entry.path for entry in outcome.entries if entry.kind != "directory"]
-        left_out = f"\n\n({outcome.ignored} git-ignored)" if outcome.ignored else ""
-        return (
-            "\n".join([f"Listed {len(names)} item(s) in {as_called(operation, outcome.path)}:", "---", *names])
-            + left_out
-        )
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        empty = re.fullmatch(r"Directory (.*) is empty\.", text, re.DOTALL)
-        if empty:
-            return out.DirectoryOutcome(empty[1], ())
-        found = self._LISTED.fullmatch(text)
-        if found is None:
-            return understand(operation, native)
-        entries = [
-            out.Entry(name.removeprefix("[DIR] "), "directory" if name.startswith("[DIR] ") else "file")
-            for name in found["names"].split("\n")
-        ]
-        ignored = int(found["ignored"]) if found["ignored"] else None
-        return out.DirectoryOutcome(found["first"] or found["path"] or "", tuple(entries), ignored=ignored)
 
 
 ZOOMED = (0, 0, 1000, 1000)
@@ -629,84 +592,114 @@ class ToolSearch(Spelling[op.SearchTools]):
 
 # ── commands ─────────────────────────────────────────────────────────────────
 
-_FACT = re.compile(r"(Exit Code|Signal|Process Group PGID|Background PIDs|Error): (.*)")
-_TIMED_OUT = re.compile(r"Command timed out[^\n]*:(?:\n|$)")
-_STARTED = re.compile(
-    r"(?:Background shell|Monitor) started\.\nid: (?P<id>[^\n]+)(?:\npid: [^\n]*)?(?:\noutput file: (?P<path>[^\n]*))?"
+_RAN = ("Command: ", "Command timed out", "Background shell started", "Tool output was too large")
+_CALLED = "Command: {asked.command}\nDirectory: {_folder}\nOutput: "
+_FOLDER = skipped(lambda asked: asked.cwd or "(root)")
+_JOB = or_none(without(""), "unknown")
+_ENDED = words(
+    out.CommandOutcome,
+    _CALLED,
+    "{output}",
+    FACTS,
+    asked_command=ASKED,
+    output=body("(empty)", trim=True),
+    exit_code=EXIT_CODE,
+    signal=SIGNAL,
+    job=ANY,
+    _folder=_FOLDER,
+    _error=skipped("(none)"),
 )
-_TOO_LARGE = re.compile(
-    r"Tool output was too large and has been truncated\.\nThe full output has been saved to: (?P<path>[^\n]*)\n.*?"
-    r"\n\nTruncated part of the output:\n",
-    re.DOTALL,
+_ENDED_ONCE = words(
+    out.CommandOutcome,
+    _CALLED,
+    "{output}",
+    FACTS,
+    maybe("\nBackground PIDs: {_pids}"),
+    maybe("\nProcess Group PGID: {_group}"),
+    asked_command=ASKED,
+    output=body("(empty)"),
+    exit_code=EXIT_CODE,
+    signal=SIGNAL,
+    _folder=_FOLDER,
+    _error=skipped(""),
+    _pids=skipped(""),
+    _group=skipped(""),
 )
-_RAN = (r"Command: ", r"Command timed out", r"Background shell started", r"Tool output was too large")
+_LEFT = one_of(formerly=(_ENDED_ONCE,))
+
+
+def _started(head: str) -> tuple[Template, ...]:
+    """That a command was started, and whatever else is said of it."""
+    return (
+        words(
+            out.CommandOutcome,
+            f"{head} started.\nid: {{job}}",
+            maybe("\npid: {_pid}"),
+            maybe("\noutput file: {output_path}"),
+            "{_more}",
+            running=True,
+            job=_JOB,
+            _pid=without(""),
+            output_path=without(""),
+            _more=skipped("", "(?:\\n(?s:.*))?"),
+        ),
+    )
 
 
 class RunningCommands:
     """How a command is told: itself, its folder, its output, and how it ended, each under a heading."""
 
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "job")}
+    results: ClassVar[ResultWords | None] = one_of(
+        words(
+            out.CommandOutcome,
+            "Background shell started.\nid: {job}",
+            maybe("\noutput file: {output_path}"),
+            running=True,
+            timed_out=ANY,
+            output=Reads(None),
+            job=_JOB,
+        ),
+        words(
+            out.CommandOutcome,
+            "Command timed out before it could complete. Below is the output before it timed out:\n",
+            "{output}",
+            timed_out=True,
+            output=body(trim=True),
+        ),
+        _ENDED,
+        read_first=(*_started("Background shell"), *_started("Monitor")),
+        formerly=(
+            _ENDED_ONCE,
+            words(
+                out.CommandOutcome,
+                "Command timed out{_when}:\n",
+                "{output}",
+                timed_out=True,
+                output=body(),
+                _when=skipped("", "[^\\n]*?"),
+            ),
+            words(
+                out.CommandOutcome,
+                "Tool output was too large and has been truncated.\n"
+                "The full output has been saved to: {output_path}\n{_about}\n\nTruncated part of the output:\n",
+                "{_ended}",
+                _ended=inside(_LEFT),
+                _about=skipped("", "(?s:.*?)"),
+            ),
+        ),
+        back=one_stream,
+    )
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
     ) -> tuple[Content, bool | None]:
         """A command that did not end well is flagged as an error, though it ran."""
         (operation,), (outcome,) = operations, outcomes
-        if not isinstance(outcome, out.CommandOutcome) or not isinstance(operation, op.RunCommand):
+        told = None if self.results is None else self.results.write(operation, outcome)
+        if told is None or not isinstance(outcome, out.CommandOutcome):
             return tell(operation, outcome), None
-        printed = outcome.output if outcome.output is not None else (outcome.stdout or "") + (outcome.stderr or "")
-        printed = printed.rstrip("\n")
-        if outcome.running:
-            saved = "" if outcome.output_path is None else f"\noutput file: {outcome.output_path}"
-            return f"Background shell started.\nid: {outcome.job or 'unknown'}{saved}", False
-        if outcome.timed_out:
-            return (
-                f"Command timed out before it could complete. Below is the output before it timed out:\n{printed}",
-                True,
-            )
-        lines = [
-            f"Command: {operation.command}",
-            f"Directory: {operation.cwd or '(root)'}",
-            f"Output: {printed or '(empty)'}",
-            "Error: (none)",
-            f"Exit Code: {'(none)' if outcome.exit_code is None else outcome.exit_code}",
-            f"Signal: {'(none)' if outcome.signal is None else outcome.signal}",
-        ]
-        return "\n".join(lines), bool(outcome.exit_code or outcome.signal)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if started := _STARTED.match(text):
-            job = None if started["id"] == "unknown" else started["id"]
-            return out.CommandOutcome(running=True, job=job, output_path=started["path"])
-        if timed_out := _TIMED_OUT.match(text):
-            return out.CommandOutcome(output=text[timed_out.end() :], timed_out=True)
-        large = _TOO_LARGE.match(text)
-        assert isinstance(operation, op.RunCommand)
-        return _ran(operation.command, text[large.end() :] if large else text, large["path"] if large else None)
-
-
-def _ran(command: str, text: str, saved: str | None) -> out.Outcome:
-    """Lines such as `Exit Code: 3` after the output, each always there: `(none)` when there was none."""
-    lines = text.split("\n")
-    facts: dict[str, str] = {}
-    while lines and (found := _FACT.fullmatch(lines[-1])):
-        facts[found[1]] = found[2]
-        lines.pop()
-    body = "\n".join(lines)
-    head = f"Command: {command}\nDirectory: "
-    start = re.compile(r"[^\n]*\nOutput: ").match(body, len(head)) if body.startswith(head) else None
-    if start is None or "Exit Code" not in facts:
-        return out.TextOutcome(text)
-    printed = body[start.end() :]
-    code, signal = facts["Exit Code"], facts.get("Signal", "")
-    return out.CommandOutcome(
-        int(code) if code.lstrip("-").isdigit() else None,
-        output="" if printed == "(empty)" else printed,
-        # 0 is how some versions say "by no signal"
-        signal=int(signal) if signal.isdigit() and signal != "0" else None,
-        output_path=saved,
-    )
+        failed = outcome.timed_out or bool(outcome.exit_code or outcome.signal)
+        return told, failed and not outcome.running
 
 
 COMMAND_UNSAID = {
@@ -767,14 +760,16 @@ class RunShellCommandStated(RunningCommands, Spelling[op.RunCommand]):
 class WatchingCommands:
     """How a watched command is told: that it was started, and its id."""
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome) or not outcome.running or outcome.job is None:
-            return tell(operation, outcome)
-        return f"Monitor started.\nid: {outcome.job}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        started = _STARTED.match(text_of(native.content))
-        return out.CommandOutcome(running=True, job=started["id"]) if started else understand(operation, native)
+    results: ClassVar[ResultWords | None] = one_of(
+        words(
+            out.CommandOutcome,
+            "Monitor started.\nid: {job}",
+            running=True,
+            job=without(""),
+            unsaid=dict.fromkeys(("exit_code", "signal", "timed_out", "output"), "a watched command has only started"),
+        ),
+        formerly=_started("Monitor"),
+    )
 
 
 WATCH_UNSAID = {"url": "only commands are watched", "timeout_ms": "it is watched until it is silent for long"}
@@ -820,13 +815,7 @@ class TaskStop(Spelling[op.StopCommand]):
 
     task_id: str = means("job", "Its id.")
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        return outcome.note if isinstance(outcome, out.DoneOutcome) and outcome.note else tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        asked = text.startswith("Cancellation requested")
-        return out.DoneOutcome(text) if asked else understand(operation, native)
+    results = one_of(done("Done.", "Cancellation requested"))
 
 
 # ── web ──────────────────────────────────────────────────────────────────────
@@ -867,8 +856,8 @@ PAGE_UNSAID = {
     "offset": "a page is taken from its start",
     "limit": "the client decides how much of a page is read",
 }
-ASKED = "What to find out or do with the page; empty for the page itself."
-NOT_ASKED = {"instructions": "Not used: the page itself is returned."}
+ASKED_OF_PAGE = "What to find out or do with the page; empty for the page itself."
+NOT_ASKED_OF_PAGE = {"instructions": "Not used: the page itself is returned."}
 PAGE_NEARLY = {"instructions": "a prompt is required, so an empty one says nothing"}
 FORMAT = Conversion(to=lambda form: None if form == "auto" else form, back=lambda form: form)
 
@@ -883,7 +872,7 @@ class WebFetch(FetchingPages, Spelling[op.FetchPage]):
     approximated = PAGE_NEARLY
 
     url: str = means("url", "The page's address.")
-    prompt: str = means("instructions", ASKED, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED)
+    prompt: str = means("instructions", ASKED_OF_PAGE, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED_OF_PAGE)
     format: Literal["auto", "markdown", "html", "text"] | None = means(
         "format", "The form the page is read in.", default=None, convert=FORMAT
     )
@@ -899,7 +888,7 @@ class WebFetchUnformatted(FetchingPages, Spelling[op.FetchPage]):
     approximated = PAGE_NEARLY
 
     url: str = means("url", "The page's address.")
-    prompt: str = means("instructions", ASKED, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED)
+    prompt: str = means("instructions", ASKED_OF_PAGE, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED_OF_PAGE)
 
 
 class WebSearch(Spelling[op.SearchWeb]):

@@ -116,7 +116,7 @@ class Template:
         if declared is not None:
             return Hole(name, declared)
         if name.startswith("asked."):
-            return Hole(name, LINE)
+            return Hole(name, self._kinds.get(name.replace(".", "_"), LINE))
         if name not in self.hints:
             self._problems.append(f"{{{name}}} is no field of {self.struct.__name__}")
             return Hole(name, LINE)
@@ -131,9 +131,9 @@ class Template:
         self._problems += [
             f"{name!r} is no field of {self.struct.__name__}"
             for name in sorted(names)
-            if name not in self.hints and not name.startswith("asked.")
+            if name not in self.hints and not name.startswith("asked_")
         ]
-        held = {hole.field for hole in holes_in(self.nodes)}
+        held = {hole.field.replace(".", "_") for hole in holes_in(self.nodes)}
         self._problems += [f"{name!r} has a kind and is in no text" for name in self._kinds if name not in held]
         bodies = [hole for hole in holes_in(self.nodes) if isinstance(hole.kind, Body)]
         if len(bodies) > 1:

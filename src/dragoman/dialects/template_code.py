@@ -109,6 +109,8 @@ class WriterSource:
         kind = hole.kind
         if isinstance(kind, Kind) and kind.fixed is not None:
             return repr(kind.fixed) if isinstance(kind.fixed, str) else f"{self._know(kind.fixed)}(asked)"
+        if isinstance(kind, Kind) and kind.counts is not None:
+            return f"str(len(o.{kind.counts}))"
         if hole.field.startswith("asked."):
             return f"str({hole.field})"
         value = f"(o.{', o.'.join(kind.fields)})" if isinstance(kind, Body) and kind.fields else f"o.{hole.field}"
@@ -139,10 +141,7 @@ class WriterSource:
         fields = {hole.field for hole in holes_in(node.nodes) if hole.field in self._hints}
         present = [f"o.{field} is not None" for field in sorted(fields - node.absent.keys())]
         for field, value in node.absent.items():
-            if field in fields or value is None:
-                present.append(f"o.{field} is not None")
-            if value is not None:
-                present.append(f"o.{field} != {self._know(value)}")
+            present.append(f"o.{field} is not None" if value is None else f"o.{field} != {self._know(value)}")
         inner = f"{indent}        "
         self._lines += [f"{indent}{variable} = ''", f"{indent}if {' and '.join(present)}:"]
         self._lines += [f"{indent}    {variable} = None", f"{indent}    while True:"]
@@ -209,9 +208,15 @@ class ReaderSource:
                 lines += [f"    if not text.startswith({lead!r}): return None"]
             lines += [f"    start = {len(lead)}"]
         else:
-            if template.lead:
-                lines.append(f"    if not text.startswith({template.lead!r}): return None")
-            lines += [*self._matched("m", head, "text", "match", ""), "    start = m.end()"]
+            if len(head) > 1 and isinstance(head[1], Hole) and isinstance(head[1].kind, Kind) and head[1].kind.compares:
+                lines.append(f"    lead = {template.lead!r} + str({head[1].field})")
+                lines.append("    if not text.startswith(lead): return None")
+                lines += self._matched("m", head[2:], "text, len(lead)", "match", "")
+            else:
+                if template.lead:
+                    lines.append(f"    if not text.startswith({template.lead!r}): return None")
+                lines += self._matched("m", head, "text", "match", "")
+            lines.append("    start = m.end()")
         if pivot is not None:
             lines.append("    end = len(text)")
             for number, (optional, group) in reversed(list(enumerate(template.tail))):
@@ -364,11 +369,13 @@ def _until(nodes: Sequence[Any], follow: str) -> str:
         return re.escape(first)
     if isinstance(first, OptionalPart):
         rest = _until(nodes[1:], follow)
+        if not rest and len(nodes) > 1:
+            return ""  # a field may follow, so nothing is known of the end
         inner = "".join(_plain(node) for node in first.nodes)
         return f"(?:{inner})?{rest}" if rest else f"(?:{inner})?\\Z"
     if isinstance(first, SeveralWays):
         return f"(?:{'|'.join(_until(one.nodes, follow) for one in first.ways)})"
-    return follow
+    return ""
 
 
 def _plain(node: Any) -> str:

@@ -26,12 +26,17 @@ class Kind(msgspec.Struct, frozen=True):
     with_call: bool = False
     """Whether `write` gets the operation before the value."""
     writes_none: bool = False
+    compares: bool = False
+    counts: str | None = None
+    """The field whose items are counted."""
     fixed: str | Callable[[Any], str] | None = None
     """What is written where the outcome has nothing to say; a function gets the operation."""
 
 
 INT: Final = Kind("-?[0-9]++", int, str)
 LINE: Final = Kind(r"[^\n]*", free=True)
+ASKED: Final = Kind("", compares=True)
+"""For `{asked.x}` at the beginning of a result: the very value of the call, of any lines, and no other."""
 PATH: Final = Kind(r"[^\n]*", write=as_called, free=True, with_call=True)
 """The path of a file that was worked on, written as the call names it."""
 
@@ -50,13 +55,23 @@ def or_none(kind: Kind, word: str, also: Sequence[str] = ()) -> Kind:
     """A kind with a word for `None`; `also` are others that are read as `None`."""
     nothing = (word, *also)
     read, write = kind.read or str, kind.write or str
+
+    def written(value: Any) -> str | None:
+        text = word if value is None else write(value)
+        return None if value is not None and text in nothing else text
+
     return Kind(
         f"(?:{'|'.join(map(re.escape, nothing))}|{kind.pattern})",
         lambda text: None if text in nothing else read(text),
-        lambda value: word if value is None else write(value),
+        written,
         free=kind.free,
         writes_none=True,
     )
+
+
+def count_of(field: str) -> Kind:
+    """How many items a field has. It is written, and not relied on when a result is read."""
+    return Kind("[0-9]++", counts=field)
 
 
 def without(characters: str) -> Kind:

@@ -36,6 +36,7 @@ from .spelling import Content, Tells
 from .template import Template as Template, where_declared, words as words
 from .template_parts import (
     ANY as ANY,
+    ASKED as ASKED,
     CALLED as CALLED,
     INT as INT,
     LINE as LINE,
@@ -45,6 +46,7 @@ from .template_parts import (
     Reads as Reads,
     body as body,
     choice as choice,
+    count_of as count_of,
     either as either,
     lines as lines,
     maybe as maybe,
@@ -154,6 +156,22 @@ class Refusal(msgspec.Struct, frozen=True):
         return out.Failure(self.kind, text) if text.startswith(self.lead) else None
 
 
+class AsText(msgspec.Struct, frozen=True):
+    """A text that is about the result, and not the result; see `stays_text`."""
+
+    lead: str
+    asked: tuple[type[op.Operation], ...] = ()
+
+    def read(self, text: str, _asked: op.Operation) -> out.TextOutcome | None:
+        """The text itself, where it begins so."""
+        return out.TextOutcome(text) if text.startswith(self.lead) else None
+
+
+def stays_text(lead: str) -> AsText:
+    """A text that begins so is kept as text, where a later template would take it for something else."""
+    return AsText(lead)
+
+
 def refusal(lead: str, kind: out.FailureKind = "failed") -> Refusal:
     """A text that begins so is a failure of this kind, with the text as its message. Read, never written."""
     return Refusal(lead, kind)
@@ -201,7 +219,7 @@ def done(
     return Done(sentence, begins or sentence.partition("{")[0], ends, fields, keeps_note, of)
 
 
-Wording = typing.Union["Template", "Single", "Refusal", "Done"]
+Wording = typing.Union["Template", "Single", "Refusal", "AsText", "Done"]
 
 
 class Results:
@@ -441,7 +459,7 @@ def one_of(
 
 def inside(results: Results) -> Body:
     """A text that is itself a result in these words: of saved or masked output. Read, never written."""
-    return Body(lambda text, asked: results.read_text(text, asked), lambda _value, _asked: None, whole=True)
+    return Body(lambda text, asked: results.read_text(text.strip("\n"), asked), lambda _value, _asked: None, whole=True)
 
 
 def one_stream(_asked: op.Operation, outcome: Any) -> Any:
