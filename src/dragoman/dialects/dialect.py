@@ -586,6 +586,18 @@ class Dialect:
 
     def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | _AsTold | None = None) -> Result:
         """What a native result says: one outcome per operation of its call. `said` is what `hear` gave beside it."""
+        try:
+            return self._read_result(call, native, said)
+        except (ValueError, OverflowError) as error:
+            # A number of more than 4,300 digits, or one that is infinite as a float, is none that a tool prints.
+            if isinstance(error, ValueError) and "integer string conversion" not in str(error):
+                raise
+            from .wording import understand
+
+            text = understand(op.Unrecognised(call.native.name, call.native.arguments), native)
+            return Result(native.call_id, (text,) * max(1, len(call.operations)), native=native)
+
+    def _read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | _AsTold | None) -> Result:
         if said is not None:
             failure = self.failures.understand(call, native)
             if failure is None:
