@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from dragoman import config
+
 # The tests use the same examples every time; `make fuzz` explores with random ones (`--hypothesis-profile=fuzz`).
 # No deadline and no check of speed: on a slow machine the program is still right. The fixtures that laws use
 # (folders, indexes) may be shared by the examples of one law.
@@ -52,6 +54,14 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name not in KEPT and not name.startswith(KEPT_PREFIXES):
             del os.environ[name]
+    # Nor may the settings in the home of whoever runs them, which Python programs read too.
+    os.environ["DRAGOMAN_CONFIG_DIR"] = os.path.join(os.path.dirname(__file__), "no-settings")
+
+
+@pytest.fixture(autouse=True)
+def settings_read_anew() -> None:
+    """No test sees the settings that an earlier one read: they are kept for the whole process."""
+    config.use(None)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -87,6 +87,41 @@ def test_a_strangers_repository_runs_nothing(machine: Machine, traps: Traps, lis
             assert (tree(machine.here), tree(traps.outside)) == before, words
 
 
+PROGRAM = """
+import asyncio
+from dragoman import TOOLS, DiskWorkspace
+from dragoman.agents import Agent, Kernel
+from dragoman.engine import Orchestrator
+
+MODEL, TOOL, HERE = "claude-sonnet-4-5", TOOLS["search_text"], DiskWorkspace(".")
+run = Orchestrator(MODEL, [TOOL], workspace=HERE)
+print(run.run_sync("hi").status, run.policy.max_iterations <= 20, run.policy.default, run.engine.transport.base_url)
+kernel = Kernel([Agent(name="boss")], model=MODEL, workspace=HERE, tools=[TOOL])
+print(asyncio.run(kernel.run("boss", "hi")).status, kernel.policy.default)
+"""
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_python_program_obeys_a_strangers_repository_no_more_than_a_command(
+    machine: Machine, traps: Traps, listener: Listener, turn: int
+) -> None:
+    """A Python program that works in a folder that is not trusted takes no address, code or permission from it."""
+    write_project(traps, turn=turn)
+    program = machine.home / "program.py"
+    program.write_text(PROGRAM)
+    settings = machine.home / ".config" / "dragoman" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[[prices]]\nmodel = 'played'\ninput = 1\noutput = 1\n")
+    before = tree(machine.here), tree(traps.outside)
+    with machine.provider([SEARCH, DONE, SEARCH, DONE]) as served:
+        done = starts(machine, sys.executable, str(program))
+    assert (done.returncode, traps.marker.exists(), listener.connections) == (0, False, 0), done.stderr
+    assert (tree(machine.here), tree(traps.outside)) == before
+    assert done.stdout.splitlines() == [f"completed True allow {served.url}", "completed allow"]
+    assert len(served.requests) == 4
+    assert "is ignored: needs trust" in done.stderr
+
+
 def test_trust_is_what_lets_it_run_and_a_change_takes_that_back(machine: Machine, traps: Traps) -> None:
     """Code of a project runs after `dragoman trust`, and not any more when one of its files has changed."""
     write_project(traps)
