@@ -188,8 +188,8 @@ def test_a_parameter_our_tool_does_not_honour_is_not_offered_for_it() -> None:
         assert isinstance(definition, FunctionDefinition)
         return set(definition.parameters["properties"])
 
-    assert offered(TOOLS["read_file"]) == {"file_path", "offset", "limit"}
-    assert offered(standard(op.ReadFile)) == {"file_path", "offset", "limit", "pages"}
+    assert "dangerouslyDisableSandbox" not in offered(TOOLS["run_command"])
+    assert "dangerouslyDisableSandbox" in offered(standard(op.RunCommand))
 
 
 def test_a_tool_beside_a_provider_tool_of_its_name_is_told_apart_and_heard() -> None:

@@ -251,18 +251,18 @@ async def test_an_error_status_fails_with_the_beginning_of_what_the_server_says(
 
 async def test_what_is_no_text_fails_with_its_type_and_size() -> None:
     routes = {
-        "/paper": lambda: answering(b"%PDF-1.7 ...", "application/pdf"),
+        "/paper": lambda: answering(b"PK\x03\x04 ....", "application/zip"),
         "/file": lambda: answering(b"\0" * 30, "application/octet-stream"),
         "/liar": lambda: answering(b"\x89PNG\r\n\x1a\n\0\0\0\x0d", "text/plain"),
     }
     async with serving(routes) as site, Web(allow=[site.place]) as web:
         failures = [await failure_of(page_of(web, site.url(path))) for path in routes]
         assert [(failure.details["media_type"], failure.details["size"]) for failure in failures] == [
-            ("application/pdf", 12),
+            ("application/zip", 9),
             ("application/octet-stream", 30),
             ("image/png", 12),
         ]
-        assert "no page of text but application/pdf, 12 bytes" in failures[0].message
+        assert "no page of text but application/zip, 9 bytes" in failures[0].message
 
 
 async def test_no_page_at_all_is_a_failure() -> None:

@@ -31,7 +31,7 @@ from dragoman.model.request import (
     ToolChoice,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import NOT_HONOURED, ProviderTool, Tool
+from dragoman.tools import NOT_HONOURED, ProviderTool, Tool, honoured_in
 
 if TYPE_CHECKING:
     from dragoman.model import Outcome
@@ -229,7 +229,8 @@ class Facade:
         if tool.name not in TOOLS.built_in or TOOLS[tool.name] is not tool:
             return getattr(tool.run, "passes_over", ())
         operation = _operation_of(tool)
-        return {*NOT_HONOURED.get(operation, ())} - {*self._honoured.get(operation, ())}
+        anywhere = honoured_in(None).get(operation, ())
+        return {*NOT_HONOURED.get(operation, ())} - {*self._honoured.get(operation, ()), *anywhere}
 
     def _apart(self, definition: Definition, taken: set[str], speaker: Dialect) -> Definition:
         """A definition under another name when somebody who comes first has its own."""

@@ -3,7 +3,7 @@
 Rules: a read gives at most `TEXT_LIMIT` characters, `LINES_LIMIT` lines when no range was asked for, and
 `LINE_LIMIT` characters of a line unless that line alone was asked for; what was cut says so. Line ends are
 told as "\\n" and bytes that are no text as U+FFFD. A picture is given as a picture, a notebook as the text
-of its file.
+of its file, a PDF document as the text of its pages.
 """
 
 from __future__ import annotations
@@ -54,16 +54,26 @@ def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageO
     look = _looked_at(workspace, path)
     kind = media.media_kind(look.data)
     if kind and kind.media_type == "application/pdf":
-        raise ToolError(
-            f'"{path}" is a PDF document, and there is no reader for them here; turn it into text with a command',
-            details={"reason": "no_reader", "path": path},
-        )
+        outcome = _document(workspace, path, look, operation)
+        return msgspec.structs.replace(outcome, path=workspace.resolve(operation.path), resolved=resolved)
     if operation.pages is not None:
         raise ToolError(f'"{path}" is no document with pages; ask for lines', kind="invalid_arguments")
     if kind and kind.media_type in media.SEEN:
         return _picture(workspace, path)
     outcome = _lines(workspace, path, look, operation)
     return msgspec.structs.replace(outcome, path=workspace.resolve(operation.path), resolved=resolved)
+
+
+def _document(workspace: Workspace, path: str, look: _Look, operation: op.ReadFile) -> FileOutcome:
+    """The lines of a PDF document's text."""
+    from .pdf import read_pdf
+
+    if not look.whole:
+        raise ToolError(f'"{path}" is a PDF document of {look.size:,} bytes, which is too large to be read')
+    document = read_pdf(path, look.data, operation.pages, characters=TEXT_LIMIT)
+    text = _Look(document.text.encode("utf-8", "replace"), look.size, whole=True)
+    outcome = _lines(workspace, path, text, operation)
+    return msgspec.structs.replace(outcome, truncated=outcome.truncated or document.cut, encoding=None)
 
 
 def _check_range(operation: op.ReadFile) -> None:

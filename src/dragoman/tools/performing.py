@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 NOT_HONOURED: Mapping[type[op.Operation], tuple[str, ...]] = {
-    op.ReadFile: ("pages",),  # there is no reader of documents
+    op.ReadFile: ("pages",),  # except where the reader of PDF documents is installed
     op.ViewImage: ("detail",),  # a picture is given as it is
     op.FetchPage: ("instructions",),  # the page itself is given, except where a model reads it
     op.WatchCommand: ("url",),  # commands are followed, sockets are not
@@ -51,9 +51,11 @@ def enclosure_in(context: Context | None) -> Enclosure | None:
 
 
 def honoured_in(context: Context | None) -> Mapping[type[op.Operation], tuple[str, ...]]:
-    """Fields of `NOT_HONOURED` that are honoured in this context: leaving a sandbox, where there is one to leave, and
-    instructions about a page, where a model reads it."""
-    honoured: dict[type[op.Operation], tuple[str, ...]] = {}
+    """Fields of `NOT_HONOURED` that are honoured in this context: leaving a sandbox, where there is one to leave,
+    instructions about a page, where a model reads it, and pages of a PDF, where their reader is installed."""
+    from .pdf import can_read_pdf
+
+    honoured: dict[type[op.Operation], tuple[str, ...]] = {op.ReadFile: ("pages",)} if can_read_pdf() else {}
     enclosure = enclosure_in(context)
     if enclosure is not None and enclosure.can_be_left:
         honoured[op.RunCommand] = ("unsandboxed",)

@@ -19,6 +19,7 @@ from dragoman.model.operations import FetchPage, FindInPage, SearchWeb
 from dragoman.model.outcomes import Match, MatchesOutcome, Page, PagesOutcome
 
 from .context import Context
+from .pdf import can_read_pdf, read_pdf
 from .reach import REDIRECTS, LookUp, Place, Reach, guarded_resolver, parse_url, place_of, refused
 from .readable import Format, Readable, decode, read_html, shortened
 from .tool import Tool
@@ -46,6 +47,9 @@ _KEPT_PAGES: Final = 4
 _PIECE: Final = 64 * 1024
 _DEFAULT_RESULTS: Final = 5
 
+_LONGEST_DOCUMENT: Final = 1_000_000
+"""Characters of a PDF document that are read."""
+_PDF: Final = "application/pdf"
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _TEXT: Final = re.compile(
     r"text/.*|(application|image|model)/(.+\+)?(json|xml|yaml)|application/(x-)?(javascript|ecmascript|ndjson|jsonl|"
@@ -361,7 +365,7 @@ class Web:
         final_url = str(response.url)
         if response.status >= 300:
             raise await self._failed(url, response)
-        if media_type is not None and not is_text(media_type):
+        if media_type is not None and not is_text(media_type) and not (media_type == _PDF and can_read_pdf()):
             raise not_text(url, media_type, response.content_length)
         if (response.content_length or 0) > self.max_bytes:
             raise too_large(url, self.max_bytes, response.content_length)
@@ -494,6 +498,8 @@ def is_text(media_type: str) -> bool:
 
 def readable(fetched: Fetched, format: Format) -> Readable:
     """What was fetched as title and text; what is no text fails, saying what it is."""
+    if fetched.body.startswith(b"%PDF-") and can_read_pdf():
+        return Readable(None, read_pdf(fetched.url, fetched.body, None, characters=_LONGEST_DOCUMENT).text)
     media_type = fetched.media_type or ("text/html" if _LOOKS_LIKE_HTML.match(fetched.body[:2000]) else "text/plain")
     text = decode(fetched.body, fetched.charset)
     if "\0" in text[:8000]:
