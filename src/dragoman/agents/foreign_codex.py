@@ -104,13 +104,16 @@ def _search(draft: Draft) -> None:
 def _values(text: str, problems: Problems) -> dict[str, Any] | None:
     try:
         values, lines = read_toml(text.removeprefix("\ufeff"))
+        plain: dict[str, Any] = _plain(values)
+    except RecursionError:
+        problems.add_at(1, "nested too deeply")
+        return None
     except ValueError as error:  # TOML's own, or Python's about a number of too many digits
         found = re.search(r"at line (\d+)", str(error))
         last = text.count("\n") + 1 if "at end of document" in str(error) else 1
         problems.add_at(int(found[1]) if found else last, f"not valid TOML: {error}")
         return None
     problems.lines.update(lines)
-    plain: dict[str, Any] = _plain(values)
     return plain
 
 

@@ -19,6 +19,7 @@ import msgspec
 from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model.base import Value
 from dragoman.model.conversation import AnyPart, Reply, Usage
+from dragoman.model.json_text import DEEPEST, is_too_deep
 from dragoman.model.request import (
     AnyChunk,
     Definition,
@@ -336,6 +337,8 @@ class StreamDecoder(abc.ABC):
                     readers.clear()
             try:
                 data = _decode(event)
+                if is_too_deep(data, event):
+                    raise RecursionError(f"it is nested more than {DEEPEST} levels deep")
             except _NO_JSON as error:
                 self._no_json(name, event, error)
                 continue
@@ -543,7 +546,7 @@ def read_arguments(text: str | None) -> dict[str, Any] | str:
         return text
     if value is None:
         return {}
-    return value if isinstance(value, dict) else text
+    return value if isinstance(value, dict) and not is_too_deep(value, text) else text
 
 
 def as_json(body: Any) -> Any:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from dragoman.errors import DragomanError, ToolError, nearest
+from dragoman.model.json_text import read_json
 
 from .console import Console
 
@@ -128,7 +129,7 @@ def native_calls(text: str) -> list[NativeCall]:
         call_id: str | None = None
 
     try:
-        given = msgspec.json.decode(text, type=list[Given] | Given)
+        given = read_json(text, list[Given] | Given)
     except msgspec.DecodeError as error:
         form = '{"name": "read_file", "arguments": {"file_path": "a.py"}}'
         raise ToolError(f"standard input is not a call: {error}. Write {form}, or a list of such.") from error
@@ -142,7 +143,7 @@ def _object(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
     """Some APIs write the arguments as JSON inside a string; any other text is a freeform tool's input."""
     if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
         try:
-            return msgspec.json.decode(arguments, type=dict[str, Any])
+            return read_json(arguments, dict[str, Any])
         except msgspec.DecodeError:
             return arguments
     return arguments

@@ -142,7 +142,7 @@ class Reader:
             return value
         try:
             return msgspec.json.decode(value)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             pass
         if "\n" in value or not value.strip().startswith(("{", "[")):
             return value

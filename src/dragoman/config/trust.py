@@ -135,7 +135,7 @@ def _read_record(file: Path) -> tuple[Path, dict[str, str]]:
         return Path(record["path"]), dict(record["files"])
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(file) from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise ConfigError(
             f"{file}: cannot be read as a record of trust ({error}); remove it and trust again"
         ) from error

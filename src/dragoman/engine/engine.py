@@ -51,6 +51,7 @@ from dragoman.model import (
     Usage,
     UsageArrived,
 )
+from dragoman.model.json_text import DEEPEST, is_too_deep
 
 from .connection import Bounds, Response, is_html, one_line
 from .policy import Retry
@@ -284,7 +285,10 @@ def read_json(body: bytes, bounds: Bounds = Bounds()) -> Any:  # noqa: B008 - fr
     if len(body) > _COUNTED_FROM:
         _count_values(body, 0, bounds)
     try:
-        return msgspec.json.decode(body)
+        value = msgspec.json.decode(body)
+        if is_too_deep(value, body):
+            raise RecursionError(f"it is nested more than {DEEPEST} levels deep")
+        return value
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if body.lstrip()[:1] == b"<":
             raise not_an_api(body) from error

@@ -35,7 +35,7 @@ from dragoman.model.json_text import read_json
 
 from .cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
 from .document import DocumentReader, pieces_of
-from .format import LogFormat, LogReader, Places, Sample
+from .format import Gathered, LogFormat, LogReader, Places, Sample
 from .listing import files_below, files_in
 from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
@@ -146,7 +146,7 @@ class _Reader(DocumentReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
         self._stem = path.stem
-        self._pieces: list[bytes] = []
+        self._pieces = Gathered(path)
         self._session: str | None = None
         self._stream = "main"
         self._version: str | None = None
@@ -163,8 +163,7 @@ class _Reader(DocumentReader):
         return []
 
     def close(self) -> list[AnyEvent]:
-        data = b"".join(self._pieces)
-        self._pieces = []
+        data = self._pieces.take()
         events: list[AnyEvent] = []
         pieces = pieces_of(data, _LISTED)
         if pieces is None:

@@ -42,7 +42,7 @@ from dragoman.model import (
 from dragoman.model.json_text import read_json
 
 from .document import pieces_of
-from .format import LinesReader, decoded
+from .format import Gathered, LinesReader, decoded
 from .loose import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -140,7 +140,7 @@ class TaskReader(LinesReader):
     def __init__(self, path: Path, client: str) -> None:
         super().__init__(path, Normaliser(client, client, path.stem))
         self._session = path.absolute().parent.name
-        self._pieces: list[bytes] = []
+        self._pieces = Gathered(path)
         self._latest: tuple[str | None, int | None] = (None, None)
         """Whose the message is that was told last, and when it was written."""
         self._model: str | None = None
@@ -162,8 +162,7 @@ class TaskReader(LinesReader):
         return []
 
     def close(self) -> list[AnyEvent]:
-        data = b"".join(self._pieces)
-        self._pieces = []
+        data = self._pieces.take()
         if not data.strip():
             return []
         elements, bad = _elements(data)

@@ -47,7 +47,7 @@ from dragoman.registry import APIS
 
 from .codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed
 from .document import DocumentReader, pieces_of
-from .format import LinesReader, LogFormat, LogReader, Places, Sample
+from .format import Gathered, LinesReader, LogFormat, LogReader, Places, Sample
 from .listing import files_below
 from .loose import mapping as _mapping, mappings as _blocks, text as _text
 from .normalise import Normaliser, Place, moment
@@ -541,15 +541,14 @@ class _AnyReader(DocumentReader, _Reader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._pieces: list[bytes] = []
+        self._pieces = Gathered(path)
 
     def feed(self, data: bytes) -> list[AnyEvent]:
         self._pieces.append(data)
         return []
 
     def close(self) -> list[AnyEvent]:
-        data = b"".join(self._pieces)
-        self._pieces = []
+        data = self._pieces.take()
         pieces = pieces_of(data, _LISTED) if _OPENING.match(data) else None
         return (
             LinesReader.feed(self, data) + LinesReader.close(self) if pieces is None else self.read_pieces(data, pieces)

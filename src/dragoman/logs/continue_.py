@@ -39,7 +39,7 @@ from dragoman.model import (
 from dragoman.model.json_text import read_json
 
 from .document import DocumentReader, pieces_of
-from .format import LogFormat, LogReader, Places, Sample
+from .format import Gathered, LogFormat, LogReader, Places, Sample
 from .listing import files_in
 from .loose import mapping as _mapping, mappings as _mappings, number as _number, text as _text
 from .normalise import Normaliser, Place, moment
@@ -89,7 +89,7 @@ class Continue(LogFormat):
 class _Reader(DocumentReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
-        self._pieces: list[bytes] = []
+        self._pieces = Gathered(path)
         self._session: str | None = None
         self._index = 0
 
@@ -100,8 +100,7 @@ class _Reader(DocumentReader):
         return []
 
     def close(self) -> list[AnyEvent]:
-        data = b"".join(self._pieces)
-        self._pieces = []
+        data = self._pieces.take()
         pieces = pieces_of(data, _LISTED)
         if pieces is None:
             reason = "a document without a history"

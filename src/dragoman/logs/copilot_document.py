@@ -28,6 +28,7 @@ from dragoman.model import (
 from dragoman.model.json_text import read_json
 
 from .document import DocumentReader, pieces_of
+from .format import Gathered
 from .loose import mapping as _mapping, text as _text
 from .normalise import Normaliser, Place, moment
 
@@ -47,7 +48,7 @@ class SessionReader(DocumentReader):
 
     def __init__(self, path: Path, client: str) -> None:
         super().__init__(path, Normaliser(client, client, path.stem))
-        self._pieces: list[bytes] = []
+        self._pieces = Gathered(path)
         self._session: str | None = None
         self._waiting: list[tuple[str, str]] = []
         """Calls without a result yet: (name, id)."""
@@ -57,8 +58,7 @@ class SessionReader(DocumentReader):
         return []
 
     def close(self) -> list[AnyEvent]:
-        data = b"".join(self._pieces)
-        self._pieces = []
+        data = self._pieces.take()
         pieces = pieces_of(data, LISTED)
         if pieces is None:
             return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a session without messages")]

@@ -45,6 +45,8 @@ AnySpelling = type[Spelling[Any]]
 _MOST_VALUES: Final = 8
 _MOST_NAMES: Final = 60
 """An object with more names than this is a table of somebody's data: its names say nothing."""
+_DEEPEST: Final = 50
+"""Levels of a value that are learnt: below them only types are counted."""
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:/+-]{1,32}")
 
 
@@ -60,19 +62,21 @@ class Shape:
         """Texts and how often they were seen; `None` when there are too many to be a choice."""
         self.seen: Source | None = None
 
-    def learn(self, value: Any, source: Source | None) -> None:
+    def learn(self, value: Any, source: Source | None, deepest: int = _DEEPEST) -> None:
         """Adds one value, seen there."""
         self.count += 1
         self.seen = self.seen or source
         kind = type_of(value)
         self.types[kind] += 1
+        if not deepest:
+            return
         if kind == "object":
             for name, one in value.items():
-                self.names.setdefault(str(name), Shape()).learn(one, source)
+                self.names.setdefault(str(name), Shape()).learn(one, source, deepest - 1)
         elif kind == "array":
             self.items = self.items or Shape()
             for one in value:
-                self.items.learn(one, source)
+                self.items.learn(one, source, deepest - 1)
         if kind == "string" and self.words is not None:
             if len(self.words) < _MOST_VALUES or value in self.words:
                 self.words[value] = self.words.get(value, 0) + 1
@@ -204,7 +208,7 @@ def _cell(cell: Any) -> Any:
         return cell
     try:
         return json.loads(cell) if cell[:1] in (b"{", b"[") else cell.decode()
-    except ValueError:
+    except (ValueError, RecursionError):
         return cell.decode("utf-8", "replace")
 
 

@@ -55,6 +55,39 @@ class Storable:
     """A class of ours that holds data, does nothing when it is made, and may be stored beside a reader."""
 
 
+class Gathered(Storable):
+    """The bytes of a file that is read as a whole, as they come."""
+
+    largest: ClassVar[int] = 512 << 20
+    """Bytes that such a file may have. Reading it takes several times that in memory."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._path, self._pieces, self._length = str(path), [b""], 0
+
+    def append(self, data: bytes) -> None:
+        """Keeps a piece; `LogError` when the file is too large."""
+        self._length += len(data)
+        if self._length > self.largest:
+            self._pieces.clear()
+            raise LogError(f"{self._path} has more than {self.largest >> 20} MiB, too much for one JSON document")
+        self._pieces.append(data)
+
+    @property
+    def has_begun(self) -> bool:
+        return self._length > 0
+
+    def peek(self) -> bytes:
+        """What has come so far."""
+        self._pieces = [b"".join(self._pieces)]
+        return self._pieces[0]
+
+    def take(self) -> bytes:
+        """What has come so far; nothing is kept of it."""
+        data = self.peek()
+        self._pieces, self._length = [b""], 0
+        return data
+
+
 class LogFormat(abc.ABC):
     """One client's way to keep sessions. A subclass is one file and one line in `registry.FORMATS`."""
 
@@ -115,8 +148,12 @@ class LinesReader(LogReader):
 
     One whose files are very long writes `add_record` as well, which is the same without a generator for each line.
 
-    A last line without its end is read at the close: a client may be writing it at this moment.
+    A last line without its end is read at the close: a client may be writing it at this moment. A line that is longer
+    than `longest_line` is `Unreadable`, and memory does not grow with it.
     """
+
+    longest_line: ClassVar[int] = 128 << 20
+    """Bytes of a record. The largest that clients write hold images and are about a tenth of this."""
 
     def __init__(self, path: Path, normaliser: Normaliser) -> None:
         self.path = str(path)
@@ -125,6 +162,7 @@ class LinesReader(LogReader):
         """What reads a line; where it refuses one, that is read as any JSON."""
         self._offset = 0
         self._rest: list[bytes] = []
+        self._rest_length = 0
 
     @abc.abstractmethod
     def record(self, value: Any, source: Source) -> Iterable[AnyEvent]:
@@ -141,16 +179,16 @@ class LinesReader(LogReader):
     def feed(self, data: bytes) -> list[AnyEvent]:
         start, end = 0, data.find(b"\n")
         if end < 0:
-            self._rest.append(data)
+            self._keep(data)
             return []
         events: list[AnyEvent] = []
         path, begin = self.path, self._offset
-        if self._rest:
-            line = b"".join((*self._rest, data[:end]))
-            self._rest.clear()
-            self._read(line, Source(path, begin, len(line) + 1), events)
+        if self._rest_length:
+            self._keep(data[:end])
+            length = self._rest_length + 1
+            self._read_rest(Source(path, begin, length), events)
             start = end + 1
-            begin += len(line) + 1 - start
+            begin += length - start
         # Lines are read where they lie: to copy each of them takes a good part of the time that decoding it does.
         view, find, decode, add = memoryview(data), data.find, self.decode, self.add_record
         while (end := find(b"\n", start)) >= 0:  # as `_read` does it, without a call for each line
@@ -167,18 +205,34 @@ class LinesReader(LogReader):
             start = end + 1
         self._offset = begin + start
         if start < len(data):
-            self._rest.append(data[start:])
+            self._keep(data[start:])
         return events
 
     def close(self) -> list[AnyEvent]:
         events: list[AnyEvent] = []
-        line = b"".join(self._rest)
-        self._rest.clear()
-        if line:
-            self._read(line, Source(self.path, self._offset, len(line)), events)
-            self._offset += len(line)
+        length = self._rest_length
+        if length:
+            self._read_rest(Source(self.path, self._offset, length), events)
+            self._offset += length
         events += self.end()
         return events
+
+    def _keep(self, data: bytes) -> None:
+        """Keeps a piece of a line whose end has not come; of one that is too long, only its length."""
+        self._rest_length += len(data)
+        if self._rest_length > self.longest_line:
+            self._rest.clear()
+        else:
+            self._rest.append(data)
+
+    def _read_rest(self, source: Source, events: list[AnyEvent]) -> None:
+        if self._rest_length > self.longest_line:
+            reason = f"the record has more than {self.longest_line >> 20} MiB"
+            events.append(self.normaliser.unreadable(source, reason))
+        else:
+            self._read(b"".join(self._rest), source, events)
+        self._rest.clear()
+        self._rest_length = 0
 
     def _read(self, line: bytes | memoryview, source: Source, events: list[AnyEvent]) -> None:
         try:
@@ -322,7 +376,7 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
     if not are_lines and head.lstrip()[:1] in (b"{", b"["):
         try:
             document = _decode(head) if whole else _decoded_in_place(path)
-        except UNDECODABLE:
+        except (*UNDECODABLE, OSError):
             document = None
     return Sample(path, head, tuple(records), document)
 
@@ -331,6 +385,8 @@ def _decoded_in_place(path: Path) -> Any:
     """A file as one JSON value; of a file of lines, however long, only the first is looked at."""
     import mmap
 
+    if path.stat().st_size > Gathered.largest:
+        return None
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return msgspec.json.decode(memoryview(data)[len(_MARK) :] if data[: len(_MARK)] == _MARK else data)
 

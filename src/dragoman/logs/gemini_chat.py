@@ -42,6 +42,7 @@ from dragoman.model import (
 )
 
 from .document import DocumentReader, Pieces, pieces_of
+from .format import Gathered
 from .listing import files_in
 from .normalise import Normaliser, Place, moment
 
@@ -90,7 +91,7 @@ class ChatReader(DocumentReader):
         self._folder = folder.name if folder.parent.name == "chats" else None
         chats = folder if self._folder is None else folder.parent
         self._root = _project_root(chats) if chats.name == "chats" else None
-        self._pieces: list[bytes] = []
+        self._pieces = Gathered(path)
         self._is_document: bool | None = None
         self._is_of_many = False
         self._named_folder: str | None = None
@@ -111,23 +112,18 @@ class ChatReader(DocumentReader):
         self._pieces.append(data)
         if self._is_document or b"\n" not in data:
             return []
-        start = b"".join(self._pieces)
+        start = self._pieces.peek()
         if _opens_list(start):
-            self._is_document, self._pieces = True, [start]
+            self._is_document = True
             return []
         first = start.lstrip().split(b"\n", 1)
         if len(first) == 1:
             return []
         self._is_document = _opens_document(first[0])
-        self._pieces = [start]
-        if self._is_document:
-            return []
-        self._pieces = []
-        return super().feed(start)
+        return [] if self._is_document else super().feed(self._pieces.take())
 
     def close(self) -> list[AnyEvent]:
-        data = b"".join(self._pieces)
-        self._pieces = []
+        data = self._pieces.take()
         if _opens_list(data):
             return self._list(data)
         if self._is_document is None:

@@ -44,7 +44,7 @@ from dragoman.model import (
 
 from .database import SQLITE, Copy, beginning, glanced, log_beside
 from .document import pieces_of
-from .format import LogFormat, LogReader, Places, Sample
+from .format import Gathered, LogFormat, LogReader, Places, Sample
 from .listing import files_in
 from .loose import mapping as _mapping, text as _text
 from .normalise import Normaliser, Place, moment
@@ -222,14 +222,14 @@ class _Reader(LogReader):
         self._path = path
         self._begin = b""
         self._copy: Copy | None = None
-        self._pieces: list[bytes] = []
+        self._pieces = Gathered(path)
         self.normaliser = Normaliser(CLIENT, CLIENT, path.stem)
         self._functions: set[str] = set()
 
     def feed(self, data: bytes) -> list[AnyEvent]:
         if self._copy is not None:
             self._copy.write(data)
-        elif self._pieces:
+        elif self._pieces.has_begun:
             self._pieces.append(data)
         else:
             self._begin += data
@@ -251,8 +251,8 @@ class _Reader(LogReader):
             finally:
                 copy.close()
             return
-        data = b"".join(self._pieces) or self._begin
-        self._pieces, self._begin = [], b""
+        data = self._pieces.take() or self._begin
+        self._begin = b""
         if data.strip():
             yield from self._document(data)
 

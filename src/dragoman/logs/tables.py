@@ -735,6 +735,12 @@ def as_json(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, OverflowError):
         return json.dumps(msgspec.to_builtins(value))
+    except RecursionError:  # it was read where less of the stack was in use
+        return "null"
+
+
+_DEEPEST: Final = 50
+"""Levels of JSON that are kept when it is cut; a value may have as many as Python can read, some hundreds."""
 
 
 def short_json(value: Any) -> tuple[str, int]:
@@ -742,7 +748,10 @@ def short_json(value: Any) -> tuple[str, int]:
     whole = as_json(value)
     if len(whole) <= SHORTER:
         return whole, len(whole)
-    plain = json.loads(whole)
+    try:
+        plain = json.loads(whole)
+    except RecursionError:  # `whole` was written where less of the stack was in use
+        return "null", len(whole)
     for longest in (200, 40):
         cut = as_json(_shortened(plain, longest))
         if len(cut) <= SHORTER:
@@ -752,12 +761,14 @@ def short_json(value: Any) -> tuple[str, int]:
     return cut if len(cut) <= LONGEST else "null", len(whole)
 
 
-def _shortened(value: Any, longest: int) -> Any:
+def _shortened(value: Any, longest: int, deepest: int = _DEEPEST) -> Any:
     if isinstance(value, str):
         return value if len(value) <= longest else value[: longest - 1] + "…"
+    if isinstance(value, dict | list) and not deepest:
+        return None
     if isinstance(value, dict):
-        return {key: _shortened(one, longest) for key, one in value.items()}
-    return [_shortened(one, longest) for one in value] if isinstance(value, list) else value
+        return {key: _shortened(one, longest, deepest - 1) for key, one in value.items()}
+    return [_shortened(one, longest, deepest - 1) for one in value] if isinstance(value, list) else value
 
 
 def digest_of(text: str) -> str:

@@ -333,7 +333,7 @@ def _read_cursor(text: str | None, tool: str, asked: Filter, facts: dict[str, An
     try:
         content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         told: list[Any] = list(msgspec.json.decode(content, type=_SHAPES[tool]))
-    except (binascii.Error, ValueError, msgspec.DecodeError) as error:
+    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError) as error:
         raise ToolError(
             f"{text!r} is no cursor of {tool}: give the one of its last answer as it is, or none to begin anew",
             kind="invalid_arguments",

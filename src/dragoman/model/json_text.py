@@ -7,7 +7,7 @@ msgspec refuses to write and to read it, and to look at a key with it, with an e
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 import msgspec
 
@@ -67,3 +67,26 @@ def converted(value: Any, type: Any) -> Any:
         raise msgspec.ValidationError("a key or a word holds half a surrogate pair") from error
     except RecursionError as error:
         raise msgspec.ValidationError("it is nested too deeply") from error
+
+
+DEEPEST: Final = 100
+"""Levels of JSON that a provider may send. Python can read some 900, but what is done with a value afterwards (checks,
+records, masks) takes several frames of the stack for each level, and would fail where nobody expects it."""
+
+
+def is_too_deep(value: Any, written: str | bytes) -> bool:
+    """Whether a value that was written like this has more than `DEEPEST` levels."""
+    brackets = written.count("{") + written.count("[") if isinstance(written, str) else _brackets(written)
+    if brackets <= DEEPEST:
+        return False
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(DEEPEST):
+        below = (inner for one in level for inner in (one.values() if isinstance(one, dict) else one))
+        level = [inner for inner in below if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _brackets(written: bytes) -> int:
+    return written.count(b"{") + written.count(b"[")

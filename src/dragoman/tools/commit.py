@@ -246,7 +246,7 @@ class Committer:
                 return
             try:
                 journal = msgspec.json.decode(_whole(root, name), type=_Journal)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 return
             status = root.status(name)
             if status is None or (journal.root, journal.inode) != (root.identity(), status.st_ino):

@@ -120,7 +120,7 @@ class SearxngSearch:
         answer = await self._web.get(str(address), also=[place_of(self._url)])
         try:
             return msgspec.json.decode(answer.body, type=_Hits).results
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ToolError(
                 f"{self._url} did not answer as SearXNG does ({error}). Is the format json enabled there?",
                 details={"endpoint": str(self._url)},

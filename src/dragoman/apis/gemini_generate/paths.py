@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dragoman.model.json_text import DEEPEST
+
 from .fields import camel, json_text
 
 _STEP = re.compile(
@@ -31,7 +33,7 @@ def steps_of(path: str) -> list[str | int] | None:
         else:
             steps.append(found["name"] if found["name"] is not None else _unquoted(found["quoted"]))
         at = found.end()
-    return steps
+    return steps if len(steps) < DEEPEST else None
 
 
 def _unquoted(text: str) -> str:

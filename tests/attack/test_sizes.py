@@ -1,0 +1,52 @@
+"""Input without an end, given to the real command in a process that may have little memory."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.console import ExitCode
+from tests.attack.machine import SECONDS, Machine
+from tests.logs.samples import CLAUDE
+
+MEMORY = 700 << 20
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+@pytest.mark.parametrize("line", ["doctor", "events", "stats"])
+def test_a_log_with_a_line_of_a_gigabyte_is_read_in_bounded_memory(tmp_path: Path, line: str) -> None:
+    """A record of any length costs itself and no memory: the other records of its log are read, and it is counted."""
+    machine = Machine(tmp_path)
+    log = machine.here / "log.jsonl"
+    with log.open("wb") as file:
+        file.write(CLAUDE + b'{"type": "user", "message": "')
+        file.seek(1 << 30, 1)  # a hole: it takes no space on the disk
+        file.write(b'"}\n' + CLAUDE)
+    done = machine.runs_command(line, str(log), preexec_fn=limited)
+    assert done.returncode in (ExitCode.OK, ExitCode.NO), done.stderr
+    if line == "doctor":
+        assert "the record has more than 128 MiB" in done.stdout
+
+
+def test_a_prompt_without_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
+    """A text on standard input has a limit of 64 MiB; a pipe without an end is refused with that figure."""
+    machine = Machine(tmp_path)
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run(
+            machine.command("run", "--dry-run", "-"),
+            cwd=machine.here,
+            env=machine.environ,
+            stdin=endless,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+            preexec_fn=limited,
+        )
+    assert (done.returncode, "more than 64 MiB" in done.stderr) == (ExitCode.USAGE, True), done.stderr

@@ -1,0 +1,56 @@
+"""Logs of any size: a record or a document that is too long costs itself and no memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import LogError
+from dragoman.logs.format import Gathered, LinesReader
+from dragoman.logs.reading import read
+from dragoman.model import Source, Unreadable
+from dragoman.registry import FORMATS
+
+from .samples import CLAUDE
+
+LONG = b'{"type": "user", "message": "' + b"x" * 5000 + b'"}'
+
+
+def lines_reader(path: Path, longest: int) -> LinesReader:
+    reader = FORMATS["claude_code"].reader(path)
+    assert isinstance(reader, LinesReader)
+    reader.longest_line = longest  # type: ignore[misc]
+    return reader
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_a_record_that_is_too_long_is_unreadable_and_costs_no_other(tmp_path: Path, size: int) -> None:
+    data = LONG + b"\n" + CLAUDE + LONG + b"\n" + CLAUDE + LONG
+    path = tmp_path / "s-1.jsonl"
+    reader = lines_reader(path, 4000)
+    events = [event for at in range(0, len(data), size) for event in reader.feed(data[at : at + size])]
+    held = sum(map(len, reader._rest))
+    events += reader.close()
+    unreadable = [event for event in events if isinstance(event, Unreadable) and "MiB" in event.reason]
+    assert held == 0
+    first, second = len(LONG) + 1, len(LONG) + 1 + len(CLAUDE)
+    assert [event.source for event in unreadable] == [
+        Source(str(path), 0, len(LONG) + 1),
+        Source(str(path), second, len(LONG) + 1),
+        Source(str(path), second + first + len(CLAUDE), len(LONG)),
+    ]
+    plain = lines_reader(path, 4000)
+    count = len(plain.feed(CLAUDE + CLAUDE)) + len(plain.close())
+    assert len(events) == count + len(unreadable)
+
+
+@pytest.mark.parametrize("format", ["cline", "continue", "gemini_cli", "opencode"])
+def test_a_document_that_is_too_large_is_an_error_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    monkeypatch.setattr(Gathered, "largest", 1 << 20)
+    path = tmp_path / "session.json"
+    path.write_bytes(b'{"version": 1, "sessionId": "s", "messages": [' + b" " * (2 << 20) + b"]}")
+    with pytest.raises(LogError, match=r"session\.json has more than 1 MiB"):
+        list(read(path, format))
