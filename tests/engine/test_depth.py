@@ -1,4 +1,4 @@
-"""Calls whose arguments are nested deeply: the model gets an error, or the run has a typed one; neither ends in a fault."""
+"""Calls whose arguments are nested deeply: the model gets an error, or the run ends with a typed one."""
 
 from __future__ import annotations
 

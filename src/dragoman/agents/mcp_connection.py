@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dragoman.engine import Retry
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, MissingExtra, ToolError
 from dragoman.model import Kind, outcomes as out
-from dragoman.tools import Context, Tool, find_program
+from dragoman.tools import Context, Tool, find_program, new_brand
 
 from .mcp_content import resource_of, to_outcome
 from .mcp_http import LARGEST_BODY, limited_http_client
@@ -190,14 +190,15 @@ class Connection:
         if server.transport == "stdio":
             from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
 
-            program, arguments = _command(server)
+            brand = new_brand()
+            program, arguments = _command(server, brand)
             env = {name: filled(value.reveal()) for name, value in server.env.items()}
             errors = stack.enter_context(self._errors.open())
             if os.name != "posix":
                 order = StdioServerParameters(command=program, args=arguments, env=env, cwd=server.cwd)
                 return stdio_client(order, errlog=errors)
             whole = {**get_default_environment(), **env}
-            return stdio_transport((program, *arguments), whole, server.cwd, errors, self._give_up)
+            return stdio_transport((program, *arguments), whole, server.cwd, errors, self._give_up, brand)
         url = filled(server.url or "")
         headers = {name: filled(value.reveal()) for name, value in server.headers.items()}
         if server.transport == "sse":
@@ -508,7 +509,7 @@ def installed() -> None:
         logger.addHandler(logging.NullHandler())
 
 
-def _command(server: McpServer) -> tuple[str, list[str]]:
+def _command(server: McpServer, brand: tuple[int, int] | None) -> tuple[str, list[str]]:
     """The program and arguments that start a server, below a process that ends it when we end."""
     program, *arguments = (filled(word) for word in server.command)
     path = server.env["PATH"].reveal() if "PATH" in server.env else None
@@ -518,7 +519,7 @@ def _command(server: McpServer) -> tuple[str, list[str]]:
     if os.name != "posix":
         return found, arguments
     watch = str(Path(__file__).with_name("mcp_watch.py"))
-    return sys.executable, ["-I", "-S", watch, found, *arguments]
+    return sys.executable, ["-I", "-S", watch, ",".join(map(str, brand or ())), found, *arguments]
 
 
 class _Errors:

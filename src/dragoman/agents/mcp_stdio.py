@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from dragoman.tools import end_all
+
 LARGEST_MESSAGE: Final = 32 << 20
 """Bytes of one message: room for several pictures."""
 
@@ -30,8 +32,13 @@ async def stdio_transport(
     cwd: Path | None,
     errors: Any,
     broken: Callable[[str], None],
+    brand: tuple[int, int] | None,
 ) -> AsyncIterator[tuple[_Incoming, _Outgoing]]:
-    """Starts a server; gives the streams of messages from it and to it. `broken` is told why it had to be given up."""
+    """Starts a server; gives the streams of messages from it and to it. `broken` is told why it had to be given up.
+
+    Every process of the server has the `brand`, by which it is found and ended even when it killed the one that watches
+    it and left its group.
+    """
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -47,7 +54,7 @@ async def stdio_transport(
     try:
         yield _Incoming(process.stdout, broken), _Outgoing(process.stdin, process.stdout)
     finally:
-        await _shielded(_ended(process))
+        await _shielded(_ended(process, brand))
 
 
 class _Stream:
@@ -128,7 +135,7 @@ async def _shielded(ending: Any) -> None:
         raise asyncio.CancelledError
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: asyncio.subprocess.Process, brand: tuple[int, int] | None) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     # What it still writes is read, so that it is not kept from ending.
@@ -140,6 +147,8 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
             _signal(process, signal.SIGKILL)
             await _is_gone(process, _KILL)
     _signal(process, signal.SIGKILL)  # what is left of its group
+    if brand is not None:
+        await asyncio.to_thread(end_all, process.pid if process.returncode is None else None, brand)
     reading.cancel()
     await asyncio.wait((reading,))
     # A process below it may hold the pipes open for ever.

@@ -1,7 +1,10 @@
 """The process above an MCP server that we started: when we die, even by SIGKILL, it ends the server and all below it.
 
 Rules: a program of its own that imports the standard library alone; the server has the pipes, this process keeps none
-of them, so that whoever is at their other end sees the server's end as it is. Run as `python mcp_watch.py COMMAND …`.
+of them, so that whoever is at their other end sees the server's end as it is.
+
+Run as `python mcp_watch.py BRAND COMMAND …`. BRAND is two limits by which our own process knows those of the server
+when this one was killed (see `new_brand` in `tools/supervisor.py`), or empty.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ import signal
 import sys
 
 _PDEATHSIG, _SUBREAPER = 1, 36
+_BRAND_LIMITS = (10, 5)  # of file locks and of resident memory, as in tools/supervisor.py
 _GRACE = 1.0  # shorter than the MCP package waits before it kills the group, and us with it
 _POLL = 0.5
 
 
-def main(command: list[str]) -> int:
+def main(brand: str, command: list[str]) -> int:
     """Runs a command to its end, or to the end of whoever started this process; gives its exit code."""
     starter = os.getppid()
     told = _control(_SUBREAPER, 1) and _control(_PDEATHSIG, signal.SIGUSR1)
@@ -25,6 +29,7 @@ def main(command: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C on the terminal is for whoever started us
     if os.getppid() != starter:
         return 1
+    _mark(brand)
     try:
         server = os.posix_spawnp(command[0], command, os.environ, setsigdef=[signal.SIGINT, signal.SIGTERM])
     except OSError as error:
@@ -36,6 +41,14 @@ def main(command: list[str]) -> int:
     _end(signal.SIGKILL, leave=False)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
+
+
+def _mark(brand: str) -> None:
+    if brand:
+        import resource
+
+        for limit, value in zip(_BRAND_LIMITS, map(int, brand.split(",")), strict=True):
+            resource.setrlimit(limit, (value, value))
 
 
 def _waited(server: int, starter: int, *, told: bool) -> int:
@@ -104,4 +117,4 @@ def _control(option: int, value: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

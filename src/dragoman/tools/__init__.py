@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .ripgrep import ripgrep_path as ripgrep_path
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
+    from .supervisor import end_all as end_all, new_brand as new_brand
     from .threads import abandon as abandon, in_thread as in_thread
     from .tool import Approval as Approval, Bound as Bound, Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
@@ -101,6 +102,8 @@ _HOME = {
     "find_program": "programs",
     "host_of": "reach",
     "abandon": "threads",
+    "end_all": "supervisor",
+    "new_brand": "supervisor",
     "in_thread": "threads",
     "media_kind": "media",
     "standard_context": "performing",
