@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from dragoman.apis import APIS
-from dragoman.errors import DefinitionError, EngineError
+from dragoman.errors import ConfigError, DefinitionError, EngineError
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import (
     CallPart,
@@ -700,6 +700,13 @@ def test_the_model_is_in_the_path() -> None:
     assert API.encode(ask(stream=True)).path == "models/gemini-3-flash-preview:streamGenerateContent?alt=sse"
     vertex = "publishers/google/models/gemini-2.5-pro"
     assert API.encode(ask(model=vertex)).path == f"{vertex}:generateContent"
+
+
+def test_the_name_of_a_model_cannot_change_the_url() -> None:
+    assert API.encode(ask(model="x?key=1#y:z%2f w")).path == "models/x%3Fkey%3D1%23y%3Az%252f%20w:generateContent"
+    for name in ("../x?y", "models/../../x", "a//b", "/x", "models/.", "x/"):
+        with pytest.raises(ConfigError, match="cannot be the name of a model"):
+            API.encode(ask(model=name))
 
 
 def test_instructions_stand_apart_and_settings_together() -> None:

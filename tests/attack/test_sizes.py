@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,25 @@ def test_a_prompt_without_end_is_refused_in_bounded_memory(tmp_path: Path) -> No
             preexec_fn=limited,
         )
     assert (done.returncode, "more than 64 MiB" in done.stderr) == (ExitCode.USAGE, True), done.stderr
+
+
+def test_reading_citations_takes_time_that_grows_with_the_reply() -> None:
+    """A reply with many parts and many citations is read in time and memory that grow with its size, and no faster."""
+    from dragoman.apis import APIS
+
+    def seconds(count: int) -> float:
+        parts = [{"text": "abcdé", "thoughtSignature": f"s{number}"} for number in range(count)]
+        supports = [
+            {"segment": {**where, "startIndex": 0, "endIndex": end}, "groundingChunkIndices": [0]}
+            for number in range(count)
+            for where, end in (({"partIndex": number}, 4), ({"text": f"zz{number}"}, 9), ({}, 6 * count))
+        ]
+        grounding = {"groundingChunks": [{"web": {"uri": "http://a"}}], "groundingSupports": supports}
+        content = {"role": "model", "parts": parts}
+        body = {"candidates": [{"content": content, "finishReason": "STOP", "groundingMetadata": grounding}]}
+        began = time.process_time()
+        APIS["gemini_generate"].decode(body)
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(2000) < 12 * seconds(500)  # four times as much; a square would be sixteen times

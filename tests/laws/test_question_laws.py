@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from dragoman.engine import Question
 from dragoman.errors import ToolError
 from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import stated
+from dragoman.model.json_text import json_text
 from dragoman.tools import FileChange, MemoryWorkspace, Workspace, shown_change
 from tests.strategies import values
 
@@ -283,3 +285,22 @@ def test_what_would_fail_is_said_and_shown_all_the_same() -> None:
         workspace.apply([operation])
     assert ("", f"This would fail now: {error.value.message}") in lines
     assert ("", 'edits: [{"old": "a", "new": "b\\nc"}]') in lines
+
+
+PLAIN = st.sampled_from(["true", "12", "null", "[1]", '"x"', "", " ", True, 12, None, "1\n2"]) | st.text(max_size=9)
+
+
+@given(st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner)), WIDTHS)
+def test_values_that_differ_look_different(value: Any, width: int) -> None:
+    """A text and another value that would be written like it: the program that gets them may do different things."""
+
+    def shown(one: Any) -> list[Row]:
+        question = question_of(op.CallFunction("f", {"a": one}), standard=False)
+        return rows_of(shown_question(question, MemoryWorkspace({})), width)
+
+    written = json_text(value)
+    if not isinstance(value, str):
+        assert shown(value) != shown(written)
+        assert shown(value) != shown(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        assert shown(value) != shown([value])

@@ -329,6 +329,14 @@ def test_an_edit_is_shown_as_a_diff() -> None:
     assert '<span class="removed">-two</span>' in as_bytes(lambda: events, "html").decode()
 
 
+def test_a_line_of_a_diff_is_coloured_by_its_place_and_not_by_how_it_begins() -> None:
+    call = Call("e", (EditFile("a.py", (Edit("-- old\nb", "++ new\nb"),)),), NativeCall("e", "Edit", {}))
+    events: list[AnyEvent] = [ToolCalled(id="1", session="s", call=call, call_id="e")]
+    page = as_bytes(lambda: events, "html").decode()
+    assert '<span class="removed">--- old</span>' in page
+    assert '<span class="added">+++ new</span>' in page
+
+
 # ── trajectories and spans ───────────────────────────────────────────────────
 
 

@@ -183,7 +183,8 @@ class Live:
             if ceiling is not None and one.charged:
                 cost = _cost(one.charged, prices)
                 if cost is None:
-                    return LimitReached("cost", ceiling, "what was used has no known price: add one, or limit tokens")
+                    unknown = next(model for model, used in one.charged if _cost([(model, used)], prices) is None)
+                    return LimitReached("cost", ceiling, f"what {unknown} costs is not known: add its price")
                 if cost >= ceiling:
                     return LimitReached("cost", ceiling, owner)
         return None

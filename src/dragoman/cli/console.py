@@ -128,7 +128,7 @@ class Console:
 
     def diff(self, text: str) -> None:
         """A unified diff, added and removed lines in colour."""
-        from .wording import marked_lines
+        from dragoman.tools import marked_lines
 
         for mark, line in marked_lines(text):
             self.line(line, {"+": "good", "-": "bad", "@": "quiet"}.get(mark))

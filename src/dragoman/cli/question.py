@@ -176,16 +176,29 @@ def _size(text: str) -> str:
 
 
 def _field(label: str, value: Any, written_out: Counter[str], style: str | None = None) -> Iterator[Line]:
-    """An argument by its label: beside it when it is short, below it line by line when not."""
-    if isinstance(value, str):
-        text, empty = value, '""'
-    else:
-        text, empty = _json(value), ""
+    """An argument by its label: beside it when it is short, below it line by line when not.
+
+    A text that could pass for another value is quoted: `"true"` is a text and `true` is not.
+    """
+    text = value if isinstance(value, str) else _json(value)
     if "\n" not in text and not _is_long(text):
-        yield Line("", f"{label}: {one_line(text, written_out) or empty}", style)
+        shown = _json(value) if isinstance(value, str) and _reads_as_json(value) else text
+        yield Line("", f"{label}: {one_line(shown, written_out)}", style)
         return
-    yield Line("", f"{label} ({_size(text)}):")
+    size = _size(text) if isinstance(value, str) else f"JSON, {_size(text)}"
+    yield Line("", f"{label} ({size}):")
     yield from _text(text, written_out)
+
+
+def _reads_as_json(text: str) -> bool:
+    """Whether a short text is empty or JSON: `12`, `true`, `"x"`, `[1]`."""
+    from dragoman.model.json_text import read_json
+
+    try:
+        read_json(text)
+    except msgspec.DecodeError:
+        return not text.strip()
+    return True
 
 
 def _argument(name: str, written_out: Counter[str]) -> str:

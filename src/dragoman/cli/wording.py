@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.model import Call, operations as op, outcomes as out
+from dragoman.tools import marked_lines
 
 Line = tuple[str, str | None]
 """A text and the style it is written in."""
@@ -110,37 +111,11 @@ _MARKS = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "blocked
 
 def diff_lines(diff: str) -> Iterator[Line]:
     """A unified diff, each line in its colour; the two lines that name the files are left out."""
-    lines = [(mark, line) for mark, line in marked_lines(diff) if mark != _NAMES]
+    lines = [(mark, line) for mark, line in marked_lines(diff) if mark != "names"]
     styles = {"+": "good", "-": "bad", "@": "quiet", "\\": "quiet"}
     # Cutting keeps the places of lines, so each line still has its own mark.
     for number, (line, _) in zip(_kept(len(lines)), cut([line for _, line in lines]), strict=True):
         yield line, "quiet" if number is None else styles.get(lines[number][0])
-
-
-_NAMES: Final = "names"
-_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-
-
-def marked_lines(diff: str) -> Iterator[tuple[str, str]]:
-    """The lines of a unified diff, each with what it is: `+`, `-`, ` `, `@`, `\\`, or "names" for the files' names.
-
-    The head of a hunk says how many lines it has. So a line is known by its place: an added line may begin with "++ ",
-    and then reads as the name of a file does.
-    """
-    old = new = 0
-    for number, line in enumerate(diff.removesuffix("\n").split("\n")):
-        head = _HUNK.match(line) if old <= 0 and new <= 0 else None
-        if head is not None:
-            old, new = (1 if count is None else int(count) for count in head.groups())
-            yield "@", line
-        elif old <= 0 and new <= 0:
-            names = number < 2 and line.startswith(("--- ", "+++ ")[number])
-            yield _NAMES if names else line[:1], line
-        else:
-            mark = line[:1]
-            old -= mark in ("-", " ", "")
-            new -= mark in ("+", " ", "")
-            yield mark, line
 
 
 def _change(change: out.Change, *, diffs: bool) -> Iterator[Line]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Injected as Injected,
         LimitsLeft as LimitsLeft,
     )
-    from .diff import Hunk as Hunk
+    from .diff import Hunk as Hunk, marked_lines as marked_lines
     from .disk import DiskWorkspace as DiskWorkspace
     from .draft import FileChange as FileChange
     from .enclosure import Enclosure as Enclosure
@@ -104,6 +104,7 @@ _HOME = {
     "abandon": "threads",
     "end_all": "supervisor",
     "new_brand": "supervisor",
+    "marked_lines": "diff",
     "in_thread": "threads",
     "media_kind": "media",
     "standard_context": "performing",

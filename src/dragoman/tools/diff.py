@@ -7,6 +7,7 @@ any such line is told as replaced whole.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -204,3 +205,30 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         run.append(pairs[index])
         index = previous[index]
     return run[::-1]
+
+
+_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+def marked_lines(diff: str) -> Iterator[tuple[str, str]]:
+    """The lines of a unified diff, each with what it is: `+`, `-`, ` `, `@`, `\\`, or "names" for the files' names.
+
+    The head of a hunk says how many lines it has. So a line is known by its place: an added line may begin with "++ ",
+    and then reads as the name of a file does.
+    """
+    old = new = 0
+    lines = diff.removesuffix("\n").split("\n")
+    begins = [line.startswith(mark) for line, mark in zip(lines, ("--- ", "+++ ", "@@ "), strict=False)]
+    has_names = begins == [True, True, True]
+    for number, line in enumerate(lines):
+        head = _HUNK.match(line) if old <= 0 and new <= 0 else None
+        if head is not None:
+            old, new = (1 if count is None else int(count) for count in head.groups())
+            yield "@", line
+        elif old <= 0 and new <= 0:
+            yield "names" if has_names and number < 2 else line[:1], line
+        else:
+            mark = line[:1]
+            old -= mark in ("-", " ", "")
+            new -= mark in ("+", " ", "")
+            yield mark, line

@@ -8,7 +8,7 @@ what was said.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -48,15 +48,15 @@ class _Texts:
                 before += len(part.text)
         self._text = "".join(text for _, _, text in self.pieces)
         self.bytes = self._text.encode("utf-8", "surrogatepass")
+        lengths = (len(text.encode("utf-8", "surrogatepass")) for _, _, text in self.pieces)
+        self._begins = dict(zip((place for place, _, _ in self.pieces), accumulate(lengths, initial=0), strict=False))
+        self._before = [before for _, before, _ in self.pieces]
         self._ends: list[int] | None = None
         self._found: dict[int, list[Citation]] = {}
 
     def bytes_before(self, place: int) -> int | None:
         """Where in the bytes the part at a place begins."""
-        for index, before, _ in self.pieces:
-            if index == place:
-                return len(self._text[:before].encode("utf-8", "surrogatepass"))
-        return None
+        return self._begins.get(place)
 
     def characters(self, start: int, end: int) -> tuple[int, int] | None:
         """Bytes as characters of the whole text, or `None` when they reach beyond it."""
@@ -71,12 +71,15 @@ class _Texts:
     def add(self, citation: Citation, span: tuple[int, int] | None) -> None:
         """Puts a citation on the part its span lies in, on each of several; without a span on the last text."""
         if span is not None:
-            hit = False
-            for place, before, text in self.pieces:
+            hit = 0
+            first = max(0, bisect_left(self._before, span[0]) - 1)
+            for place, before, text in islice(self.pieces, first, None):
+                if before > span[1] or hit == _MOST_PARTS:
+                    break
                 start, end = max(span[0] - before, 0), min(span[1] - before, len(text))
                 if start < end or (span[0] == span[1] and 0 <= span[0] - before <= len(text) and not hit):
                     self._found.setdefault(place, []).append(replace(citation, span=Span(start, end)))
-                    hit = True
+                    hit += 1
             if hit:
                 return
         self._found.setdefault(self.pieces[-1][0], []).append(citation)
@@ -160,7 +163,8 @@ def _segment(texts: _Texts, segment: Any) -> tuple[tuple[int, int] | None, dict[
         if not needle or texts.bytes[base + start : base + end] == needle:
             span = texts.characters(base + start, base + end)
             return span, None if span is not None else said
-    near = texts.bytes.find(needle, max(0, bases[0] + start - _NEAR))
+    first = max(0, bases[0] + start - _NEAR)
+    near = texts.bytes.find(needle, first, first + len(needle) + _FAR)
     if near >= 0:
         return texts.characters(near, near + len(needle)), said
     return texts.characters(bases[0] + start, bases[0] + end), said
@@ -168,6 +172,12 @@ def _segment(texts: _Texts, segment: Any) -> tuple[tuple[int, int] | None, dict[
 
 _NEAR = 64
 """Bytes an offset may be wrong by: one too many on pages read by URL, two where a curly quote was counted plain."""
+
+
+_FAR = 64 * 1024
+"""Bytes in which a text is looked for that is not where its offset says: a reply may have many such texts."""
+_MOST_PARTS = 100
+"""Parts that one citation is put on: many that span all of many parts would take more memory than the reply."""
 
 
 # ── recitation and fetched pages ─────────────────────────────────────────────

@@ -8,6 +8,7 @@ from dragoman.apis.api import Encoded, Tools
 from dragoman.apis.history import History, Remark, Turn
 from dragoman.apis.lowering import GEMINI_JSON, GEMINI_SCHEMA, Lowering, lower
 from dragoman.apis.options import with_options
+from dragoman.errors import ConfigError
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import (
     AnyPart,
@@ -95,8 +96,18 @@ def _mixed_by_options(request: Request) -> bool:
 
 def path_of(request: Request) -> str:
     """Where the request goes, after the base URL: the model is named there, not in the body."""
-    model = request.model if "/" in request.model else f"models/{request.model}"
+    model = _as_path(request.model if "/" in request.model else f"models/{request.model}")
     return f"{model}:streamGenerateContent?alt=sse" if request.stream else f"{model}:generateContent"
+
+
+def _as_path(model: str) -> str:
+    """The name of a model as a part of a URL, so that it can name nothing but a model."""
+    from urllib.parse import quote
+
+    segments = model.split("/")
+    if not {"", ".", ".."}.isdisjoint(segments):
+        raise ConfigError(f'"{model}" cannot be the name of a model: a part of it is empty or made of dots')
+    return "/".join(quote(segment, safe="@", errors="replace") for segment in segments)
 
 
 def _without_nulls(body: dict[str, Any]) -> dict[str, Any]:

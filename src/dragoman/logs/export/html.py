@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import BinaryIO, Final
 
+from dragoman.tools import marked_lines
+
 from .chosen import Chosen
 from .transcript import Block, Conversation, Said, conversations_of, visible
 
@@ -130,10 +132,9 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def _diff(text: str) -> str:
-    return "".join(_diff_line(line) for line in text.split("\n"))
+    return "".join(
+        f'<span class="{_CLASSES.get(mark, "same")}">{_text(line)}</span>' for mark, line in marked_lines(text)
+    )
 
 
-def _diff_line(line: str) -> str:
-    mark = "" if line.startswith(("+++", "---")) else line[:1]
-    name = {"+": "added", "-": "removed", "@": "place"}.get(mark, "same")
-    return f'<span class="{name}">{_text(line)}</span>'
+_CLASSES: Final = {"+": "added", "-": "removed", "@": "place"}
