@@ -244,9 +244,7 @@ def test_importing_reads_no_settings(machine: Path) -> None:
     import sys
 
     (machine / "own" / "config.toml").write_text("not TOML at all")
-    program = (
-        "import dragoman, dragoman.engine, sys; dragoman.Orchestrator; sys.exit('dragoman.config' not in sys.modules)"
-    )
+    program = "import dragoman, dragoman.engine, sys; dragoman.Orchestrator; sys.exit('dragoman.config' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], env=dict(os.environ), capture_output=True, text=True)
     assert (done.stderr, done.returncode) == ("", 0)
 

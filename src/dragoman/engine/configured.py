@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dragoman.config import chosen
-from dragoman.dialects import dialect_named
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,6 +21,8 @@ def settings_for(configuration: Chosen, profile: str | None, *, wanted: bool) ->
     """The settings a Python program goes by. `wanted`: those of this process are, when it names none itself."""
     if not wanted and profile is None and isinstance(configuration, msgspec.UnsetType):
         return None
+    from dragoman.config import chosen
+
     settings = chosen(configuration)
     if profile is None or settings is None:
         if profile is not None:
@@ -44,6 +44,8 @@ def configured_options(configuration: Configuration, model: str) -> dict[str, An
 
 def configured_dialect(configuration: Configuration, model: str) -> Dialect | None:
     """The vocabulary that the settings name for all models, or for this one."""
+    from dragoman.dialects import dialect_named  # with it come the readers of dialect files
+
     stated = configuration.settings.dialect
     if stated is not None:
         return dialect_named(stated, files=configuration.is_own("dialect"))
