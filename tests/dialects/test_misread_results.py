@@ -43,3 +43,8 @@ def test_a_command_that_runs_without_a_name_has_none_when_it_is_read() -> None:
     call = speaker.read_call(NativeCall("1", "run_shell_command", {"command": "make"}))
     outcome = out.CommandOutcome(output="so far\n", running=True)
     assert speaker.read_result(call, speaker.write_result(call, (outcome,))).outcomes == (outcome,)
+
+
+def test_an_empty_file_is_a_file() -> None:
+    shown = "<path>a.py</path>\n<type>file</type>\n<content>\n\n(End of file - total 0 lines)\n</content>"
+    assert read("opencode", "read", {"filePath": "a.py"}, shown) == out.FileOutcome("a.py", "", 1, 0)

@@ -22,13 +22,28 @@ from .spelling import (
     WHOLE,
     Content,
     Conversion,
+    ResultWords,
     Spelling,
     Tells,
     means,
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand, unnumbered, up_to_here
+from .wording import FailuresInWords, tell, tell_all, text_of, understand, up_to_here
+from .words import (
+    PATH,
+    Part,
+    Reads,
+    Template,
+    count_of,
+    lines,
+    maybe,
+    numbered,
+    one_of,
+    picture,
+    skipped,
+    words,
+)
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""
@@ -51,62 +66,18 @@ def _number(value: Any) -> int | None:
 # ── reading files ────────────────────────────────────────────────────────────
 
 
-class ReadingFiles:
-    """How a file is told: numbered lines in a tag, and how many there are; a folder by its entries."""
+class ShownLines(msgspec.Struct, frozen=True):
+    """Numbered lines of a file, and the note below them."""
 
-    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
-    _TOLD = re.compile(
-        r"(?:<path>.*?</path>\n<type>(?:file|directory)</type>\n)?<(?P<tag>content|entries|file)>\n?(?P<body>.*?)"
-        r"(?:\n\n\((?P<note>[^\n]*)\))?\n</(?P=tag)>.*",
-        re.DOTALL,
-    )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        match outcome:
-            case out.ImageOutcome():
-                return ("Image read successfully", outcome.image)
-            case out.FileOutcome():
-                outcome = _to_its_end(up_to_here(operation, outcome))
-                lines = enumerate(outcome.text.split("\n"), outcome.first_line)
-                body = "\n".join(f"{number}: {line}" for number, line in lines)
-                return _tagged(as_called(operation, outcome.path), "file", "content", body + _file_note(outcome))
-            case out.DirectoryOutcome():
-                names = [entry.path + ("/" if entry.kind == "directory" else "") for entry in outcome.entries]
-                more = f"Showing {len(names)} of more entries" if outcome.truncated else f"{len(names)} entries"
-                return _tagged(
-                    as_called(operation, outcome.path), "directory", "entries", "\n".join(names) + f"\n\n({more})"
-                )
-        return tell(operation, outcome)
-
-    def meant_instead(self, operation: op.Operation, failure: out.Failure) -> op.Operation | None:
-        """A folder, read without a slash at its end, is listed."""
-        if not isinstance(operation, op.ReadFile) or failure.details.get("reason") != "is_directory":
-            return None
-        return op.ListDirectory(operation.path) if operation.first_line is operation.last_line is None else None
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            images = [piece for piece in native.content if isinstance(piece, out.Media)]
-            return out.ImageOutcome(images[0]) if len(images) == 1 else understand(operation, native)
-        assert isinstance(operation, op.ReadFile | op.ListDirectory)
-        found = self._TOLD.fullmatch(native.content)
-        if found is None:
-            return understand(operation, native)
-        note = found["note"] or ""
-        if found["tag"] == "entries":
-            names = found["body"].split("\n") if found["body"] else []
-            entries = [
-                out.Entry(name.removesuffix("/"), "directory" if name.endswith("/") else "file") for name in names
-            ]
-            return out.DirectoryOutcome(operation.path, tuple(entries), note.startswith("Showing"))
-        lines = unnumbered(found["body"], r"[:|] ") if found["body"] else (1, "")
-        if lines is None or not isinstance(operation, op.ReadFile):
-            return out.TextOutcome(native.content)
-        return _file(operation, lines[0], lines[1], note)
+    path: str
+    text: str
+    first_line: int = 1
+    note: str | None = None
 
 
-def _tagged(path: str, kind: str, tag: str, body: str) -> str:
-    return f"<path>{path}</path>\n<type>{kind}</type>\n<{tag}>\n{body}\n</{tag}>"
+def _shown(operation: op.Operation, outcome: out.FileOutcome) -> ShownLines:
+    outcome = _to_its_end(up_to_here(operation, outcome))
+    return ShownLines(outcome.path, outcome.text, outcome.first_line, _file_note(outcome))
 
 
 def _to_its_end(outcome: out.FileOutcome) -> out.FileOutcome:
@@ -115,24 +86,103 @@ def _to_its_end(outcome: out.FileOutcome) -> out.FileOutcome:
     return msgspec.structs.replace(outcome, text=outcome.text[:-1]) if ends else outcome
 
 
-def _file_note(outcome: out.FileOutcome) -> str:
+def _file_note(outcome: out.FileOutcome) -> str | None:
     last = outcome.first_line + outcome.text.count("\n")
     total = outcome.total_lines
     on = f"Use offset={last + 1} to continue."
     if total is not None and total > last:
-        return f"\n\n(Showing lines {outcome.first_line}-{last} of {total}. {on})"
+        return f"Showing lines {outcome.first_line}-{last} of {total}. {on}"
     if outcome.truncated:
-        return f"\n\n(Output capped. Showing lines {outcome.first_line}-{last}. {on})"
-    return f"\n\n(End of file - total {total} lines)" if total == last else ""
+        return f"Output capped. Showing lines {outcome.first_line}-{last}. {on}"
+    return f"End of file - total {total} lines" if total == last else None
 
 
-def _file(operation: op.ReadFile, first: int, text: str, note: str) -> out.FileOutcome:
+def _file(operation: op.ReadFile, shown: ShownLines) -> out.FileOutcome:
+    note = shown.note or ""
     counted = re.search(r"(?:of|total) (\d+)(?: lines)?(?:\.|$)", note)
     total = int(counted[1]) if counted else None
-    last = first + text.count("\n")
+    last = shown.first_line + shown.text.count("\n")
     # The note also stands under lines that are all that was asked for.
     cut = note.startswith("Showing") and last < min(total or last, operation.last_line or total or last)
-    return out.FileOutcome(operation.path, text, first, total, truncated=cut or note.startswith("Output capped"))
+    cut = cut or note.startswith("Output capped")
+    return out.FileOutcome(operation.path, shown.text, shown.first_line, total, truncated=cut)
+
+
+def _lines_in(before: str, tag: str, *, empty: bool = False, newline: str = "\n") -> Template:
+    """Lines in a tag; below it the client puts reminders of its own."""
+    text = "" if empty else "{text}"
+    note = f"\n({{note}})\n</{tag}>{{_after}}"
+    kinds: dict[str, Any] = {"text": Reads("")} if empty else {"text": numbered(": ", formerly=("| ",))}
+    end = (note,) if empty else (maybe("\n\n({note})"), f"\n</{tag}>{{_after}}")
+    path: dict[str, Any] = {"path": PATH} if "{path}" in before else {"path": Reads("")}
+    return words(
+        ShownLines,
+        f"{before}<{tag}>{newline}{text}",
+        *end,
+        of=out.FileOutcome,
+        to=_file,
+        back=_shown,
+        asked=op.ReadFile,
+        _after=skipped("", "(?s:.*)"),
+        **kinds,
+        **path,
+    )
+
+
+def _entries(before: str, *end: Part, **facts: Any) -> Template:
+    names = lines(words(out.Entry, "{path}/", kind="directory"), words(out.Entry, "{path}", kind=Reads("file")))
+    listed: dict[str, Any] = {"entries": names} if "{entries}" in before else {"entries": ()}
+    return words(
+        out.DirectoryOutcome,
+        f"<path>{{path}}</path>\n<type>directory</type>\n<entries>\n{before}",
+        *end,
+        "\n</entries>{_after}",
+        to=_listed,
+        path=PATH,
+        _after=skipped("", "(?s:.*)"),
+        **listed,
+        **facts,
+    )
+
+
+def _listed(operation: Any, outcome: out.DirectoryOutcome) -> out.DirectoryOutcome:
+    return msgspec.structs.replace(outcome, path=operation.path)
+
+
+_PATH = "<path>{path}</path>\n<type>file</type>\n"
+_MORE_ENTRIES = skipped("0 of more entries", "[^\\n]*")
+
+
+class ReadingFiles:
+    """How a file is told: numbered lines in a tag, and how many there are; a folder by its entries."""
+
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
+    results: ClassVar[ResultWords | None] = one_of(
+        picture("Image read successfully"),
+        _lines_in(_PATH, "content"),
+        _entries("", "\n\n(Showing {_more})", truncated=True, _more=_MORE_ENTRIES),
+        _entries("", "\n\n(0 entries)", truncated=False),
+        _entries("{entries}", "\n\n(Showing {_count} of more entries)", truncated=True, _count=count_of("entries")),
+        _entries("{entries}", "\n\n({_count} entries)", truncated=False, _count=count_of("entries")),
+        formerly=(
+            # An empty file has no line at all (1.18.4).
+            _lines_in(_PATH, "content", empty=True),
+            _lines_in(_PATH, "content", empty=True, newline="\n\n"),
+            # Some versions begin with the first line in the line of the tag.
+            _lines_in(_PATH, "content", newline=""),
+            # Up to 1.1.11 a file was given without its path, and in a tag of another name.
+            *(_lines_in("", tag) for tag in ("content", "file")),
+            *(_lines_in("", tag, empty=True) for tag in ("content", "file")),
+            _entries("{entries}", "\n\n(Showing {_more})", truncated=True, _more=_MORE_ENTRIES),
+            _entries("{entries}"),
+        ),
+    )
+
+    def meant_instead(self, operation: op.Operation, failure: out.Failure) -> op.Operation | None:
+        """A folder, read without a slash at its end, is listed."""
+        if not isinstance(operation, op.ReadFile) or failure.details.get("reason") != "is_directory":
+            return None
+        return op.ListDirectory(operation.path) if operation.first_line is operation.last_line is None else None
 
 
 READ_UNSAID = {

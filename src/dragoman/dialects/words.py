@@ -43,6 +43,7 @@ from .template_parts import (
     PATH as PATH,
     Body as Body,
     Kind as Kind,
+    Part as Part,
     Reads as Reads,
     body as body,
     choice as choice,
