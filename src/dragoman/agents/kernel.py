@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import functools
+import logging
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AsyncExitStack
@@ -70,6 +71,9 @@ _CANCELLED = "it was cancelled"
 
 Engines = Callable[[str], tuple[Engine, str]]
 """Gives, for a model as an agent names it, the engine and the name to ask it by. The kernel closes the engine."""
+
+
+_log = logging.getLogger("dragoman.agents")
 
 
 class Kernel:
@@ -629,6 +633,9 @@ class Kernel:
     # ── events ─────────────────────────────────────────────────────────────
 
     def _told(self, live: Live, kind: type[Event], **facts: Any) -> None:
+        if kind in (AgentStarted, AgentEnded):
+            how = facts.get("status", "started")
+            _log.info("agent %s (from %s): %s", facts.get("agent"), live.stream, how)
         if self._emit is None:
             return
         self._events += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,13 +53,13 @@ from dragoman.model import (
 from dragoman.model.json_text import DEEPEST, is_too_deep
 
 from .connection import Bounds, Response, is_html, one_line
+from .logged import HTTP
 from .policy import Retry
 from .transport import Transport
 
 if TYPE_CHECKING:
     from dragoman.model import AnyEvent
 
-_log = logging.getLogger("dragoman.engine")
 
 Observer = Callable[[AnyChunk], "bool | None"]
 """Sees the chunks of a reply. Returning True says that something was begun: the request must not be made again."""
@@ -162,14 +161,20 @@ class HttpEngine:
             except EngineError as error:
                 error.provider = error.provider or self.provider or None
                 if not error.retryable or attempt >= self.retry.times or (watch is not None and watch.began):
+                    HTTP.info("%s: %s; not tried again", request.model, _kind_of(error))
                     raise
                 patience = self.retry.longest * (self.retry.times - attempt)
                 if error.retry_after is not None and error.retry_after > patience:
                     raise _too_long_a_wait(error, patience) from None
                 attempt += 1
                 wait = self.retry.wait(attempt, error.retry_after, _chance())
-                _log.info(
-                    "%s: %s; trying again in %.1f s (%d of %d)", request.model, error, wait, attempt, self.retry.times
+                HTTP.info(
+                    "%s: %s; trying again in %.1f s (%d of %d)",
+                    request.model,
+                    _kind_of(error),
+                    wait,
+                    attempt,
+                    self.retry.times,
                 )
                 if self._notice is not None:
                     self._notice(error, wait)
@@ -183,8 +188,9 @@ class HttpEngine:
         )
         failure: EngineError | None = None
         try:
+            HTTP.debug("%s %s: %d bytes sent", self.provider or self.name, encoded.path, len(body))
             response = await self._exchanged(request, encoded, body, taker)
-            _log.debug("%s %s answered %s", self.provider or self.name, encoded.path, response.status)
+            HTTP.debug("%s %s answered %s", self.provider or self.name, encoded.path, response.status)
             reply = self._read(response, taker)
         except EngineError as error:
             if taker is not None and error.partial is None:
@@ -311,6 +317,13 @@ def _count_values(data: bytes, before: int, bounds: Bounds) -> int:
         message = f"the answer has more than {most:,} JSON objects and arrays"
         raise bounds.reached("values", message, code="body_too_large")
     return values
+
+
+def _kind_of(error: EngineError) -> str:
+    """What went wrong, without the provider's own words: they may repeat what was sent."""
+    if error.code == "interrupted":
+        return "the stream was cut"
+    return f"status {error.status}, code {error.code}"
 
 
 def require_answer(reply: Reply) -> Reply:

@@ -65,6 +65,7 @@ from dragoman.tools import Context, PageReader, ProviderTool, SearchBackend, Too
 from .approval import Answer, is_standard, why_no_answers
 from .executor import Executor, Metrics, Waiting, masked, opened_context
 from .facade import Facade, Note
+from .logged import log_listener
 from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
 from .options import notes_on_options
 from .page_reader import ModelReader
@@ -143,7 +144,7 @@ class Running:
         self.metrics: dict[str, Metrics] = {}
         self.notes: tuple[Note, ...] = ()
         self._orchestrator, self._answers, self._observe = orchestrator, answers, observe
-        self._listeners = [one for one in (orchestrator.emit, emit) if one is not None]
+        self._listeners = [one for one in (orchestrator.emit, emit, log_listener()) if one is not None]
         self._stream = stream or observe is not None
         self._items: deque[Item] | None = None
         self._wake: asyncio.Event | None = None
