@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .mcp_settings import own_folder as own_folder, placed as placed
     from .policies import limits_for as limits_for, policy_for as policy_for
     from .sandboxes import sandbox_for as sandbox_for
+    from .skills import Skill as Skill, find_skills as find_skills, skill_tool as skill_tool
     from .template import placeholders as placeholders, prompt_of as prompt_of, render as render
     from .tree import Activation as Activation, Live as Live
 
@@ -54,6 +55,7 @@ _HOME = {
     ),
     "policies": ("limits_for", "policy_for"),
     "sandboxes": ("sandbox_for",),
+    "skills": ("Skill", "find_skills", "skill_tool"),
     "template": ("placeholders", "prompt_of", "render"),
     "tree": ("Activation", "Live"),
 }

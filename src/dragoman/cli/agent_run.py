@@ -172,10 +172,14 @@ class AgentSession(Session):
         return [] if self._servers is None else list(self._servers.connections)
 
     def _all_tools(self) -> Toolset:
+        from dragoman.agents import skill_tool
         from dragoman.registry import TOOLS
         from dragoman.tools import Toolset
 
-        tools = Toolset([TOOLS[name] for name in TOOLS.built_in])
+        skills = skill_tool(self.configuration, self.folder)
+        tools = Toolset([TOOLS[name] for name in TOOLS.built_in if name != "use_skill" or skills is None])
+        if skills is not None:
+            tools.register(skills)
         self._add_plugins(tools)
         if self._servers is not None:
             self._servers.join(tools)

@@ -319,11 +319,27 @@ class Session:
             if words
             else usual_tools(dialect.at(family=model))
         )
+        self._offer_skills(toolset, dialect.at(family=model), named=bool(words))
         own = self._own_servers()
         if (served != [] or own) and self._servers is None and not self._options.no_mcp:
             self._servers = await opened_servers(self._console, self.configuration, self._stack, own)
         offer_served(toolset, self._servers, served)
         return toolset
+
+    def _offer_skills(self, toolset: Toolset, dialect: Dialect, *, named: bool) -> None:
+        """The skills there are, with their descriptions: where the tool is named, or the model has a word for it."""
+        from dragoman.agents import skill_tool
+        from dragoman.model import operations as op
+
+        if ("use_skill" not in toolset) if named else not dialect.speaks(op.UseSkill):
+            return
+        tool = skill_tool(self.configuration, self.folder)
+        if "use_skill" in toolset:
+            toolset.unregister("use_skill")
+        if tool is not None:
+            toolset.register(tool)
+        elif named:
+            self._console.warn("use_skill is left out: there are no skills here; `dragoman skills` lists them")
 
     def _own_servers(self) -> Sequence[McpServer]:
         """MCP servers beside those that are set up."""

@@ -51,7 +51,7 @@ from .settings import (
     tightened,
 )
 from .toml_text import TomlPlace, read_toml
-from .trust import SERVER_FILES, Project, Trust, digest, find_project, trust, trusted_folders, untrust
+from .trust import SERVER_FILES, SKILL_FOLDERS, Project, Trust, digest, find_project, trust, trusted_folders, untrust
 
 __all__ = [
     "DATA_SUFFIXES",
@@ -59,6 +59,7 @@ __all__ = [
     "OTHER_CONFIG_DIR",
     "OTHER_DATA_DIR",
     "SERVER_FILES",
+    "SKILL_FOLDERS",
     "UNTRUSTED",
     "Approval",
     "Chosen",

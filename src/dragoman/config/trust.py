@@ -28,6 +28,10 @@ LARGEST_FOLDER: Final = 16 * 1024 * 1024
 MOST_FILES: Final = 2000
 
 
+SKILL_FOLDERS: Final = (".agents/skills", ".claude/skills", ".gemini/skills", ".codex/skills")
+"""Where other clients keep the skills of a project; what they say is sent to a model, so trust covers it."""
+
+
 class Trust(msgspec.Struct, frozen=True):
     """Whether the user trusts a folder, for the contents its files have now.
 
@@ -110,6 +114,9 @@ def _covered_paths(root: Path) -> Iterator[Path]:
     if os.path.lexists(root / PROJECT_FILE):
         yield root / PROJECT_FILE
     yield from (root / name for name in SERVER_FILES if os.path.lexists(root / name))
+    for name in SKILL_FOLDERS:
+        # A link in such a folder leads out or is looked at where it leads: no skill is read through one.
+        yield from (path for path in sorted((root / name).glob("*/SKILL.md")) if path.is_file())
     for parent, folders, files in os.walk(folder, onerror=_raise):
         folders.sort()
         # A link to a folder counts as a folder here and is not entered: it must not slip through unseen.

@@ -186,9 +186,14 @@ class Facade:
 
     def _unspoken(self, operations: Sequence[Tool], *, strict: bool) -> frozenset[type[op.Operation]]:
         """The operations the dialect has no tool of ours for: those need the words of `plain`."""
-        silent = [tool for tool in operations if not self.dialect.speaks(_operation_of(tool), executed_by=CLIENT)]
+        silent = [
+            tool
+            for tool in operations
+            if _is_another(tool, self.dialect) or not self.dialect.speaks(_operation_of(tool), executed_by=CLIENT)
+        ]
         for tool in silent:
             reason = self.dialect.unspoken.get(_operation_of(tool), "no native tool that is run here says it")
+            reason = getattr(tool.run, "in_plain_words", reason)
             if strict:
                 raise Unspeakable(self.dialect.name, tool.name, reason)
             self._plain = self._plain or DIALECTS["plain"]
@@ -488,6 +493,14 @@ def _telling(definition: Definition, speaker: Dialect, telling: Sequence[tuple[o
         if any(key in there and value == getattr(sample, field) for key, value in pairs):
             return msgspec.structs.replace(definition, description=f"{definition.description}\n\n{text}")
     return definition
+
+
+def _is_another(tool: Tool, dialect: Dialect) -> bool:
+    """Whether the dialect's own tool for this operation is something else than this one, which says so of itself."""
+    operation = _operation_of(tool)
+    return hasattr(tool.run, "in_plain_words") and dialect.word_for(operation) is not DIALECTS["plain"].word_for(
+        operation
+    )
 
 
 def _operation_of(tool: Tool) -> type[op.Operation]:

@@ -27,7 +27,7 @@ def tools_named(words: Iterable[str]) -> list[AnyTool]:
             continue
         names = [word] if word in TOOLS else [name for name in TOOLS if fnmatchcase(name, word)]
         if not names and word in TOOL_KINDS:
-            names = [name for name in TOOLS.built_in if str(TOOLS[name].kind) == word]
+            names = [name for name in TOOLS.built_in if str(TOOLS[name].kind) == word and _can_run(name)]
         if not names and provider_tool(word) is not None:
             found[word] = ProviderTool(word)
             continue
@@ -38,3 +38,10 @@ def tools_named(words: Iterable[str]) -> list[AnyTool]:
             raise ConfigError(f'there is no tool "{word}".{hint}')
         found |= {name: TOOLS[name] for name in names}
     return list(found.values())
+
+
+def _can_run(name: str) -> bool:
+    """Whether a tool that a kind stands for can work here."""
+    from dragoman.tools import runnable
+
+    return name != "run_code" or bool(runnable())

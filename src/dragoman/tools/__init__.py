@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .disk import DiskWorkspace as DiskWorkspace
     from .draft import FileChange as FileChange
     from .enclosure import Enclosure as Enclosure
+    from .later import search_tools_in as search_tools_in
     from .media import media_kind as media_kind
+    from .memories import Memories as Memories, Memory as Memory
     from .memory import MemoryWorkspace as MemoryWorkspace
     from .performing import (
         NOT_HONOURED as NOT_HONOURED,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from .provider_tool import ProviderTool as ProviderTool
     from .reach import REDIRECTS as REDIRECTS, host_of as host_of
     from .ripgrep import ripgrep_path as ripgrep_path
+    from .run_code import runnable as runnable
     from .search_backends import SearchBackend as SearchBackend
     from .shell import Shell as Shell
     from .supervisor import end_all as end_all, new_brand as new_brand
@@ -74,6 +77,8 @@ _HOME = {
     "Inject": "context",
     "Injected": "context",
     "LimitsLeft": "context",
+    "Memories": "memories",
+    "Memory": "memories",
     "MemoryWorkspace": "memory",
     "PageReader": "web",
     "Plan": "plan",
@@ -110,6 +115,8 @@ _HOME = {
     "standard_context": "performing",
     "NOT_HONOURED": "performing",
     "ripgrep_path": "ripgrep",
+    "runnable": "run_code",
+    "search_tools_in": "later",
     "tool": "tool",
 }
 
