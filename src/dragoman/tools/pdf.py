@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from dragoman.errors import ToolError
 
 _PROGRAM: Final = Path(__file__).with_name("pdf_process.py")
-_SECONDS: Final = 25
+SECONDS: Final = 25
 """Processor time one reading may take; about 200 pages of text."""
 _MEMORY: Final = 1 << 30
 _RANGE: Final = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
@@ -51,7 +51,7 @@ def page_ranges(pages: str) -> list[list[int]]:
     return ranges
 
 
-def read_pdf(name: str, data: bytes, pages: str | None, *, characters: int) -> PdfText:
+def read_pdf(name: str, data: bytes, pages: str | None, *, characters: int, seconds: int = SECONDS) -> PdfText:
     """The text of a document, or of some of its pages, up to so many characters. `name` is what errors call it."""
     from importlib.util import find_spec
 
@@ -70,7 +70,7 @@ def read_pdf(name: str, data: bytes, pages: str | None, *, characters: int) -> P
         "pages": wanted,
         "characters": characters,
         "memory": _MEMORY,
-        "seconds": _SECONDS,
+        "seconds": seconds,
     }
     try:
         done = subprocess.run(
@@ -78,7 +78,7 @@ def read_pdf(name: str, data: bytes, pages: str | None, *, characters: int) -> P
             input=json.dumps(order).encode() + b"\n" + data,
             capture_output=True,
             env=child_environment(),
-            timeout=2 * _SECONDS,
+            timeout=2 * seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
