@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.dialects import DIALECTS
 from dragoman.dialects.words import (
     ANY,
     CALLED,
@@ -156,3 +157,17 @@ def test_what_could_be_misread_is_refused_when_it_is_declared(declare: Callable[
         declare()
     assert problem in str(raised.value)
     assert __file__ in str(raised.value)
+
+
+def test_fidelity_reports_what_results_lose() -> None:
+    rows = [row for row in DIALECTS["copilot"].fidelity() if row.result and row.native == "bash"]
+    assert {row.field: (row.result, row.status) for row in rows} == {
+        "stdout": ("CommandOutcome", "unsaid"),
+        "stderr": ("CommandOutcome", "unsaid"),
+        "output": ("CommandOutcome", "approximated"),
+        "truncated": ("CommandOutcome", "unsaid"),
+        "duration_ms": ("CommandOutcome", "unsaid"),
+        "output_path": ("CommandOutcome", "unsaid"),
+        "sandbox": ("CommandOutcome", "unsaid"),
+    }
+    assert all(row.reason for row in rows)

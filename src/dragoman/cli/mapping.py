@@ -29,6 +29,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     name: str
     losses: tuple[Fidelity, ...]
+    results: tuple[Fidelity, ...] = ()
+    """What of its results is lost, as far as they are declared."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -73,8 +75,13 @@ def _cell(rows: Sequence[Fidelity]) -> Cell:
     for row in rows:
         if row.native is not None:
             by_tool.setdefault(row.native, []).append(row)
-    lost = ("unsaid", "approximated")
-    return Cell(tuple(Tool(name, tuple(one for one in found if one.status in lost)) for name, found in by_tool.items()))
+    return Cell(tuple(_tool(name, found) for name, found in by_tool.items()))
+
+
+def _tool(name: str, rows: Sequence[Fidelity]) -> Tool:
+    lost = [row for row in rows if row.status in ("unsaid", "approximated")]
+    of_call = tuple(row for row in lost if row.result is None)
+    return Tool(name, of_call, tuple(row for row in lost if row.result is not None))
 
 
 # --- Markdown ----------------------------------------------------------------------------------------------------
@@ -106,9 +113,16 @@ def _markdown_losses(cells: Mapping[str, Cell]) -> list[str]:
             if tool.losses:
                 lost = "; ".join(f"{_code(row.field or '')} {_plain(_how(row))}" for row in tool.losses)
                 lines.append(f"- {_code(operation)} by {_code(tool.name)}: {lost}")
+            if tool.results:
+                lost = "; ".join(f"{_code(_result(row))} {_plain(_how(row))}" for row in tool.results)
+                lines.append(f"- the result of {_code(tool.name)} ({_code(operation)}): {lost}")
     for reason, operations in _unspoken(cells).items():
         lines.append(f"- not spoken ({_plain(reason)}): {', '.join(map(_code, operations))}")
     return lines or ["Nothing is lost."]
+
+
+def _result(row: Fidelity) -> str:
+    return f"{row.result}.{row.field}"
 
 
 def _how(row: Fidelity) -> str:
@@ -225,14 +239,16 @@ def _html_details(operation: str, cells: Mapping[str, Cell]) -> str:
 def _html_losses(cell: Cell) -> str:
     if cell.reason is not None:
         return f'<span class="never">not spoken: {escape(cell.reason)}</span>'
-    if not any(tool.losses for tool in cell.tools):
+    if not any(tool.losses or tool.results for tool in cell.tools):
         names = ", ".join(f"<code>{escape(name)}</code>" for name in cell.names) or "written as it is"
         return f'<span class="whole">{names}</span>'
     return "".join(_html_tool(tool) for tool in cell.tools)
 
 
 def _html_tool(tool: Tool) -> str:
-    if not tool.losses:
-        return f'<span class="whole"><code>{escape(tool.name)}</code></span>'
+    degree = "partly" if tool.losses else "whole"
     lost = "".join(f"<li><code>{escape(row.field or '')}</code> {escape(_how(row))}</li>" for row in tool.losses)
-    return f'<span class="partly"><code>{escape(tool.name)}</code></span><ul>{lost}</ul>'
+    lost += "".join(
+        f"<li>in its result: <code>{escape(_result(row))}</code> {escape(_how(row))}</li>" for row in tool.results
+    )
+    return f'<span class="{degree}"><code>{escape(tool.name)}</code></span>' + (f"<ul>{lost}</ul>" if lost else "")

@@ -92,13 +92,17 @@ def _show_fidelity(console: Console, dialects: Sequence[Dialect], *, as_json: bo
         console.json(rows)
         return
     table = [
-        (name, row.operation, row.native or "", row.field or "", row.parameter or "", row.status, row.reason or "")
+        (name, row.operation, row.native or "", _field(row), row.parameter or "", row.status, row.reason or "")
         for name, found in rows.items()
         for row in found
     ]
     console.table(("dialect", "operation", "tool", "field", "parameter", "how", "reason"), table)
     for name, found in rows.items():
         console.note(f"{name}: {_summary(found)}")
+
+
+def _field(row: Fidelity) -> str:
+    return f"result: {row.result}.{row.field}" if row.result else row.field or ""
 
 
 def _write_pages(dialects: Sequence[Dialect], markdown: str | None, html: str | None) -> None:

@@ -22,7 +22,7 @@ from dragoman.model.request import Definition
 from dragoman.registry import DIALECTS
 from dragoman.schema import Reader
 
-from .fidelity import Fidelity, field_rows
+from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
 from .offering import (
     AnySpelling,
@@ -673,6 +673,7 @@ class Dialect:
                 rows.extend(self._unspoken_rows(tag, operation))
             for spelling in spellings:
                 rows.extend(field_rows(tag, operation, spelling))
+                rows.extend(result_rows(tag, spelling))
         return rows
 
     def _unspoken_rows(self, tag: str, operation: type[op.Operation]) -> list[Fidelity]:

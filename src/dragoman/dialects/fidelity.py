@@ -23,6 +23,8 @@ class Fidelity(msgspec.Struct, frozen=True):
     parameter: str | None
     status: Status
     reason: str | None = None
+    result: str | None = None
+    """The outcome whose field it is, where a field of the tool's result is lost and not one of the operation."""
 
 
 def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[Any]]) -> list[Fidelity]:
@@ -45,6 +47,16 @@ def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[
             status = "exact" if parameter == field else "renamed"
         rows.append(Fidelity(tag, spelling.native_name, field, parameter, status, reason))
     return rows or [Fidelity(tag, spelling.native_name, None, None, "exact")]
+
+
+def result_rows(tag: str, spelling: type[Spelling[Any]]) -> list[Fidelity]:
+    """What is lost when a result of this tool is written, as far as its results are declared."""
+    if spelling.results is None:
+        return []
+    return [
+        Fidelity(tag, spelling.native_name, field, None, "approximated" if nearly else "unsaid", reason, outcome)
+        for outcome, field, nearly, reason in spelling.results.losses()
+    ]
 
 
 def _declared(reasons: Mapping[str, str], operation: type[op.Operation], field: str) -> str | None:

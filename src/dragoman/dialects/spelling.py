@@ -48,6 +48,10 @@ class ResultWords(Protocol):
         """Which fields of which outcomes these words carry."""
         ...
 
+    def losses(self) -> list[tuple[str, str, bool, str]]:
+        """What is lost: the outcome, its field, whether it is said nearly, and why."""
+        ...
+
 
 class _Required:
     """Marks a parameter without a default."""

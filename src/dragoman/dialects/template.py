@@ -238,9 +238,16 @@ class Template:
         return {name for name in fields if name in self.hints}
 
     def nearly(self) -> dict[str, str]:
-        """The fields that are not written and read as one value, with the reason."""
+        """The fields that do not always survive, with the reason."""
         facts = [(name, fact) for facts in (self.facts, *facts_in(self.nodes)) for name, fact in facts.items()]
-        return {name: f"it is read as {fact.value!r}" for name, fact in facts if isinstance(fact, Reads)}
+        found = {name: f"it is read as {fact.value!r}" for name, fact in facts if isinstance(fact, Reads)}
+        if self.pivot is not None and isinstance(self.pivot.kind, Body):
+            ends = " or ".join(repr(part) for part in self.imitable)
+            imitated = [f"a text that ends like {ends} and more is read as that"] if ends else []
+            loss = [] if self.pivot.kind.loss is None else [self.pivot.kind.loss]
+            if loss or imitated:
+                found[self.pivot.field] = "; ".join((*loss, *imitated))
+        return found
 
     def implied(self) -> set[str]:
         """The fields with a constant, in the template or in a way of it, that is not what the field is by default."""

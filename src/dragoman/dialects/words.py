@@ -271,6 +271,29 @@ class Results:
             elif isinstance(one, Single):
                 yield from one.templates
 
+    def losses(self) -> list[tuple[str, str, bool, str]]:
+        """What is lost: the outcome (or the item in it), its field, whether it is said nearly, and why."""
+        found = []
+        for group in self._groups():
+            said = {name for one in group for name in one.said()}
+            nearly: dict[str, str] = {}
+            for one in group:
+                nearly |= one.nearly()
+            for field in group[0].struct.__struct_fields__:
+                if field in nearly:
+                    found.append((group[0].struct.__name__, field, True, nearly[field]))
+                elif field not in said:
+                    found.append((group[0].struct.__name__, field, False, self.reason(group, field) or ""))
+        return found
+
+    def _groups(self) -> list[list[Template]]:
+        """The templates of each outcome; those of an item form a group of their own. Records are not looked into."""
+        plain = [one for one in self.current if isinstance(one, Template)]
+        in_records = {one.outcome for one in plain if one.to is not None}
+        kinds = dict.fromkeys(one.outcome for one in plain if one.outcome not in in_records)
+        groups = [[one for one in plain if one.outcome is kind] for kind in kinds]
+        return [*groups, *(list(one.templates) for one in self.current if isinstance(one, Single))]
+
     def write(self, operation: op.Operation, outcome: out.Outcome) -> Content | None:
         """The outcome in these words, or `None` where none of them can say it."""
         if isinstance(outcome, out.ImageOutcome):
