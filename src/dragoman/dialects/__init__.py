@@ -14,7 +14,9 @@ from .dialect import (
     Failures as Failures,
     Heard as Heard,
     Loss as Loss,
+    PlanApproval as PlanApproval,
     Steer as Steer,
+    approval_told as approval_told,
     joined as joined,
 )
 from .fidelity import Fidelity as Fidelity

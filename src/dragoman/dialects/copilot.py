@@ -12,7 +12,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import read_json
 
-from .dialect import Dialect, Steer
+from .dialect import Dialect, PlanApproval, Steer
 from .mcp_names import McpNames
 from .patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
 from .spelling import (
@@ -1818,7 +1818,12 @@ DIALECT = Dialect(
         ),
         Steer("report_intent", "it is a headline for those who watch", ("intent",)),
         Steer("task_complete", "it ends the client's mode of working on alone", ("summary",)),
-        Steer("exit_plan_mode", "a mode of the client", ("summary", "actions", "recommendedAction")),
+        Steer(
+            "exit_plan_mode",
+            "a mode of the client",
+            ("summary", "actions", "recommendedAction"),
+            approves=PlanApproval("summary"),
+        ),
         Steer(
             "lsp",
             "what language servers know has no shared form",

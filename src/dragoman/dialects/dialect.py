@@ -38,46 +38,10 @@ from .offering import (
 )
 from .provider_rows import ProviderRow
 from .spelling import Content, Spelling, Told, knows_all, left_over, structs_in
+from .steering import PlanApproval as PlanApproval, Steer as Steer, approval_told as approval_told
 
 _HERE, _THERE = ExecutedBy.CLIENT, ExecutedBy.PROVIDER  # for what runs for every call: reaching a member is slow
 _convert = msgspec.convert
-
-
-class Steer(msgspec.Struct, frozen=True):
-    """A known tool of a client without shared meaning, and why it has none.
-
-    `otherwise`: a spelling of the same name gives some of its calls a meaning; this is for the others, with
-    `when` only for those that have these arguments.
-    `opens`: it carries the call of another tool; these parameters hold that tool's name and its arguments,
-    and the other call is what is meant.
-    """
-
-    name: str
-    reason: str
-    parameters: tuple[str, ...] = ()
-    action: str | None = None
-    namespace: str | None = None
-    formerly: tuple[str, ...] = ()
-    since: str | None = None
-    until: str | None = None
-    otherwise: bool = False
-    when: Mapping[str, Any] = {}
-    executed_by: ExecutedBy = ExecutedBy.CLIENT
-    opens: tuple[str, str] | None = None
-
-    def fits(self, native: NativeCall) -> bool:
-        """Whether a call of this name is meant."""
-        given = native.arguments if isinstance(native.arguments, dict) else {}
-        return all(name in given and given[name] == value for name, value in self.when.items())
-
-    def opened(self, native: NativeCall) -> NativeCall | None:
-        """The call it carries, or `None` when there is none in it."""
-        if self.opens is None or not isinstance(native.arguments, dict):
-            return None
-        name, arguments = (native.arguments.get(parameter) for parameter in self.opens)
-        if not isinstance(name, str) or not isinstance(arguments, dict | str):
-            return None
-        return NativeCall(native.id, name, arguments, executed_by=native.executed_by)
 
 
 class Failures(Protocol):
@@ -296,6 +260,12 @@ class Dialect:
     def provider_tool(self, id: str) -> ProviderRow | None:
         """The provider's tool of this id, or `None` when it is not in the catalogue."""
         return next((row for row in self.provider_tools if row.id == id), None)
+
+    @property
+    def plan_approvals(self) -> tuple[Steer, ...]:
+        """Tools by which a model of this version has its plan approved."""
+        approving = (one for one in self.steering if one.approves is not None)
+        return tuple(one for one in approving if within(one.since, one.until, self._at))
 
     def _row_of(self, spelling: AnySpelling) -> ProviderRow | None:
         """The newest version of a provider's tool that this family of models has."""

@@ -12,7 +12,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .dialect import Dialect, Steer
+from .dialect import Dialect, PlanApproval, Steer
 from .gemini_family import (
     EMPTY_FOLDER,
     EXIT_CODE,
@@ -1603,7 +1603,13 @@ DIALECT = Dialect(
     ),
     steering=(
         Steer("enter_plan_mode", "a mode of the client", ("reason",), since="0.53"),
-        Steer("exit_plan_mode", "a mode of the client", ("plan_filename",), since="0.61"),
+        Steer(
+            "exit_plan_mode",
+            "a mode of the client",
+            ("plan_filename",),
+            since="0.61",
+            approves=PlanApproval("plan_filename", is_file=True),
+        ),
         Steer(
             "update_topic",
             "a heading in the client's display",

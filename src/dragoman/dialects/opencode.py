@@ -13,7 +13,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .dialect import Dialect, Steer
+from .dialect import Dialect, PlanApproval, Steer
 from .mcp_names import McpNames
 from .patch_text import by_ends, in_whole_lines, read_patch, write_patch
 from .spelling import (
@@ -1220,7 +1220,7 @@ DIALECT = Dialect(
     ),
     steering=(
         Steer("plan_enter", "a mode of the client"),
-        Steer("plan_exit", "a mode of the client"),
+        Steer("plan_exit", "a mode of the client", approves=PlanApproval()),
     ),
     mcp=(McpNames("{server}_{tool}"),),
     failures=FAILURES,

@@ -15,7 +15,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .dialect import Dialect, Steer
+from .dialect import Dialect, PlanApproval, Steer
 from .gemini_family import EMPTY_FOLDER, EXIT_CODE, FACTS, FILE, SIGNAL, WHOLE_FILE, listed, none_ignored, noted_file
 from .mcp_names import McpNames
 from .spelling import (
@@ -1514,7 +1514,7 @@ DIALECT = Dialect(
         Steer("loop_wakeup", SCHEDULE, ("delaySeconds", "prompt", "reason"), since="0.24"),
         Steer("enter_worktree", WORK, ("name",), since="0.24"),
         Steer("exit_worktree", WORK, ("name", "action", "discard_changes"), since="0.24"),
-        Steer("exit_plan_mode", "a mode of the client", ("plan",), until="0.12"),
+        Steer("exit_plan_mode", "a mode of the client", ("plan",), until="0.12", approves=PlanApproval("plan")),
         Steer(
             "record_artifact",
             "a product in the client's display",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 import msgspec
 
 from dragoman.apis import Lowering
-from dragoman.dialects import DIALECTS, Dialect, ProviderRow, provider_dialect
+from dragoman.dialects import DIALECTS, Dialect, ProviderRow, Steer, approval_told, provider_dialect
 from dragoman.errors import DefinitionError, Unspeakable, nearest
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
@@ -121,7 +121,7 @@ class Facade:
         self._shown: dict[tuple[str, str], str] = {}
         spoken, worded = self._spoken(operations, reserved)
         self._plain_names = frozenset(definition.name for definition in worded if definition.name)
-        said = [*spoken, *worded]
+        said = [*spoken, *worded, *self._plan_approvals(operations, [*spoken, *worded], reserved)]
         taken = [*reserved, *(definition.name for definition in said if definition.name)]
         apart = [tool for tool in functions if tool.name not in self._texts]
         self.names = self._named([tool.name for tool in apart], taken)
@@ -229,6 +229,21 @@ class Facade:
             why = ": no model reads the page, and the page itself is returned" if field == "instructions" else ""
             self._note(tool, f"its parameter {parameter!r} is required, but not used here{why}")
 
+    def _plan_approvals(
+        self, operations: Sequence[Tool], said: Sequence[Definition], reserved: set[str]
+    ) -> list[Definition]:
+        """The vocabulary's tools to have a plan approved: questions to the user, offered where it can be asked."""
+        self._plans: dict[str, Steer] = {}
+        if not any(_operation_of(tool) is op.AskUser for tool in operations):
+            return []
+        taken = reserved | {one.name.casefold() for one in said if one.name}
+        offered: list[Definition] = []
+        for steer in self.dialect.plan_approvals:
+            definition = self._apart(steer.definition, taken, self.dialect)
+            self._plans[str(definition.name)] = steer
+            offered.append(definition)
+        return offered
+
     def _ignored(self, tool: Tool) -> Collection[str]:
         """Fields of an operation that its tool does not honour."""
         if tool.name not in TOOLS.built_in or TOOLS[tool.name] is not tool:
@@ -321,6 +336,8 @@ class Facade:
         ours = self.names.back(native.name) if own else None
         if ours is not None:
             return self._function_call(ours, native)
+        if own and native.name in self._plans:
+            return self._plans[native.name].asked(native)
         call = self._speaker(native).read_call(self._native(native))
         if call.operations and isinstance(call.operations[0], op.Unrecognised):
             return self._unknown(native)
@@ -404,6 +421,8 @@ class Facade:
         own = len(call.operations) == 1 and type(call.operations[0]) is op.CallFunction
         native = call.native if own else self._native(call.native)  # a function's result is told in nobody's words
         known = call if native is call.native else msgspec.structs.replace(call, native=native)
+        if call.native.name in self._plans and call.operations:
+            known, outcomes = self.dialect.read_call(native), [approval_told(outcome) for outcome in outcomes]
         told = self._speaker(call.native).write_result(known, outcomes)
         return told if told.name == call.native.name else msgspec.structs.replace(told, name=call.native.name)
 
@@ -465,6 +484,8 @@ class Facade:
             words = self._plain if self._plain is not None and operation in self._in_plain else self.dialect
             said = [str(one.name) for one in words.definitions({operation}, executed_by=CLIENT)]
             found = [shown for one in said if (shown := self._name_of(one, words)) in offered]
+            if operation is op.AskUser:
+                found += self._plans
             if found:
                 return found
         if name in offered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dragoman.dialects.dialect import Dialect, Steer
+from dragoman.dialects.dialect import Dialect, PlanApproval, Steer
 from dragoman.dialects.mcp_names import McpNames
 from dragoman.dialects.web_action import WebActionHeard
 from dragoman.model import operations as op
@@ -140,7 +140,13 @@ DIALECT = Dialect(
     ),
     steering=(
         Steer("EnterPlanMode", PLAN_MODE, since="2.0.76"),
-        Steer("ExitPlanMode", PLAN_MODE, ("plan", "planFilePath", "allowedPrompts"), formerly=("exit_plan_mode",)),
+        Steer(
+            "ExitPlanMode",
+            PLAN_MODE,
+            ("plan", "planFilePath", "allowedPrompts"),
+            formerly=("exit_plan_mode",),
+            approves=PlanApproval("plan"),
+        ),
         Steer("EnterWorktree", WORKTREE, ("name", "path"), since="2.1.54"),
         Steer("ExitWorktree", WORKTREE, ("action", "discard_changes"), since="2.1.123"),
         Steer("CronCreate", SCHEDULE, ("cron", "prompt", "recurring", "durable"), since="2.1.123"),
