@@ -192,3 +192,22 @@ def test_a_profile_that_names_no_tool_there_is_says_so(user: User) -> None:
     answer = user.types("run", "-p", "bad", "--dry-run", "hi")
     assert (answer.code, answer.out) == (3, "")
     assert 'there is no tool "reed". Did you mean "read"?' in answer.err
+
+
+def test_options_of_a_model_may_be_keyed_by_the_providers_that_serve_it(user: User) -> None:
+    user.settings(
+        """
+        [providers.lab]
+        base_url = "http://127.0.0.1:9"
+        [models."qwen*".options]
+        lab = {top_k = 3}
+        ollama = {keep_alive = 5}
+        """
+    )
+    sent = [
+        user.types("run", "-m", f"{one}:qwen3", "--dry-run", "--json", "hi").json["body"] for one in ("lab", "ollama")
+    ]
+    assert [(body.get("top_k"), body.get("keep_alive"), "lab" in body) for body in sent] == [
+        (3, None, False),
+        (None, 5, False),
+    ]

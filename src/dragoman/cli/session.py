@@ -195,7 +195,6 @@ class Session:
             LocalEngine,
             Orchestrator,
             Retry,
-            configured_options,
             default_model,
             engine_for,
         )
@@ -241,8 +240,7 @@ class Session:
             approver=self._approver(),
             approvals=self._approvals,
             emit=self._emit,
-            options=configured_options(self.configuration, name),
-            prices=self.configuration.settings.prices,
+            configuration=self.configuration,
         )
         self.model, self.why = model, why
         if "search_web" in self._words() and self.orchestrator.why_no_search is not None:

@@ -148,7 +148,8 @@ def read_schema_signature(target: Any, schema: Mapping[str, Any], *, fill: bool)
         rest = {name: one for name, one in value.items() if name not in ours}
         if rest and not takes_rest:
             listed = ", ".join(map(repr, rest))
-            raise ToolError(f"there is no parameter {listed}", kind="invalid_arguments", details={"problems": [*rest]})
+            problems = [{"path": name, "message": "is no parameter"} for name in rest]
+            raise ToolError(f"there is no parameter {listed}", kind="invalid_arguments", details={"problems": problems})
         return run(*positional, **named, **rest)
 
     return Signature(_name(opened), "", [], invoke, _is_async(opened), None, problems, _where(opened))
