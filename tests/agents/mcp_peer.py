@@ -2,7 +2,7 @@
 
 Runs with the standard library alone. `--journal FILE` gets a line per start and per cancellation, `--crash` ends at
 once, `--mute` never answers, `--stubborn` outlives everything but SIGKILL, `--pages` lists a tool at a time,
-`--doomed` dies whenever a tool is called.
+`--doomed` dies whenever a tool is called, `--many` has a hundred tools more.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "cancelled", "description": "Which calls were cancelled.", "inputSchema": schema()},
 ]
 FLAGS = sys.argv[1:]
+if "--many" in FLAGS:
+    TOOLS += [{"name": f"tool{n}", "description": f"Number {n}.", "inputSchema": schema()} for n in range(100)]
 CANCELLED: list[Any] = []
 
 

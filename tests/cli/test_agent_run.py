@@ -218,6 +218,25 @@ async def test_an_agent_that_names_no_tools_has_those_of_all_servers_and_its_own
     assert {"mcp__set__echo", "mcp__own__echo", "read_mcp_resource", "vfs_read", "spawn_agent"} <= names
 
 
+async def test_very_many_tools_of_servers_are_searched_for_and_then_called(user: User) -> None:
+    user.settings(f'[mcp.servers.set]\ncommand = "{sys.executable}"\nargs = ["{PEER}", "--many"]\n')
+    find = Turn(calls=(("c1", "search_tools", {"query": "says again echo", "limit": 1}),))
+    call = Turn(calls=(("c2", "mcp__set__echo", {"text": "hello there"}),))
+    async with loopback(find, call, Turn("Done.")) as server:
+        answer = await runs(user, server, "--model", "openai-chat:m", "--dialect", "plain", "--yes", "Go")
+    assert answer.code == 0, answer.err
+    assert "tools of MCP servers are searched for" in answer.err
+    offered = [{tool["function"]["name"] for tool in one.body["tools"]} for one in server.requests]
+    assert [{name for name in names if name.startswith("mcp__")} for names in offered] == [
+        set(),
+        {"mcp__set__echo"},
+        {"mcp__set__echo"},
+    ]
+    results = [one["content"] for one in server.requests[2].body["messages"] if one["role"] == "tool"]
+    assert "mcp__set__echo" in results[0]
+    assert "hello there" in results[1]
+
+
 @pytest.mark.parametrize("format", ["claude_code", "gemini_cli", "codex"])
 async def test_an_agent_of_another_client_with_servers_is_run(user: User, format: str) -> None:
     head = "name: one\ndescription: d\n"

@@ -106,6 +106,8 @@ class AgentSession(Session):
 
     # ── the kernel ─────────────────────────────────────────────────────────
 
+    _searches_tools = False  # an agent's file says which tools it has
+
     def _kernel(self) -> Kernel:
         from dragoman.agents import Kernel, find_agents
         from dragoman.engine import web_for

@@ -69,12 +69,27 @@ async def opened_servers(
     return servers
 
 
-def offer_served(toolset: Toolset, servers: McpServers | None, words: Sequence[str] | None) -> None:
-    """Adds servers' tools to what is offered: all, now and whenever they change, or those of these names and globs."""
+MOST_UP_FRONT: Final = 64
+"""Tools of servers that are offered up front. With more than these, a model is offered a search for them instead."""
+
+
+def offer_served(
+    toolset: Toolset, servers: McpServers | None, words: Sequence[str] | None, *, searched: bool = False
+) -> int:
+    """Adds servers' tools to what is offered: all, now and whenever they change, or those of these names and globs.
+
+    With `searched`, a model looks for them when there are very many; the result is how many it looks for.
+    """
     if words is None:
-        if servers is not None:
-            servers.join(toolset)
-        return
+        if servers is None:
+            return 0
+        if searched and len(servers.toolset.names) > MOST_UP_FRONT:
+            from dragoman.tools import search_tools_in
+
+            toolset.register(search_tools_in(toolset, lambda: servers.toolset))
+            return len(servers.toolset.names)
+        servers.join(toolset)
+        return 0
     there = {tool.name: tool for tool in servers.toolset} if servers is not None else {}
     for word in words:
         found = [tool for name, tool in there.items() if fnmatchcase(name, word) and name not in toolset]
@@ -82,3 +97,4 @@ def offer_served(toolset: Toolset, servers: McpServers | None, words: Sequence[s
             hint = nearest(word, there) or " `dragoman mcp list` shows the servers that are set up."
             raise click.BadParameter(f'no MCP server that runs has a tool "{word}".{hint}', param_hint="--tools")
         toolset.register(*found)
+    return 0

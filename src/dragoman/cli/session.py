@@ -321,8 +321,13 @@ class Session:
         own = self._own_servers()
         if (served != [] or own) and self._servers is None and not self._options.no_mcp:
             self._servers = await opened_servers(self._console, self.configuration, self._stack, own)
-        offer_served(toolset, self._servers, served)
+        waiting = offer_served(toolset, self._servers, served, searched=self._searches_tools)
+        if waiting:
+            self._console.note(f"The {waiting} tools of MCP servers are searched for, not offered up front.")
         return toolset
+
+    _searches_tools = True
+    """Whether a model looks for the tools of servers when there are very many."""
 
     def _offer_skills(self, toolset: Toolset, dialect: Dialect, *, named: bool) -> None:
         """The skills there are, with their descriptions: where the tool is named, or the model has a word for it."""

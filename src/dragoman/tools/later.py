@@ -6,7 +6,7 @@ Hundreds of definitions cost tokens in every request and make models choose wors
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from dragoman.errors import DefinitionError
@@ -25,28 +25,34 @@ FOUND: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
-def search_tools_in(toolset: Toolset, later: Iterable[AnyTool]) -> Tool:
+def search_tools_in(toolset: Toolset, later: Iterable[AnyTool] | Callable[[], Iterable[AnyTool]]) -> Tool:
     """A tool that searches `later` and adds what it finds to `toolset`, which is offered from the next round on.
 
     Add it to the same toolset: `toolset.register(search_tools_in(toolset, later))`. Only tools that run here can be
-    found; what may be called is decided by the same policy as for every other tool.
+    found; what may be called is decided by the same policy as for every other tool. A function gives the tools there
+    are at each search.
     """
-    waiting = {_name(tool): tool for tool in later}
-    hosted = [name for name, tool in waiting.items() if isinstance(tool, ProviderTool)]
+    given = later if callable(later) else tuple(later)
+
+    def waiting() -> dict[str, AnyTool]:
+        return {_name(tool): tool for tool in (given() if callable(given) else given)}
+
+    hosted = [name for name, tool in waiting().items() if isinstance(tool, ProviderTool)]
     if hosted:
         raise DefinitionError("search_tools", [f"{name} is run by the provider: offer it up front" for name in hosted])
 
     def search(operation: SearchTools, _: Context) -> ToolsOutcome:
         """Find tools by what they are called and described as."""
-        found = _best(operation.query, waiting)[: FOUND if operation.limit is None else max(0, operation.limit)]
+        found = _best(operation.query, waiting())[: FOUND if operation.limit is None else max(0, operation.limit)]
         for tool in found:
             if tool.name not in toolset:
                 toolset.register(tool)
         definitions = tuple({"name": tool.name, "description": tool.description} for tool in found)
         return ToolsOutcome(tuple(tool.name for tool in found), definitions)
 
-    names = ", ".join(sorted(waiting))
-    listed = f"Tools that can be found: {names}." if len(names) <= 2000 else f"{len(waiting)} tools can be found."
+    names = sorted(waiting())
+    text = ", ".join(names)
+    listed = f"Tools that can be found: {text}." if len(text) <= 2000 else f"{len(names)} tools can be found."
     search.tells = (SearchTools("some words"), "query", listed)  # type: ignore[attr-defined]
     return Tool.from_operation(SearchTools, search, name="search_tools", repeatable=True)
 
