@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import logging
 import subprocess
 import sys
 import threading
@@ -148,6 +149,27 @@ def test_s1_4_importing_is_cheap_and_a_toolset_is_written_once_for_many_requests
     definitions = (get_weather.definition,)
     first, second = (api.encode(Request("gpt-4.1", (user("Hi"),), definitions)) for _ in range(2))
     assert first.body["tools"] is second.body["tools"]
+
+
+async def test_s1_5_every_step_of_the_tool_calling_flow_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    @tool
+    def fail() -> str:
+        """Fails."""
+        raise RuntimeError("out of tea")
+
+    caplog.set_level(logging.DEBUG, "dragoman")
+    run, _ = scripted(calls(ROME, ("2", "fail", {})), "Done.", tools=[get_weather, fail])
+    result = await run.run("How is Rome?", run_id="r1")
+    lines = [one.getMessage() for one in caplog.records]
+    for words in (("a-model",), ("call 1", "get_weather"), ("call 2", "fail"), ("call 2", "failed"), ("completed",)):
+        assert any("r1" in line and all(word in line for word in words) for line in lines), words
+    assert {one.name.partition(".")[0] for one in caplog.records} == {"dragoman"}
+    assert ["out of tea" in str(one.content) for one in results(result.conversation)] == [False, True]
+
+
+def test_s1_5_telemetry_has_a_page() -> None:
+    page = (ROOT / "docs" / "howto" / "logging-and-telemetry.md").read_text()
+    assert ("Telemetry(" in page, "logging" in page) == (True, True)
 
 
 def test_s1_6_an_engine_takes_tools_by_itself() -> None:
