@@ -124,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         close_to_others()
     console = Console()
+    console.owns_process = arguments is None
     return reported(console, lambda: _run(console, sys.argv[1:] if arguments is None else arguments))
 
 

@@ -22,6 +22,7 @@ from .interview import HELP, prompt_for, shown_asked
 from .live import View, width_of
 from .pager import viewed
 from .question import Shown, folded_rows, rows_of, shown_question
+from .streams import stdout
 from .visible import one_line
 from .wording import said_of
 
@@ -282,7 +283,7 @@ class Asker:
 
     def _write(self, text: str) -> None:
         """Writes a row that is safe to show already."""
-        sys.stdout.flush()
+        stdout().flush()
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 

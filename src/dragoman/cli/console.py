@@ -23,6 +23,7 @@ from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, 
 
 from . import stopping
 from .stopping import exit_code, signals_heard
+from .streams import stdout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,6 +110,8 @@ class Console:
 
     def __init__(self) -> None:
         self.debug = False
+        self.owns_process = False
+        """Whether this process was started for the command, and no program of a user called it."""
         self.flags: Mapping[str, object] = {}
         self._configuration: Configuration | None = None
 
@@ -124,7 +127,7 @@ class Console:
         return self._configuration
 
     def line(self, text: str = "", style: str | None = None) -> None:
-        self._write(sys.stdout, text, style)
+        self._write(stdout(), text, style)
 
     def diff(self, text: str) -> None:
         """A unified diff, added and removed lines in colour."""
@@ -169,13 +172,13 @@ class Console:
 
     def json(self, value: Any) -> None:
         """One JSON document for machines: UTF-8 whatever the locale says, and no text is lost."""
-        sys.stdout.flush()
+        stdout().flush()
         content = as_json(value)
-        if sys.stdout.isatty():
+        if stdout().isatty():
             # JSON leaves some of what steers a terminal as it is. Written out, it is the same JSON.
             content = _STEERING.sub(_written_in_json, content.decode()).encode()
-        sys.stdout.buffer.write(content + b"\n")
-        sys.stdout.buffer.flush()
+        stdout().buffer.write(content + b"\n")
+        stdout().buffer.flush()
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Columns that fit the terminal; whole lines when it is a pipe, whatever their length.
@@ -184,10 +187,10 @@ class Console:
         """
         cells = ([foreign(cell, one_line=True) for cell in row] for row in rows)
         first = list(cells if isinstance(rows, Sequence) else islice(cells, _BLOCK))
-        if not sys.stdout.isatty():
+        if not stdout().isatty():
             self._plain_table(columns, first, cells)
             return
-        rich = self._rich(sys.stdout)
+        rich = self._rich(stdout())
         show = self._stacked if rich.width < _NARROW else partial(self._rich_table, rich)
         show(columns, first)
         while block := list(islice(cells, _BLOCK)):
@@ -212,7 +215,7 @@ class Console:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, pad_edge=False, header_style="bold" if self.coloured(sys.stdout) else "")
+        table = Table(box=None, pad_edge=False, header_style="bold" if self.coloured(stdout()) else "")
         for name in columns:
             table.add_column(Text(name), overflow="fold")
         for row in rows:
@@ -342,7 +345,7 @@ def reported(console: Console, run: Callable[[], Any]) -> int:
     with _prepared_streams(), signals_heard():
         try:
             code = run()
-            sys.stdout.flush()
+            stdout().flush()
             return exit_code(code) if code == ExitCode.INTERRUPTED else int(code or ExitCode.OK)
         except BrokenPipeError:
             _discard_output()
@@ -438,9 +441,9 @@ def _discard_output() -> bool:
     Without this, Python tries again at the end and complains.
     """
     try:
-        sys.stdout.flush()
+        stdout().flush()
     except OSError:
-        _discard(sys.stdout)
+        _discard(stdout())
         return True
     return False
 

@@ -40,6 +40,7 @@ from dragoman.model import (
 
 from .console import Console, foreign
 from .prose import Prose
+from .streams import stdout
 from .wording import MOST_LINES, Line, as_printed, cut, said_of, told_of
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._status = Status(console) if _is_lively(sys.stderr) else None
-        self._prose = Prose(console, sys.stdout) if _is_lively(sys.stdout) and console.coloured(sys.stdout) else None
+        self._prose = Prose(console, stdout()) if _is_lively(stdout()) and console.coloured(stdout()) else None
         self._doing_now = ""
         """What a model in this process does before it answers, as it was told last."""
         self._open: TextIO | None = None
@@ -108,7 +109,7 @@ class Lines:
         self._parts: dict[str, str] = {}
         """The line each running command has begun and not ended."""
         self._held: list[Line] | None = None
-        self._incomplete: list[str] | None = None if sys.stdout.isatty() else []
+        self._incomplete: list[str] | None = None if stdout().isatty() else []
         """The text of an answer that is still coming, where it is not shown as it comes."""
 
     # ── what is told ───────────────────────────────────────────────────────
@@ -119,7 +120,7 @@ class Lines:
     def chunk(self, chunk: AnyChunk) -> None:
         if isinstance(chunk, TextChunk | RefusalChunk):
             if self._incomplete is None:
-                self._stream(sys.stdout, chunk.text, None)
+                self._stream(stdout(), chunk.text, None)
             else:
                 self._incomplete.append(chunk.text)
         elif isinstance(chunk, ThinkingChunk):
@@ -194,7 +195,7 @@ class Lines:
         if self._incomplete:
             text = "".join(self._incomplete)
             self._incomplete.clear()
-            self._stream(sys.stdout, text, None)
+            self._stream(stdout(), text, None)
 
     def _give_up(self) -> None:
         """An answer that is not complete never will be."""
@@ -286,7 +287,7 @@ class Lines:
         self._clear()
         if self._open is not None and (self._open is not stream or self._style != style):
             self._end_line()
-        if self._prose is not None and stream is sys.stdout:
+        if self._prose is not None and stream is stdout():
             self._prose.write(foreign(text))
         else:
             stream.write(self._console.styled(stream, foreign(text), style))
@@ -295,7 +296,7 @@ class Lines:
 
     def _end_line(self) -> None:
         if self._prose is not None:
-            if self._open is sys.stdout:
+            if self._open is stdout():
                 self._open = None
             self._prose.end()
         if self._open is not None:
@@ -309,7 +310,7 @@ class Lines:
             return
         self._end_line()
         self._clear()
-        sys.stdout.flush()
+        stdout().flush()
         sys.stderr.write(self._console.styled(sys.stderr, foreign(text), style) + "\n")
         sys.stderr.flush()
 

@@ -13,6 +13,7 @@ from .console import Console, ExitCode
 from .runner import Runner
 from .session import Session
 from .session_options import Options, SessionCommand, concluded, session_options
+from .streams import stdout
 
 if TYPE_CHECKING:
     from dragoman.engine import Answer, Prepared
@@ -224,12 +225,12 @@ def _show(console: Console, session: Session, task: str, *, as_json: bool) -> Ex
     console.note("(and the key, in its header)")
     if console.debug:
         _say_notes(console, prepared)
-    if sys.stdout.isatty():
+    if stdout().isatty():
         console.line(json.dumps(encoded.body, indent=2, ensure_ascii=False))
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(encoded.to_bytes() + b"\n")
-        sys.stdout.buffer.flush()
+        stdout().flush()
+        stdout().buffer.write(encoded.to_bytes() + b"\n")
+        stdout().buffer.flush()
     return ExitCode.OK
 
 

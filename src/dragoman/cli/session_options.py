@@ -11,6 +11,7 @@ import msgspec
 
 from .console import Console, ExitCode, json_option, set_option
 from .sandbox import sandbox_option, use_mode
+from .streams import prints_go_aside
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -165,4 +166,5 @@ def concluded(console: Console, options: Options, run: Callable[[], ExitCode]) -
     use_mode(console, options.sandbox)
     use_profile(console, options.profile)
     console.debug = console.debug or options.debug
-    return run()
+    with prints_go_aside(own_process=console.owns_process):
+        return run()

@@ -11,6 +11,7 @@ from dragoman.errors import nearest
 
 from .console import Console, ExitCode, here, json_option
 from .sandbox import sandbox_option, use_mode
+from .streams import prints_go_aside
 from .vocabulary import arguments_of, operation_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def command(
     wanted = operation_of(operation, arguments) if operation in TOOLS.built_in else _call(operation, arguments)
     if getattr(wanted, "background", False) or operation in ("read_output", "type_into", "stop_command"):
         raise click.UsageError("Background jobs end with this command, so there is nothing to leave or to find here.")
-    outcome = run(_done(console, configuration, wanted, workspace or settings.workspace or here()))
+    with prints_go_aside(own_process=console.owns_process):
+        outcome = run(_done(console, configuration, wanted, workspace or settings.workspace or here()))
     if as_json:
         console.json(outcome)
     else:

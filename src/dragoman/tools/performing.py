@@ -112,16 +112,20 @@ async def run_operation(tool: Tool, operation: op.Operation, context: Context) -
 async def outcome_of(run: Callable[[], Awaitable[Any]]) -> out.Outcome:
     """What running gave: its value as an outcome, or the failure its exception means, whatever that is.
 
-    Cancelling the task that waits here is not an outcome and is raised. So is `KeyboardInterrupt` in an async tool: it
-    cannot be told from the user's Ctrl-C. In a plain function, which runs in a thread, it is a failure like any other.
+    Cancelling the task that waits here is not an outcome and is raised, and so is a user's Ctrl-C. A tool's own
+    `KeyboardInterrupt` is a failure like any other, where the two can be told apart.
     """
     from asyncio import CancelledError, current_task
 
     here = current_task()
     try:
         return as_outcome(await run())
-    except (CancelledError, KeyboardInterrupt):
+    except CancelledError:
         raise
+    except KeyboardInterrupt as error:
+        if _is_ctrl_c(error):
+            raise
+        return _failure_of(error)
     except ToolError as error:
         kind = error.kind if error.kind in get_args(out.FailureKind) else "failed"
         return out.Failure(kind, _cut(error.message), error.details)  # type: ignore[arg-type]
@@ -138,6 +142,29 @@ async def outcome_of(run: Callable[[], Awaitable[Any]]) -> out.Outcome:
         return _failure_of(error)
     except BaseException as error:  # noqa: BLE001 - a tool may raise anything, and the model must hear of it
         return _failure_of(error)
+
+
+def _is_ctrl_c(error: KeyboardInterrupt) -> bool:
+    """Whether a signal raised this, and no `raise` of a tool: then the handler of the signal is in the traceback.
+
+    Python's own handler leaves no trace. It is replaced while `asyncio.run`, `asyncio.Runner` or the command line runs;
+    where it is not, any interrupt is taken for the user's.
+    """
+    import signal
+    from functools import partial
+
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
+        return True
+    while isinstance(handler, partial):
+        handler = handler.func
+    code = getattr(getattr(handler, "__func__", handler), "__code__", None)
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is code:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def _is_running(task: Task[Any] | None) -> bool:
