@@ -57,7 +57,7 @@ def test_what_lies_in_the_own_settings_is_vouched_for_unless_it_lies_elsewhere(h
     link = own.parent / "two.md"
     link.symlink_to(elsewhere)
     assert vouched_for(own, TEXT, loaded(here))
-    assert not vouched_for(link, TEXT, loaded(here))
+    assert not load_agent(link, loaded(here), "user").trusted
 
 
 def test_the_project_around_a_folder_is_looked_into_too(here: Path) -> None:

@@ -17,7 +17,7 @@ from dragoman.config import digest, home_folder
 from dragoman.errors import ConfigError, DefinitionError, nearest
 
 from .agent import Agent
-from .frontmatter import format_of, parse_agent, text_of
+from .frontmatter import format_of, parse_agent, text_of, text_with_place
 from .profiles import with_profile
 
 if TYPE_CHECKING:
@@ -127,16 +127,18 @@ def agent_named(given: str, configuration: Configuration, workspace: Path) -> Fo
     return found
 
 
-def load_agent(path: Path, configuration: Configuration, origin: Origin, format: str | None = None) -> FoundAgent:
+def load_agent(
+    path: Path, configuration: Configuration, origin: Origin, format: str | None = None, folder: Folder | None = None
+) -> FoundAgent:
     """Reads one file. What is wrong with it is in `problems`; nothing is raised, so that it costs no other file."""
     format = format_of(str(path)) if format is None else format
     agent: Agent | None = None
     problems: tuple[str, ...] = ()
     trusted = False
     try:
-        text = text_of(path)
-        # Of the text that was read, not of the file: it may be another one by now.
-        trusted = vouched_for(path, text, configuration)
+        # Trust and place are those of what was read: the path may lead to another file by now.
+        text, place = _read(path, folder)
+        trusted = vouched_for(place, text, configuration)
         agent = with_profile(parse_agent(text, path=str(path), format=format), configuration)
     except DefinitionError as error:
         problems = error.problems
@@ -147,9 +149,8 @@ def load_agent(path: Path, configuration: Configuration, origin: Origin, format:
     return FoundAgent(path=path, format=format, origin=origin, trusted=trusted, agent=agent, problems=problems)
 
 
-def vouched_for(path: Path, text: str, configuration: Configuration) -> bool:
-    """Whether the user wrote this file, or trusts it as it is."""
-    real = Path(os.path.realpath(path))
+def vouched_for(real: Path, text: str, configuration: Configuration) -> bool:
+    """Whether the user wrote the file at this place (a path without links), or trusts it as it is."""
     if real.parent == Path(os.path.realpath(configuration.config_dir / "agents")):
         return True
     project = configuration.project
@@ -172,15 +173,26 @@ def _all(configuration: Configuration, workspace: Path) -> Iterator[FoundAgent]:
         unread: list[FoundAgent] = []
         for path in _files(folder, unread):
             if path not in declared:
-                yield _link(folder, path) or load_agent(path, configuration, folder.origin, folder.format)
+                yield load_agent(path, configuration, folder.origin, folder.format, folder)
         yield from unread
 
 
-def _link(folder: Folder, path: Path) -> FoundAgent | None:
-    """What is said of a file that is not where it seems to be."""
-    if not folder.leads_out(path):
-        return None
-    return _unread(folder, path, f"it leads out of {folder.root}, so it is not read")
+def _read(path: Path, folder: Folder | None) -> tuple[str, Path]:
+    """The text of a file and where it is; a `DefinitionError` when that is not below the folder's root.
+
+    The place is that of the file which was opened: the path may lead elsewhere a moment before or after.
+    """
+    if folder is None:
+        return text_with_place(path)
+    outside = DefinitionError(
+        f"agent file {path.name!r}", [f"it leads out of {folder.root}, so it is not read"], str(path)
+    )
+    if folder.leads_out(path):
+        raise outside
+    text, place = text_with_place(path)
+    if folder.leads_out(place):
+        raise outside
+    return text, place
 
 
 def _unread(folder: Folder, path: Path, problem: str) -> FoundAgent:
@@ -223,13 +235,10 @@ def _declared(folder: Folder, configuration: Configuration) -> Iterator[FoundAge
         return
     for name, row in rows.items():
         path = Path(os.path.normpath(settings.parent / os.path.expanduser(row["config_file"])))
-        if (refused := _link(folder, path)) is not None:
-            yield refused
-            continue
         agent: Agent | None = None
         problems: tuple[str, ...] = ()
         try:
-            agent = declared_role(text_of(path), str(path), name, row)
+            agent = declared_role(_read(path, folder)[0], str(path), name, row)
         except DefinitionError as error:
             problems = error.problems
         yield FoundAgent(path=path, format="codex", origin=folder.origin, trusted=False, agent=agent, problems=problems)

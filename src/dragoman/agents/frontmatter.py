@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.config import read_ordinary_file
+from dragoman.config import read_with_place
 from dragoman.errors import DefinitionError, nearest
 
 from .agent import Agent, AgentLimits, CustomTool
@@ -33,16 +33,21 @@ def read_agent(path: str | os.PathLike[str], *, format: str | None = None, known
 
 def text_of(path: str | os.PathLike[str]) -> str:
     """The text of a file, or a `DefinitionError` that says why there is none."""
+    return text_with_place(path)[0]
+
+
+def text_with_place(path: str | os.PathLike[str]) -> tuple[str, Path]:
+    """The same, and where the file that was read really is, whatever `path` leads to by now."""
     written = os.fspath(path)
     try:
-        source = read_ordinary_file(written, LARGEST_FILE)
+        source, place = read_with_place(written, LARGEST_FILE)
     except OSError as error:
         raise DefinitionError(_subject(written), [f"it cannot be read: {error.strerror}"], written) from error
     except ValueError as error:
         problem = f"it cannot be read: {error}; an agent is an ordinary file of text"
         raise DefinitionError(_subject(written), [problem], written) from error
     try:
-        return source.decode("utf-8")
+        return source.decode("utf-8"), place
     except UnicodeDecodeError as error:
         line = source[: error.start].count(b"\n") + 1
         problem = f"line {line}: it is not UTF-8 text; save it as UTF-8"

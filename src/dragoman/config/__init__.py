@@ -27,7 +27,7 @@ from .configuration import (
 )
 from .folders import OTHER_CACHE_DIR, OTHER_CONFIG_DIR, OTHER_DATA_DIR, current_folder, home_folder, system_folder
 from .kinds import UNTRUSTED, Kind, Rule
-from .layers import Found, Origin, read_ordinary_file, read_settings_file
+from .layers import Found, Origin, read_ordinary_file, read_settings_file, read_with_place
 from .private_file import replacing, write_private
 from .settings import (
     Approval,
@@ -103,6 +103,7 @@ __all__ = [
     "read_ordinary_file",
     "read_settings_file",
     "read_toml",
+    "read_with_place",
     "replacing",
     "shown",
     "system_folder",
