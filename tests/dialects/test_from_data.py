@@ -15,7 +15,7 @@ from dragoman.dialects import Dialect, dialect_from_file
 from dragoman.dialects.from_data import from_content, from_source
 from dragoman.dialects.laws import Problem, check
 from dragoman.errors import DefinitionError, Unspeakable
-from dragoman.model import Call, NativeCall, operations as op
+from dragoman.model import Call, NativeCall, NativeResult, operations as op, outcomes as out
 from dragoman.registry import Plugins, Registry
 from tests.strategies import JSON
 
@@ -411,3 +411,54 @@ def test_a_package_brings_its_data_by_an_entry_point(tmp_path: Path, monkeypatch
 )
 def test_a_name_of_mcp_tools_that_could_not_be_read_back_is_refused(template: str, problem: str) -> None:
     assert f"line 2, mcp[0]: {problem}" in problems(f'name = "acme"\nmcp = ["{template}"]')
+
+
+# --- results -----------------------------------------------------------------------------------------------------
+
+
+def test_results_are_written_and_read_in_the_words_of_the_file() -> None:
+    call = read("open_file", **{"file-name": "a"})
+    for outcome, text in [
+        (out.FileOutcome("a", "x\ny", 3), "== a from line 3\nx\ny"),
+        (out.FileOutcome("a", "", 1, truncated=True), "== a from line 1 (cut)\n"),
+    ]:
+        assert DIALECT.write_result(call, (outcome,)).content == text
+        assert DIALECT.read_result(call, NativeResult("1", text)).outcomes == (outcome,)
+
+
+def test_an_older_wording_is_read_and_any_other_text_stays_text() -> None:
+    call = read("open_file", **{"file-name": "a"})
+    assert DIALECT.read_result(call, NativeResult("1", "a:\nx")).outcomes == (out.FileOutcome("a", "x"),)
+    assert DIALECT.read_result(call, NativeResult("1", "no such file")).outcomes == (out.TextOutcome("no such file"),)
+
+
+RESULT = """name = "acme"
+[[tools]]
+name = "open_file"
+description = "Read a file."
+operation = "read_file"
+unsaid = {{ pages = "whole", first_line = "whole", last_line = "whole" }}
+[tools.parameters]
+path = {{ description = "Path of the file." }}
+[[tools.results]]
+{result}
+"""
+
+
+@pytest.mark.parametrize(
+    "result, problem",
+    [
+        ('outcome = "file"\ntext = "{text}"', 'there is no outcome "file"'),
+        ('outcome = "file_outcome"\ntext = "{txt}"', "{txt} is no field of FileOutcome"),
+        ('outcome = "file_outcome"\ntext = "{asked.__class__}{text}"', 'the call has no "__class__"'),
+        ('outcome = "file_outcome"\ntext = "{text}"\nlines = "to"', 'the outcome has no "to"'),
+        ('outcome = "file_outcome"\ntext = "{text}"\ncalled = ["pth"]', 'the call has no "pth"'),
+        ('outcome = "file_outcome"\ntext = "{text}"\nwhere = { back = 1 }', 'the outcome has no "back"'),
+        ('outcome = "file_outcome"\ntext = "{text}"\nwhere = { truncated = 1 }', "does not fit the outcome"),
+        ('outcome = "file_outcome"\ntext = [1]', "is no text"),
+        ('outcome = "file_outcome"\ntext = [{ maybe = "a", absent = { x = 1 } }]', "'x' is no field of FileOutcome"),
+        ('outcome = "file_outcome"\ntext = "{text}"\nlines = "text"', "FileOutcome.path is neither said"),
+    ],
+)
+def test_what_is_wrong_with_a_result_is_said(result: str, problem: str) -> None:
+    assert problem in "\n".join(problems(RESULT.format(result=result)))

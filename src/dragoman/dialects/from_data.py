@@ -24,6 +24,7 @@ from .dialect import Dialect, Steer
 from .laws import TO_DO
 from .mcp_names import McpNames
 from .offering import AnySpelling
+from .result_data import results_of
 from .spelling import (
     EMPTY_IS_UNSAID,
     REQUIRED,
@@ -184,6 +185,7 @@ def _tool(table: Table) -> AnySpelling | Steer | None:
         "unsaid": table.reasons("unsaid"),
         "approximated": table.reasons("approximated"),
     }
+    class_facts["results"] = results_of(table, operation)
     implied = table.table("always")
     parameters = table.table("parameters")
     table.close()
