@@ -264,7 +264,8 @@ def _is_shown(name: str, value: Any, head: str, lines: list[tuple[str, str]]) ->
         if mark or not line.startswith(label):
             continue
         rest = line[len(label) :]
-        if rest == f": {one_line(text) or chr(34) * 2}":
+        quoted = one_line(json.dumps(text, ensure_ascii=False))  # how a text that could pass for a number is shown
+        if rest in (f": {one_line(text)}", f": {quoted}"):
             return True
         if rest.startswith(" (") and rest.endswith("):"):
             block = [visible(piece) for piece in text.split("\n")]
