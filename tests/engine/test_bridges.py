@@ -21,7 +21,7 @@ from dragoman.engine.bridges.bridge import Bridge
 from dragoman.errors import ConfigError, DefinitionError, MissingExtra, ToolError
 from dragoman.model import Call, Failure
 from dragoman.registry import TOOLS
-from dragoman.tools import DiskWorkspace, ProviderTool, Toolset, tool
+from dragoman.tools import Context, DiskWorkspace, ProviderTool, Toolset, Web, tool
 
 SDKS = ["openai", "openai-chat", "anthropic", "google-genai"]
 FRAMEWORKS = ["pydantic-ai", "openai-agents", "langchain"]
@@ -395,3 +395,14 @@ for sdk in ("openai", "openai-chat", "anthropic", "google-genai"):
 assert not {"openai", "anthropic", "google", "pydantic"} & {name.partition(".")[0] for name in sys.modules}
 """
     subprocess.run([sys.executable, "-I", "-c", program], check=True)
+
+
+async def test_a_search_that_nobody_can_do_is_not_offered_to_a_framework() -> None:
+    tools = Facade(DIALECTS["claude_code"], Toolset([TOOLS["search_web"], TOOLS["read_file"]]))
+    async with tools.tools_for("openai-chat") as without:
+        assert [one["name"] for one in without.functions] == ["Read"]
+        assert [note.tool for note in without.notes] == ["search_web"]
+    web = Web(search_backend="searxng", search_url="http://127.0.0.1:1/search")
+    async with tools.tools_for("openai-chat", context=Context(provides={Web: web})) as searching:
+        assert {one["name"] for one in searching.functions} == {"Read", "WebSearch"}
+        assert searching.notes == ()

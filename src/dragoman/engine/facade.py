@@ -31,11 +31,11 @@ from dragoman.model.request import (
     ToolChoice,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import NOT_HONOURED, ProviderTool, Tool, honoured_in
+from dragoman.tools import NOT_HONOURED, ProviderTool, Tool, Web, honoured_in
 
 if TYPE_CHECKING:
     from dragoman.model import Outcome
-    from dragoman.tools import Toolset
+    from dragoman.tools import Context, Toolset
 
     from .bridges import Bridge, BridgeSettings, Sdk, WireTools
 
@@ -447,12 +447,15 @@ class Facade:
         from .bridges import BRIDGES
 
         facade, policy = self, settings.get("policy")
-        allowed = [tool.name for tool in self.toolset if policy is None or policy.allows(tool.name)]
-        if len(allowed) < len(self.toolset):  # nothing is offered that would be denied each time
-            toolset = self.toolset.only(*allowed)
+        allowed = [tool for tool in self.toolset if policy is None or policy.allows(tool.name)]
+        offered = [tool for tool in allowed if tool is not TOOLS["search_web"] or _searches(settings.get("context"))]
+        if len(offered) < len(self.toolset):  # nothing is offered that would be denied, or would fail, each time
+            toolset = self.toolset.only(*(tool.name for tool in offered))
             facade = Facade(
                 self.dialect, toolset, self.limits, plain=self._plain, honoured=self._honoured, model=self._model
             )
+        if len(offered) < len(allowed):
+            facade._note("search_web", "it is not offered: give a context whose Web has a search backend")
         bridge: Bridge = BRIDGES[framework](facade, **settings)
         return bridge
 
@@ -495,6 +498,12 @@ class Facade:
                 return [definition.name]
         known = [*self.names.ours.values(), *sorted(offered)]
         raise DefinitionError("tool choice", [f"no tool {name!r} is offered.{nearest(name, known)}"])
+
+
+def _searches(context: Context | None) -> bool:
+    """Whether something searches the web there: no model of ours stands behind the tools of another framework."""
+    web = None if context is None else context.provides.get(Web)
+    return web is not None and web.can_search
 
 
 def _telling(definition: Definition, speaker: Dialect, telling: Sequence[tuple[op.Operation, str, str]]) -> Definition:
