@@ -160,3 +160,11 @@ async def test_a_question_done_by_hand_is_asked_on_a_terminal_and_nowhere_else(u
     assert (code, "because" in terminal.screen.partition("> because\n")[2]) == (0, True)
     alone = await asyncio.to_thread(user.types, "tool", "ask_user", question)
     assert (alone.code, "nobody is there to answer" in alone.err) == (7, True)
+
+
+def test_a_server_does_not_serve_it(user: User) -> None:
+    refused = user.types("mcp", "serve", "--tools", "ask_user")
+    assert (refused.code, "ask_user is not served: a client asks its own user" in refused.err.replace("\n", " ")) == (
+        2,
+        True,
+    )

@@ -579,7 +579,11 @@ def test_a_wrong_setting_is_a_failure_and_no_limit(user: User) -> None:
 def test_its_help_says_what_the_exit_codes_mean(user: User) -> None:
     text = " ".join(user.types("run", "--help").out.split())
     everywhere = " ".join(user.types("--help").out.split())
-    for code, meaning in ((0, "done"), (6, "a limit stopped the run"), (8, "a call waits for your approval")):
+    for code, meaning in (
+        (0, "done"),
+        (6, "a limit stopped the run"),
+        (8, "a call waits for your approval or your answer"),
+    ):
         assert f" {code} {meaning}" in text
         assert f" {code} {meaning}" in everywhere
     assert "130 interrupted" in text

@@ -54,7 +54,7 @@ class ExitCode(enum.IntEnum):
     LOG = 5, "a log cannot be read"
     LIMIT = 6, "a limit stopped the run: rounds, tokens, cost, length"
     TOOL = 7, "a tool failed"
-    WAITING = 8, "a call waits for your approval"
+    WAITING = 8, "a call waits for your approval or your answer"
     STORAGE = 9, "a file cannot be read or written: disk full, read-only, no permission"
     FAULT = 70, "dragoman itself failed"
     HUNG_UP = 129, "the terminal was closed"
