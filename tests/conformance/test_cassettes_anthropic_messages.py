@@ -340,6 +340,10 @@ def test_only_what_is_written_otherwise_is_remarked_upon() -> None:
         cassette.id
         for cassette in cassettes(API)
         if isinstance(cassette.request, dict) and cassette.status == 200 and cassette.id not in OTHERS
-        if CODEC.encode(CODEC.read_request(cassette.request, model=cassette.model)).report
+        if any(
+            # What the reader keeps as an option may replace what the typed field beside it writes, and gives the same.
+            not remark.where.startswith("options.")
+            for remark in CODEC.encode(CODEC.read_request(cassette.request, model=cassette.model)).report
+        )
     }
     assert remarked == DIFFERENT.keys() | NAMES_A_DRAFT
