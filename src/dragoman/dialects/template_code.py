@@ -201,6 +201,8 @@ class ReaderSource:
         lines = ["def read(text, asked):"]
         head, pivot = template.head, template.pivot
         if pivot is None:
+            if template.lead:
+                lines.append(f"    if not text.startswith({template.lead!r}): return None")
             lines += self._matched("m", head, "text", "fullmatch", "")
         elif all(isinstance(node, str) for node in head):
             lead = "".join(head)
@@ -279,7 +281,8 @@ class ReaderSource:
                 read = "body" if kind.read is None else f"{self._know(kind.read)}(body)"
                 self._values.setdefault(pivot.field, []).append(read)
             return lines
-        lines += [f"    body = {self._know(kind.read)}(body, asked)", "    if body is None: return None"]
+        if not kind.as_it_is:
+            lines += [f"    body = {self._know(kind.read)}(body, asked)", "    if body is None: return None"]
         for index, field in enumerate(fields_of(pivot)):
             self._values.setdefault(field, []).append(f"body[{index}]" if kind.fields else "body")
         return lines

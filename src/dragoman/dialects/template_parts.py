@@ -107,6 +107,8 @@ class Body(msgspec.Struct, frozen=True):
     """The value is an outcome of its own, to which the other fields are added."""
     takes_all: bool = False
     """Whether it matches any text."""
+    as_it_is: bool = False
+    """Whether reading gives the very text."""
 
 
 def body(empty: str | None = None, *, trim: bool = False, some: bool = False, or_nothing: bool = False) -> Body:
@@ -126,7 +128,9 @@ def body(empty: str | None = None, *, trim: bool = False, some: bool = False, or
     def read(text: str, _asked: op.Operation) -> str:
         return "" if text == empty else text
 
-    return Body(read, write, "newlines at its end are cut off" if trim else None, takes_all=True)
+    return Body(
+        read, write, "newlines at its end are cut off" if trim else None, takes_all=True, as_it_is=empty is None
+    )
 
 
 class Item(Protocol):

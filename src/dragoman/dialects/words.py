@@ -245,6 +245,8 @@ class Results:
         self.read_only = (*read_first, *formerly)
         self._around, self._back, self._then = around, back, then
         self._unsaid = dict(unsaid)
+        in_content = self.picture is None or self.picture.pictures is _pictures
+        self._is_plain = in_content and not default_first and around is None and then is None
         self._check()
         self.current = tuple([one.saying(self._said_by) for one in self.current])
         self._in_order: tuple[Wording, ...] = (*read_first, *self.current, *formerly)
@@ -326,6 +328,12 @@ class Results:
     def read(self, operation: op.Operation, native: NativeResult) -> out.Outcome | None:
         """What a result says, or `None` where it is in none of these words."""
         content = native.content
+        if self._is_plain and type(content) is str:  # nearly every result is, so this is written out
+            for read in self._readers.get(type(operation)) or self._readers_for(type(operation)):
+                found: out.Outcome | None = read(content, operation)
+                if found is not None:
+                    return found
+            return None
         if self.picture is not None:
             pictures = self.picture.pictures(native)
             if len(pictures) == 1:
@@ -345,15 +353,16 @@ class Results:
             before, after = self._around
             if text.startswith(before) and text.endswith(after) and len(text) >= len(before) + len(after):
                 text = text[len(before) : len(text) - len(after)]
-        readers = self._readers.get(type(operation))
-        if readers is None:
-            readers = [one.read for one in self._in_order if not one.asked or type(operation) in one.asked]
-            self._readers[type(operation)] = readers
-        for read in readers:
+        for read in self._readers.get(type(operation)) or self._readers_for(type(operation)):
             found: out.Outcome | None = read(text, operation)
             if found is not None:
                 return found if self._then is None else self._then(operation, found)
         return None
+
+    def _readers_for(self, operation: type) -> list[Callable[[str, Any], Any]]:
+        readers = [one.read for one in self._in_order if not one.asked or operation in one.asked]
+        self._readers[operation] = readers
+        return readers
 
     def _check(self) -> None:
         problems: list[str] = []
