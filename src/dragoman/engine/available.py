@@ -20,7 +20,7 @@ from dragoman.errors import ConfigError, DragomanError, EngineError
 from .engine import HttpEngine, read_json
 from .model_files import DEFAULT, MODEL_FILES, cached
 from .policy import Retry
-from .providers import PROVIDERS, engine_for, key_of
+from .providers import KEYED, PROVIDERS, engine_for, key_of
 from .transport import Times
 
 if TYPE_CHECKING:
@@ -28,17 +28,6 @@ if TYPE_CHECKING:
 
     from .providers import Provider
 
-KEYED: Final = (
-    # In this order, the first whose key is set answers, with the model beside it.
-    ("anthropic", "claude-sonnet-4-5"),
-    ("openai", "gpt-5.2"),
-    ("gemini", "gemini-2.5-pro"),
-    ("openrouter", "anthropic/claude-sonnet-4.5"),
-    ("groq", "openai/gpt-oss-120b"),
-    ("deepseek", "deepseek-chat"),
-    ("mistral", "mistral-large-latest"),
-    ("xai", "grok-4"),
-)
 LOCAL: Final = ("ollama", "llamacpp", "lmstudio")
 """Servers looked for on this machine, in this order; the first model each lists answers."""
 

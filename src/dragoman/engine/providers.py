@@ -104,6 +104,18 @@ lmstudio = _chat("http://localhost:1234/v1", local=True, base_url_env="LMSTUDIO_
 local = Provider("openai_chat", "", auth="none", key_needed=False, engine="dragoman.engine.local:local_engine")
 """A model in this process: there is no address."""
 
+KEYED: Final = (
+    # In this order, the first whose key is set answers, with the model beside it.
+    ("anthropic", "claude-sonnet-4-5"),
+    ("openai", "gpt-5.2"),
+    ("gemini", "gemini-2.5-pro"),
+    ("openrouter", "anthropic/claude-sonnet-4.5"),
+    ("groq", "openai/gpt-oss-120b"),
+    ("deepseek", "deepseek-chat"),
+    ("mistral", "mistral-large-latest"),
+    ("xai", "grok-4"),
+)
+
 
 # ── models ───────────────────────────────────────────────────────────────────
 
