@@ -434,3 +434,13 @@ TREES = st.recursive(
 def test_any_values_are_an_agent_or_say_what_is_wrong(values: dict[str, Any], format: str) -> None:
     text = yaml.safe_dump({"name": "a", "description": "b", **values}, allow_unicode=True)
     agent_or_definition_error(f"---\n{text}---\nbody", "one.md", format)
+
+
+@pytest.mark.parametrize("source", ["x: [" + "a," * 60_000 + "]", "x:\n" + "- a\n" * 30_000, "k: [" + "{}," * 30_000])
+def test_a_frontmatter_of_very_many_parts_is_refused_before_all_of_it_is_read(source: str) -> None:
+    """PyYAML takes seconds for it, and the files of a project are read unasked."""
+    from dragoman.agents.page import MOST_TOKENS, read_yaml
+
+    values, _, ((_, problem),) = read_yaml(source)
+    assert values is None
+    assert problem == f"not valid YAML: it has more than {MOST_TOKENS:,} parts (keys, values, brackets)"

@@ -435,3 +435,19 @@ def test_a_time_beyond_all_days_is_not_known_and_costs_nothing(tmp_path: Path, t
     (row,) = query.sessions()
     assert None in (row.started, row.ended)
     assert query.sql("SELECT count(*) FROM turns WHERE text = 'late'").rows == [(1,)]
+
+
+def test_whoever_asks_while_it_is_rebuilt_misses_nothing(log: Found, place: Path, tmp_path: Path) -> None:
+    other = Found(tmp_path / "other.jsonl", "claude_code")
+    other.path.write_bytes(CLAUDE)
+    with Index(place) as index:
+        index.update([log, other])
+        before, seen = rows(index), []
+
+        def look(_: int) -> None:
+            with Index(place) as reader:
+                seen.append(rows(reader))
+
+        counts = index.rebuild([log, other], look, is_everything=True)
+        assert (counts.read_anew, seen, rows(index)) == (2, [before, before], before)
+        assert index.rebuild([log], is_everything=True).removed == 1

@@ -20,6 +20,9 @@ Place = tuple[str | int, ...]
 """Keys and indexes that lead to a value: `("tools", 0, "name")`."""
 
 LARGEST_FILE: Final = 1024 * 1024
+MOST_TOKENS: Final = 5_000
+"""Tokens of YAML in a frontmatter. PyYAML takes about 20 microseconds for each; the largest that people write have some
+hundred, and 128 KiB of brackets have a hundred thousand."""
 LARGEST_FRONTMATTER: Final = 128 * 1024
 """Characters. Files of a project are read unasked, and YAML takes its time."""
 
@@ -173,6 +176,16 @@ def _loader(source: str) -> yaml.SafeLoader:
 
     class Loader(yaml.SafeLoader):
         yaml_implicit_resolvers: dict[str, Any] = {}
+        fetched = 0
+
+        def fetch_more_tokens(self) -> Any:
+            self.fetched += 1
+            if self.fetched > MOST_TOKENS:
+                raise yaml.MarkedYAMLError(
+                    problem=f"it has more than {MOST_TOKENS:,} parts (keys, values, brackets)",
+                    problem_mark=self.get_mark(),
+                )
+            return super().fetch_more_tokens()
 
     for name, (pattern, first) in _PLAIN.items():
         letters = ["" if letter == "\0" else letter for letter in first]

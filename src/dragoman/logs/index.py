@@ -206,6 +206,11 @@ class Index:
         self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
     ) -> Counts:
         """Brings the tables up to the files given. With `is_everything`, files that are gone are forgotten."""
+        return self._updated(found, progress, is_everything=is_everything)
+
+    def _updated(
+        self, found: Iterable[Found], progress: Progress | None, *, is_everything: bool, anew: bool = False
+    ) -> Counts:
         self._is_looking = False
         counts = Counts()
         known = {row.path: row for row in self.files()}
@@ -213,7 +218,7 @@ class Index:
             counts.files += 1
             path = name_of(one.path)
             try:
-                self._update_file(one, known.pop(path, None), counts)
+                self._update_file(one, known.pop(path, None), counts, anew=anew)
             except sqlite3.DatabaseError as error:
                 if self.is_in_memory or not _is_damage(error):
                     raise
@@ -224,7 +229,7 @@ class Index:
                 progress(1)
         if is_everything:
             for path in known:
-                if not os.path.exists(path_of(path)):
+                if anew or not os.path.exists(path_of(path)):
                     self._forget(path)
                     counts.removed += 1
         return counts
@@ -234,7 +239,7 @@ class Index:
         self._put_aside(reason)
         self._database = self._connected()
 
-    def _update_file(self, found: Found, known: FileRow | None, counts: Counts) -> None:
+    def _update_file(self, found: Found, known: FileRow | None, counts: Counts, *, anew: bool = False) -> None:
         while True:
             try:
                 status = os.stat(found.path)
@@ -254,10 +259,11 @@ class Index:
                 beside=_beside(format, found.path),
                 generation=0 if known is None else known.generation,
             )
-            if known is not None and _is_same(known, row):
+            if known is not None and not anew and _is_same(known, row):
                 counts.unchanged += 1
                 return
-            read = _Read(str(found.path), row, known, self._state_of(known))
+            continued = None if anew else known
+            read = _Read(str(found.path), row, continued, self._state_of(continued))
             if self._written(read):
                 counts.bytes += read.bytes
                 counts.read_on += read.is_continued
@@ -422,16 +428,11 @@ class Index:
     def rebuild(
         self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
     ) -> Counts:
-        """Forgets the files given and reads them anew; with `is_everything`, forgets all it knows."""
-        found = list(found)
-        if is_everything:
-            with _transaction(self._database):
-                for table in (*TABLES, "agents", "files"):
-                    self._database.execute(f"DELETE FROM {table}")
-        else:
-            for one in found:
-                self._forget(name_of(one.path))
-        return self.update(found, progress, is_everything=is_everything)
+        """Reads the files given from their beginning; with `is_everything`, forgets all others.
+
+        Each file is replaced in a transaction of its own, so that whoever asks meanwhile misses none.
+        """
+        return self._updated(found, progress, is_everything=is_everything, anew=True)
 
     @_storing
     def vacuum(self) -> int:
