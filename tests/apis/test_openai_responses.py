@@ -1249,3 +1249,13 @@ def test_a_call_another_provider_ran_is_left_out_though_nobody_says_whose_it_was
     encoded = API.encode(Request(MODEL, (user("Hi"), Message("assistant", (hosted, ours)))))
     assert [one.get("type") for one in encoded.body["input"]] == [None, "function_call", "function_call_output"]
     assert any("'search'" in remark.message for remark in encoded.report)
+
+
+def test_of_several_acts_on_a_screen_the_last_picture_is_sent() -> None:
+    item = {"type": "computer_call", "call_id": "c1", "actions": [{"type": "click"}, {"type": "screenshot"}]}
+    call = NativeCall("c1", "computer", {"actions": item["actions"]}, item=item)
+    first, last = (Media("image/png", data=data) for data in ("Zmlyc3Q=", "bGFzdA=="))
+    asked = Reply((CallPart(call),), FinishReason.CALLS)
+    told = Message("tool", (ResultPart(NativeResult("c1", (first, last), name="computer")),))
+    (output,) = (one["output"] for one in sent(user("go"), asked, told) if one.get("type") == "computer_call_output")
+    assert output == {"type": "computer_screenshot", "image_url": "data:image/png;base64,bGFzdA=="}
