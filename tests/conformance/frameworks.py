@@ -24,7 +24,8 @@ def python_of(name: str) -> Path:
     """The Python of an environment that has these packages and what dragoman needs, but not dragoman itself."""
     home = LAB / "frameworks" / name
     needs = (ROOT / "pyproject.toml").read_text().partition("dependencies = [")[2].partition("\n]")[0]
-    wanted = "\n".join([*PACKAGES[name], needs])
+    packages = (*PACKAGES[name], "pypdf")  # the extra that changes what our tools promise
+    wanted = "\n".join([*packages, needs])
     stamp = home / "made-from"
     if not stamp.exists() or stamp.read_text() != wanted:
         home.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +33,7 @@ def python_of(name: str) -> Path:
             made = Path(beside) / name
             uv("venv", "--python", sys.executable, str(made))
             python = str(made / "bin" / "python")
-            uv("pip", "install", "--python", python, "--requirements", str(ROOT / "pyproject.toml"), *PACKAGES[name])
+            uv("pip", "install", "--python", python, "--requirements", str(ROOT / "pyproject.toml"), *packages)
             (made / "made-from").write_text(wanted)
             shutil.rmtree(home, ignore_errors=True)
             made.rename(home)  # whole or not at all
