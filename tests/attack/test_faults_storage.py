@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from dragoman.logs import read_events
 from dragoman.model import Unreadable
+from dragoman.model.operations import WriteFile
+from dragoman.tools import DiskWorkspace
 from tests.attack.machine import DONE, EDIT, Machine, fill, small_disk
 
 
@@ -84,3 +89,40 @@ def test_without_permission_to_write_a_command_works_or_says_what_to_do(tmp_path
         error = told[line].err.splitlines()[-1]
         assert error.startswith(f"error: cannot write {machine.home}/")
         assert "Permission denied; DRAGOMAN_" in error
+
+
+WRITING = """
+import sys
+from dragoman.model.operations import WriteFile
+from dragoman.tools import DiskWorkspace
+workspace = DiskWorkspace(sys.argv[1])
+print("begun", flush=True)
+while True:
+    for text in ("old", "new"):
+        workspace.apply([WriteFile("big.txt", text * 5_000_000)])
+"""
+
+
+def test_what_a_killed_write_leaves_is_not_shown_and_goes_with_the_next_write(tmp_path: Path) -> None:
+    """A write that is killed leaves the old file or the new one; what lies beside it is hidden, and removed soon."""
+    machine = Machine(tmp_path)
+    left: list[Path] = []
+    for _ in range(20):
+        with subprocess.Popen([sys.executable, "-c", WRITING, str(machine.here)], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            while not list(machine.here.glob(".dragoman-*")):
+                time.sleep(0)
+            writer.kill()
+        left = list(machine.here.glob(".dragoman-*"))
+        if left:
+            break
+    assert left, "no write was killed in its middle"
+    whole = (machine.here / "big.txt").read_text() if (machine.here / "big.txt").exists() else ""
+    assert whole in ("", "old" * 5_000_000, "new" * 5_000_000)
+    workspace = DiskWorkspace(machine.here)
+    assert not [entry for entry in workspace.entries(".") if ".dragoman-" in repr(entry)]
+    for words in (("list_directory", "path=."), ("find_files", "pattern=**/*"), ("search_text", "pattern=o")):
+        assert ".dragoman-" not in machine.runs_command("tool", *words).stdout
+    workspace.apply([WriteFile("small.txt", "x")])
+    assert list(machine.here.glob(".dragoman-*")) == []
