@@ -186,6 +186,8 @@ _STREAMS = [
 TARGETS = [
     Target("replies", draw_reply, check_reply),
     Target("streams", draw_stream, check_stream, examples=_STREAMS),
-    Target("requests", draw_request, check_request),
+    Target(
+        "requests", draw_request, check_request, examples=[("gemini_generate", {"contents": [{}], "tools": [True]})]
+    ),
     Target("errors", draw_error, check_error),
 ]

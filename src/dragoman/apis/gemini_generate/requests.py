@@ -87,7 +87,7 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
 def _mixed_by_options(request: Request) -> bool:
     """Whether the caller's own tools make functions stand beside tools that the provider runs."""
     raw = request.provider_options.get("tools")
-    kinds = {key for entry in raw for key in entry if isinstance(entry, dict)} if isinstance(raw, list) else set()
+    kinds = {key for entry in raw if isinstance(entry, dict) for key in entry} if isinstance(raw, list) else set()
     functions = {"functionDeclarations", "function_declarations"}
     hosted = kinds - functions - {"computerUse", "computer_use"}
     offered = [isinstance(one, ProviderDefinition) for one in request.definitions]
