@@ -98,6 +98,37 @@ def test_a_run_that_is_stopped_leaves_a_record_to_go_on_from_and_nothing_else(
     assert resumed.returncode == 0, resumed.stderr
 
 
+AGENT = "---\nname: helper\ndescription: Helps.\ntools: [run_command]\n---\nHelp.\n"
+
+
+@pytest.mark.parametrize("stop", [ctrl_c, terminate], ids=lambda stop: str(stop.__name__))
+@pytest.mark.parametrize("words", ["run --yes --agent helper.md go", "chat --yes"])
+def test_agents_and_conversations_are_stopped_as_runs_are(tmp_path: Path, words: str, stop: Stop) -> None:
+    """A signal ends an agent with its processes; Ctrl-C in a conversation ends the answer, and SIGTERM all of it."""
+    machine = Machine(tmp_path)
+    (machine.here / "helper.md").write_text(AGENT)
+    with (
+        machine.provider([COMMAND, DONE]),
+        Terminal(tuple(words.split()), machine.here, machine.environ) as terminal,
+    ):
+        if words.startswith("chat"):
+            terminal.sees("> ")
+            terminal.types("go\r")
+        terminal.sees("begun\n")
+        code = stop(terminal)
+        if words.startswith("chat") and stop is ctrl_c:
+            terminal.sees("> ")
+            terminal.types("\x04")
+            code = 0
+        assert terminal.process.wait(SECONDS) == code
+        assert "Traceback" not in terminal.raw
+    (record,) = machine.runs.glob("*.jsonl")
+    events = list(read_events(record))
+    assert not [event for event in events if isinstance(event, Unreadable)]
+    assert isinstance(events[-1], SessionEnded)
+    assert not running(MARK)
+
+
 def test_a_second_ctrl_c_ends_a_run_at_once(tmp_path: Path) -> None:
     """The second Ctrl-C ends the process at once, whatever a tool does, and leaves a whole record and the terminal."""
     machine = Machine(tmp_path)
