@@ -36,7 +36,7 @@ ifneq ($(TESTS),no)
 	@echo "== tests" && $(MAKE) test
 endif
 
-format: $(READY) ## format the code and mend what the linter can
+format: $(READY) ## format the code and fix what the linter can
 	@$(PYTHON) -m ruff check --quiet --fix-only .
 	@$(PYTHON) -m ruff format --quiet .
 

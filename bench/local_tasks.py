@@ -108,7 +108,7 @@ TASKS = (
     Task(
         "search",
         "Which file contains the word TODO?",
-        {"one.py": "x = 1\n", "two.py": "# TODO: mend this\n", "three.py": "y = 2\n"},
+        {"one.py": "x = 1\n", "two.py": "# TODO: fix this\n", "three.py": "y = 2\n"},
         r"two\.py",
     ),
     Task("run", "Run the command: echo dragoman. What does it print?", says="dragoman"),
@@ -268,7 +268,7 @@ HELD_OUT = (
         runs="expr",
     ),
     Task(
-        "find-and-mend",
+        "find-and-fix",
         "Find the file that contains the word FIXME, and in that file replace FIXME with DONE.",
         {"a.py": "x = 1\n", "b.py": "# FIXME\n"},
         leaves={"b.py": "# DONE"},

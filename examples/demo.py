@@ -21,7 +21,7 @@ from dragoman.model import AnyEvent, CallPart, FinishReason, ModelSaid, ToolCall
 from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace
 
-TASK = "greet.py prints the wrong greeting. Mend it and run it."
+TASK = "greet.py prints the wrong greeting. Fix it and run it."
 SIMPLE_TASK = "In the file greet.py, replace helo with hello."
 MEANING = op.EditFile("greet.py", (op.Edit("print('helo')\n", "print('hello')\n"),))
 PATCH = "*** Begin Patch\n*** Update File: greet.py\n@@\n-print('helo')\n+print('hello')\n*** End Patch"
@@ -36,7 +36,7 @@ TURNS: dict[str, tuple[tuple[str, dict[str, str] | str], ...]] = {
         ("read_file", {"file_path": "greet.py"}),
         (
             "replace",
-            {"file_path": "greet.py", "instruction": "Mend it.", "old_string": "helo", "new_string": "hello"},
+            {"file_path": "greet.py", "instruction": "Fix it.", "old_string": "helo", "new_string": "hello"},
         ),
         ("run_shell_command", {"command": "python3 greet.py"}),
     ),
@@ -133,7 +133,7 @@ def live(folder: Path) -> None:
     words = [sys.executable, "-m", "dragoman", "run", task, "--model", model, "--workspace", str(folder), "--yes"]
     done = subprocess.run([*words, "--tools", tools, "--fetch"], check=False)  # what would be fetched was agreed to
     right = (folder / "greet.py").read_text().strip() == "print('hello')"
-    verdict = "mended" if right else "not mended: small models miss some tasks"
+    verdict = "fixed" if right else "not fixed: small models miss some tasks"
     print(f"  greet.py is {verdict} (the run ended with {done.returncode})")
 
 

@@ -34,7 +34,7 @@ class DragomanError(Exception):
 class DefinitionError(DragomanError):
     """A definition (tool, spelling, agent file, plugin) is wrong.
 
-    Raised once with every problem found, so nobody mends a file one error at a time.
+    Raised once with every problem found, so nobody fixes a file one error at a time.
     `where` is "file:line" when it is known.
     """
 

@@ -1,4 +1,4 @@
-"""Tools that are a prompt and a sub-agent: rendered, asked, checked, mended, and failed with what was said kept."""
+"""Tools that are a prompt and a sub-agent: rendered, asked, checked, fixed, and failed with what was said kept."""
 
 from __future__ import annotations
 

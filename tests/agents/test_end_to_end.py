@@ -1,4 +1,4 @@
-"""One Markdown agent with everything: custom tools, a mended answer, a child that signals, files, a limit."""
+"""One Markdown agent with everything: custom tools, a fixed answer, a child that signals, files, a limit."""
 
 from __future__ import annotations
 

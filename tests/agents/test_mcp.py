@@ -174,7 +174,7 @@ async def test_every_provider_takes_the_tools_as_they_are() -> None:
         for tool in servers.toolset:
             assert isinstance(tool, Tool)
             for api in APIS.values():
-                assert not [problem for problem in api.check(tool.definition) if not problem.mended]
+                assert not [problem for problem in api.check(tool.definition) if not problem.fixed]
 
 
 async def test_resources_are_listed_and_read() -> None:

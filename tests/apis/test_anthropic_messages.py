@@ -991,7 +991,7 @@ def test_a_level_leaves_room_for_the_answer_and_a_number_that_does_not_is_refuse
 )
 def test_a_choice_is_forced_only_where_thinking_lets_it(model: str, thinking: Thinking, refused: bool) -> None:
     request = Request(model, (user("a"),), (F,), ToolChoice("required"), thinking=thinking)
-    found = [problem.where for problem in API.validate(request) if not problem.mended]
+    found = [problem.where for problem in API.validate(request) if not problem.fixed]
     assert found == (["choice"] if refused else [])
 
 
@@ -1054,9 +1054,9 @@ def test_a_request_that_asks_nothing_is_refused() -> None:
     assert problems(system("Be brief.")) == ["conversation: nothing is asked; add a user message"]
 
 
-def test_validation_tells_of_what_writing_mends_too() -> None:
+def test_validation_tells_of_what_writing_fixes_too() -> None:
     request = Request(BUDGET, (user("a"), Reply((ThinkingPart("hm"), TextPart("b"))), user("c")), seed=1)
-    assert [(problem.where, problem.mended) for problem in API.validate(request)] == [
+    assert [(problem.where, problem.fixed) for problem in API.validate(request)] == [
         ("conversation[1]", True),
         ("seed", True),
     ]

@@ -374,7 +374,7 @@ def test_an_offset_is_of_the_part_it_names() -> None:
     assert [part.citations for part in reply.parts if isinstance(part, TextPart)] == [(), (Citation(span=Span(0, 2)),)]
 
 
-def test_a_wrong_offset_is_mended_by_the_text_it_means_and_told() -> None:
+def test_a_wrong_offset_is_fixed_by_the_text_it_means_and_told() -> None:
     segment = {"startIndex": 5, "endIndex": 9, "text": "said"}
     reply = decoded({"text": "it's said"}, groundingMetadata={"groundingSupports": [{"segment": segment}]})
     assert reply.citations == (Citation(span=Span(5, 9)),)
@@ -950,7 +950,7 @@ def test_a_call_another_model_made_carries_the_stand_in_where_a_signature_is_dem
     assert contents(ask(user("?"), foreign, results))[1]["parts"] == [stand_in, other]
     assert contents(ask(user("?"), foreign, results, model="gemini-2.5-pro"))[1]["parts"] == [one, other]
     (found,) = [one for one in API.validate(ask(user("?"), foreign, results)) if "demands the signature" in one.message]
-    assert (found.where, found.mended) == ("conversation[1]", True)
+    assert (found.where, found.fixed) == ("conversation[1]", True)
     by_hand = calls_message(NativeCall("c", "clock"), NativeCall("d", "clock"))
     assert contents(ask(user("?"), by_hand, results))[1]["parts"] == [stand_in, other]
 
@@ -989,7 +989,7 @@ def test_an_older_model_is_given_the_older_schema() -> None:
     assert declaration["parameters"]["properties"] == {"city": {"type": "STRING"}}
 
 
-def test_instructions_in_the_middle_and_turns_without_content_are_mended_and_told() -> None:
+def test_instructions_in_the_middle_and_turns_without_content_are_fixed_and_told() -> None:
     empty = API.decode({"candidates": [{"finishReason": "SAFETY"}], "modelVersion": "gemini-3-flash-preview"})
     encoded = API.encode(ask(user("a"), empty, system("Mind."), user("b")))
     assert encoded.body["contents"] == [

@@ -1,4 +1,4 @@
-"""A conversation put in order: what is mended, what is left as it stands, and that each change is told."""
+"""A conversation put in order: what is fixed, what is left as it stands, and that each change is told."""
 
 from __future__ import annotations
 
@@ -160,18 +160,18 @@ def test_a_result_is_named_as_its_call_with_its_namespace() -> None:
 def test_where_results_must_follow_at_once_what_was_said_between_comes_after_them() -> None:
     talk = (said(call("a"), call("b")), told(result("a")), Message("user", (TextPart("Hurry."),)), told(result("b")))
     assert [turn.role for turn in History(talk, api="here").turns] == ["assistant", "tool", "user", "tool"]
-    mended = History(talk, api="here", at_once=True)
-    assert [(turn.role, turn.parts) for turn in mended.turns[1:]] == [
+    fixed = History(talk, api="here", at_once=True)
+    assert [(turn.role, turn.parts) for turn in fixed.turns[1:]] == [
         ("tool", [result("b"), result("a")]),
         ("user", [TextPart("Hurry.")]),
     ]
-    assert [remark.message for remark in mended.remarks] == ["the result of 'f' (b) was moved to its call"]
+    assert [remark.message for remark in fixed.remarks] == ["the result of 'f' (b) was moved to its call"]
 
 
 def test_a_message_that_holds_a_result_beside_words_is_left_as_it_stands() -> None:
     both = Message("user", (TextPart("Here:"), result("a")))
-    mended = History((said(call("a")), both), api="here", at_once=True)
-    assert ([turn.parts for turn in mended.turns][1:], mended.remarks) == ([list(both.parts)], ())
+    fixed = History((said(call("a")), both), api="here", at_once=True)
+    assert ([turn.parts for turn in fixed.turns][1:], fixed.remarks) == ([list(both.parts)], ())
 
 
 def test_very_many_calls_of_one_id_take_no_more_than_their_share_of_time() -> None:

@@ -607,9 +607,9 @@ def test_a_tool_is_strict_where_nothing_is_lost_by_it() -> None:
 
 
 def test_a_tool_that_asks_to_be_strict_is_or_says_why_not() -> None:
-    (mended, refused, nowhere), _ = lower_tools(
+    (fixed, refused, nowhere), _ = lower_tools(
         [
-            function("mended", parameters({"a": {"type": "string", "minLength": 2}}, "a"), strict=True),
+            function("fixed", parameters({"a": {"type": "string", "minLength": 2}}, "a"), strict=True),
             function("refused", OPEN, strict=True),
             function("third", CLOSED, strict=True),
         ],
@@ -617,7 +617,7 @@ def test_a_tool_that_asks_to_be_strict_is_or_says_why_not() -> None:
         ANTHROPIC_STRICT,
         Limits(strict_tool_count=2),
     )
-    assert (mended.strict, mended.problems) == (True, ())
+    assert (fixed.strict, fixed.problems) == (True, ())
     assert len(refused.problems) == 1
     assert nowhere.problems == ()
     (alone,), _ = lower_tools([function("t", CLOSED, strict=True)], GEMINI_JSON, None, Limits())

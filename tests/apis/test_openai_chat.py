@@ -1041,7 +1041,7 @@ def test_an_unchanged_toolset_is_written_once() -> None:
     ],
 )  # fmt: skip
 def test_what_a_provider_would_refuse_is_refused_before_the_wire(request_: Request, where: str) -> None:
-    assert where in [problem.where for problem in API.validate(request_) if not problem.mended]
+    assert where in [problem.where for problem in API.validate(request_) if not problem.fixed]
     with pytest.raises(DefinitionError):
         API.encode(request_)
 

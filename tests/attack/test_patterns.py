@@ -56,7 +56,7 @@ def test_a_slow_pattern_in_a_servers_schema_ends_in_time_and_other_calls_go_on(t
 def test_slow_patterns_given_to_lab_grep_end_in_time(tmp_path: Path) -> None:
     """Searching logs with a regular expression takes time that grows with the logs, whatever the expression."""
     log = tmp_path / "s.jsonl"
-    log.write_bytes(CLAUDE.replace(b"Mend it.", LONG.encode()))
+    log.write_bytes(CLAUDE.replace(b"Fix it.", LONG.encode()))
     code, out, err = ran("-m", "dragoman", "lab", "grep", "--regex", "|".join(SLOW), str(log), home=tmp_path)
     assert (code, out, err) == (1, "", "")
 
@@ -64,7 +64,7 @@ def test_slow_patterns_given_to_lab_grep_end_in_time(tmp_path: Path) -> None:
 def test_a_pattern_that_only_backtracking_can_match_is_refused_by_name_where_it_could_take_long(tmp_path: Path) -> None:
     """Where a pattern cannot be matched in bounded time, the failure names the pattern and what in it is the reason."""
     log = tmp_path / "s.jsonl"
-    log.write_bytes(CLAUDE.replace(b"Mend it.", LONG.encode()))
+    log.write_bytes(CLAUDE.replace(b"Fix it.", LONG.encode()))
     code, out, err = ran("-m", "dragoman", "lab", "grep", "--regex", r"(a+)+\1$", str(log), home=tmp_path)
     assert code != 0
     assert out == ""
@@ -102,7 +102,7 @@ async def test_a_slow_search_of_a_model_leaves_the_server_free_for_other_calls(t
 
     logs = tmp_path / ".claude" / "projects" / "p"
     logs.mkdir(parents=True)
-    (logs / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Mend it.", LONG.encode()))
+    (logs / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Fix it.", LONG.encode()))
     words = ["-m", "dragoman", "mcp", "serve", "--history", "--tools", "read_file"]
     env = {**os.environ, "HOME": str(tmp_path)}
     order = StdioServerParameters(command=sys.executable, args=words, env=env, cwd=tmp_path)
@@ -118,7 +118,7 @@ async def test_a_slow_search_of_a_model_leaves_the_server_free_for_other_calls(t
 def test_ctrl_c_ends_a_search_with_a_slow_pattern(tmp_path: Path) -> None:
     """Ctrl-C ends a search that is at work."""
     log = tmp_path / "s.jsonl"
-    first, rest = CLAUDE.replace(b"Mend it.", b"zz"), CLAUDE.replace(b"Mend it.", b"ab" * 5000)
+    first, rest = CLAUDE.replace(b"Fix it.", b"zz"), CLAUDE.replace(b"Fix it.", b"ab" * 5000)
     log.write_bytes(first + rest * 2000)
     words = ("-u", "-m", "dragoman", "lab", "grep", "--regex", "zz|(a|b|ab)*~", str(log))
     with started(*words, home=tmp_path) as process:

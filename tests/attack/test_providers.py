@@ -296,10 +296,10 @@ async def test_a_pipe_gets_one_whole_answer_or_none(tmp_path: Path) -> None:
     end = whole.body.index(b"\n\n", whole.body.index(b"The an")) + 2
     cut = Raw(body=whole.body, content_type=whole.content_type, stop_after=end)
     async with loopback(cut, Turn("The answer.")) as again, loopback(cut) as never:
-        mended, failed = await asyncio.gather(
+        fixed, failed = await asyncio.gather(
             ran(tmp_path, again.url, "--retries", "1"), ran(tmp_path, never.url, "--retries", "0")
         )
-    assert mended[:2] == (0, "The answer.\n")
+    assert fixed[:2] == (0, "The answer.\n")
     assert failed[:2] == (4, "")
 
 

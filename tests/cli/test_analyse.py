@@ -20,10 +20,10 @@ def test_the_newest_session_is_analysed_with_places_and_advice(reader: User) -> 
         done = reader.types(*words)
         assert done.code == 0
         assert done.out.splitlines()[:5] == [
-            "s-1 · claude_code · Mend it.",
+            "s-1 · claude_code · Fix it.",
             "1 turns, 2 calls, 1 failed",
             "failures: Bash: exit once: exit code 1",
-            "  → A command ended with an error: read its output; a missing program or path is mended once for all.",
+            "  → A command ended with an error: read its output; a missing program or path is fixed once for all.",
             "  at s-1 turn 0 step 0 call t1",
         ]
         assert "loops: none" in done.out

@@ -80,9 +80,9 @@ def test_redacting_tells_how_much_on_standard_error(reader: User) -> None:
 def test_a_secret_of_this_machine_is_redacted_whatever_it_looks_like(
     reader: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ACME_TOKEN", "Mend it.")
-    assert "Mend it." in reader.types("export", "s-1", "--to", "text").out
-    assert "Mend it." not in reader.types("export", "s-1", "--to", "text", "--redact").out
+    monkeypatch.setenv("ACME_TOKEN", "Fix it.")
+    assert "Fix it." in reader.types("export", "s-1", "--to", "text").out
+    assert "Fix it." not in reader.types("export", "s-1", "--to", "text", "--redact").out
 
 
 def test_nothing_that_was_said_steers_the_terminal(reader: User) -> None:
@@ -121,7 +121,7 @@ def test_what_is_wrong_is_said(reader: User, words: tuple[str, ...], code: int, 
 def test_an_export_of_our_own_format_is_a_log_again(reader: User) -> None:
     assert reader.types("export", "s-1", "--to", "dragoman", "-o", "again.jsonl").code == 0
     assert len(list(read(Path("again.jsonl")))) == len(reader.types("events", "s-1").out.splitlines())
-    assert "Mend it." in reader.types("show", "again.jsonl").out
+    assert "Fix it." in reader.types("show", "again.jsonl").out
 
 
 def test_a_sub_agent_is_exported_by_its_own_id(reader: User) -> None:

@@ -36,7 +36,7 @@ LINES = (
     "index update",
     "index rebuild",
     "index vacuum",
-    "lab grep Mend",
+    "lab grep Fix",
     "mcp list",
     "pack",
     "plugins",

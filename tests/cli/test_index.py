@@ -1,4 +1,4 @@
-"""`dragoman index`: what it tells, what it reads, and that it mends itself."""
+"""`dragoman index`: what it tells, what it reads, and that it fixes itself."""
 
 from __future__ import annotations
 

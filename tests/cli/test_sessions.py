@@ -54,7 +54,7 @@ def test_without_an_update_the_index_alone_is_asked(reader: User) -> None:
 def test_a_table_for_people_and_json_for_machines(reader: User) -> None:
     shown = reader.types("sessions", "--client", "claude_code").out.splitlines()
     assert shown[0].split() == ["session", "client", "began", "turns", "calls", "tokens", "title"]
-    assert shown[1].split() == ["s-2", "claude_code", "2026-01-02", "00:00", "1", "2", "40", "Mend", "it."]
+    assert shown[1].split() == ["s-2", "claude_code", "2026-01-02", "00:00", "1", "2", "40", "Fix", "it."]
     (facts,) = reader.types("sessions", "--json", "--project", "lamp").json
     assert facts == {
         "id": "s-2",
@@ -72,7 +72,7 @@ def test_a_table_for_people_and_json_for_machines(reader: User) -> None:
         "started": "2026-01-02T00:00:00+00:00",
         "ended": "2026-01-02T00:00:07+00:00",
         "tokens": 40,
-        "title": "Mend it.",
+        "title": "Fix it.",
         "agents": 0,
         "parent_session": None,
         "parent_call": None,

@@ -98,7 +98,7 @@ def untyped(events: list[AnyEvent]) -> list[str]:
 
 
 def contains(wanted: Any, logged: Any) -> bool:
-    """Whether logged arguments say what was asked for; a client may add defaults and mend types."""
+    """Whether logged arguments say what was asked for; a client may add defaults and fix types."""
     if isinstance(wanted, dict) and isinstance(logged, dict):
         return all(key in logged and contains(value, logged[key]) for key, value in wanted.items())
     if isinstance(wanted, list) and isinstance(logged, list):

@@ -269,7 +269,7 @@ def test_every_recorded_request_is_written_as_it_was_read() -> None:
             refused[cassette.id] = error.problems
             continue
         written += 1
-        if cassette.status == 400:  # what the API refused is mended where it can be
+        if cassette.status == 400:  # what the API refused is fixed where it can be
             continue
         mine, theirs = equivalent(body), equivalent(cassette.request)
         if mine != theirs:

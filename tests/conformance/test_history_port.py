@@ -45,7 +45,7 @@ def orchestrators() -> Iterator[dict[str, Orchestrator]]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_every_session_goes_on_with_every_api_and_nothing_is_to_be_mended(
+def test_every_session_goes_on_with_every_api_and_nothing_is_to_be_fixed(
     client: str, orchestrators: dict[str, Orchestrator]
 ) -> None:
     ported = 0

@@ -39,7 +39,7 @@ WILD = [
 def same(name: str, arguments: Any, logged_name: str, logged: Any) -> bool:
     if logged_name == "invalid":  # a tool that was not offered, or arguments that are no JSON
         return bool(logged["tool"] == name)
-    return name.lower() == logged_name and contains(arguments, logged)  # the client mends the case of a name
+    return name.lower() == logged_name and contains(arguments, logged)  # the client fixes the case of a name
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: f"{session.client}/{session.name}")

@@ -39,7 +39,7 @@ MISFILED = "session-system-only__ca8f42.jsonl"
 
 
 def same(name: str, arguments: Any, logged_name: str, logged: Any) -> bool:
-    if isinstance(arguments, str):  # JSON that breaks off, which the client mends
+    if isinstance(arguments, str):  # JSON that breaks off, which the client fixes
         return name == logged_name and isinstance(logged, dict) and json.dumps(logged).startswith(arguments)
     return name == logged_name and logged == arguments
 

@@ -1,4 +1,4 @@
-"""Tool schemas of recorded requests: what a provider took is offered as it was, what it refused is mended or told."""
+"""Tool schemas of recorded requests: what a provider took is offered as it was, what it refused is fixed or told."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_was_taken_is_offered_as_it_was(recorded: tuple[list[Tool], list[To
     assert changed.keys() == CHANGED.keys()
 
 
-def test_what_was_refused_for_its_schema_is_mended_or_a_problem(recorded: tuple[list[Tool], list[Tool]]) -> None:
+def test_what_was_refused_for_its_schema_is_fixed_or_a_problem(recorded: tuple[list[Tool], list[Tool]]) -> None:
     """The recordings whose error is about the schema, and what would be sent instead."""
     _, refused = recorded
     lowered = {name: lower(schema, rules) for name, schema, rules in refused}

@@ -67,7 +67,7 @@ def offered_everywhere(servers: McpServers) -> None:
     for api in APIS.values():
         for dialect in DIALECTS.values():
             for definition in Facade(dialect, servers.toolset, api.limits("")).definitions:
-                assert not [one for one in api.check(definition) if not one.mended], definition
+                assert not [one for one in api.check(definition) if not one.fixed], definition
     for tool in servers.toolset:
         assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", tool.name)
 

@@ -17,7 +17,7 @@ CLIENT = "opencode"
 DIALECT: Dialect = DIALECTS["opencode"]
 KNOWING = DIALECT.knowing(servers=["toy"])
 MADE_UP = {"no_such_tool", "Bash"}
-"""Names in the scripts that mean nothing: the client itself mends the second before it keeps the call."""
+"""Names in the scripts that mean nothing: the client itself fixes the second before it keeps the call."""
 
 
 def test_every_scripted_call_means_something(shared: Path) -> None:

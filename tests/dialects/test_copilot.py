@@ -349,8 +349,8 @@ async def test_a_shell_that_is_named_stays_until_it_is_stopped(tmp_path: Path) -
         ("web_search", {"query": "x"}, op.SearchWeb("x")),
         (
             "manage_todo_list",
-            {"todoList": [{"id": 1, "title": "Mend", "description": "it", "status": "in-progress"}]},
-            op.UpdatePlan((op.PlanItem("Mend", "in_progress", "1", "it"),)),
+            {"todoList": [{"id": 1, "title": "Fix", "description": "it", "status": "in-progress"}]},
+            op.UpdatePlan((op.PlanItem("Fix", "in_progress", "1", "it"),)),
         ),
         ("manage_todo_list", {"operation": "read"}, op.ReadPlan()),
         ("runSubagent", {"prompt": "Count.", "description": "c"}, op.SpawnAgent("Count.", description="c")),

@@ -202,7 +202,7 @@ async def test_leaving_the_iteration_stops_the_run_and_its_history_can_be_sent_o
         result = await run.run("Go on", history=running.conversation)
         await run.close()
     assert result.text == "B"
-    problems = [one for one in run.engine.api.validate(server_request(run, result)) if not one.mended]  # type: ignore[attr-defined]
+    problems = [one for one in run.engine.api.validate(server_request(run, result)) if not one.fixed]  # type: ignore[attr-defined]
     assert problems == []
 
 

@@ -11,6 +11,7 @@ from dragoman.engine import Facade, Orchestrator, ScriptedEngine, respoken
 from dragoman.model import (
     CallPart,
     Conversation,
+    ExecutedBy,
     FinishReason,
     Message,
     NativeCall,
@@ -23,7 +24,7 @@ from dragoman.model import (
     user,
 )
 from dragoman.registry import DIALECTS, TOOLS
-from dragoman.tools import MemoryWorkspace, Toolset, tool
+from dragoman.tools import MemoryWorkspace, ProviderTool, Toolset, tool
 
 TOOLSET = Toolset([TOOLS["read_file"], TOOLS["edit_file"], TOOLS["write_file"], TOOLS["run_command"]])
 
@@ -126,8 +127,28 @@ async def test_switching_models_leaves_a_history_every_provider_accepts(api: str
     request = two.prepare("and now?", history=before.conversation).request
     encoded = codec.encode(request)
     again = codec.read_request(encoded.body, model=then)
-    assert [problem for problem in codec.validate(again) if not problem.mended] == []
+    assert [problem for problem in codec.validate(again) if not problem.fixed] == []
     names = {definition.name for definition in running.facade.definitions}
     used = {part.call.name for item in running.conversation for part in item.parts if isinstance(part, CallPart)}
     assert used <= names
     assert (await running.result()).text == "again"
+
+
+@pytest.mark.parametrize(
+    "dialect, provider_tool",
+    [
+        ("claude_code", "anthropic.web_search_20250305"),
+        ("codex", "openai.web_search"),
+        ("gemini_cli", "google.google_search"),
+    ],
+)
+def test_a_search_that_was_run_here_is_never_said_as_one_the_provider_ran(dialect: str, provider_tool: str) -> None:
+    """A provider refuses, or forgets, a call of its own tool that it did not run."""
+    other = "gemini_cli" if dialect == "claude_code" else "claude_code"
+    name = "google_web_search" if other == "gemini_cli" else "WebSearch"
+    history = (user("look"), spoken(other, ("c1", name, {"query": "dragoman"})), told(("c1", "nothing found")))
+    to = Facade(DIALECTS[dialect], Toolset([*TOOLSET, ProviderTool(provider_tool)]))
+    conversation, _ = respoken(history, to, facade)
+    calls = [part.call for item in conversation for part in item.parts if isinstance(part, CallPart)]
+    assert [(call.executed_by, call.id) for call in calls] == [(ExecutedBy.CLIENT, "c1")]
+    assert "dragoman" in str(calls[0].arguments)

@@ -427,7 +427,7 @@ def test_every_problem_is_told_at_once_and_nothing_is_sent(api: str) -> None:
     assert {problem.where for problem in problems} >= {"tools.no spaces allowed", f"tools.{'x' * 200}", "choice"}
     with pytest.raises(DefinitionError) as raised:
         APIS[api].encode(request)
-    assert len(raised.value.problems) == len([problem for problem in problems if not problem.mended])
+    assert len(raised.value.problems) == len([problem for problem in problems if not problem.fixed])
     too_many = tuple(FunctionDefinition(f"f{number}", "x", {"type": "object"}) for number in range(600))
     limit = APIS[api].limits("some-model").tools
     found = APIS[api].validate(Request("some-model", (user("a"),), too_many))

@@ -51,7 +51,7 @@ def _told(
 
 CLAUDE = lines(
     {"type": "queue-operation", "operation": "enqueue", "sessionId": "s-1", "timestamp": "2026-01-01T00:00:00.000Z"},
-    _claude("user", "u1", None, message={"role": "user", "content": "Mend it."}),
+    _claude("user", "u1", None, message={"role": "user", "content": "Fix it."}),
     _block("u2", "u1", {"type": "thinking", "thinking": "hm", "signature": "s"}),
     _block("u3", "u2", {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "false"}}),
     _told("u4", "u3", "t1", "Exit code 1", is_error=True, result="Error: Exit code 1"),
@@ -77,10 +77,10 @@ def _counts(total: int, last: int) -> dict[str, Any]:
 CODEX = lines(
     _codex("session_meta", {"id": "c-1", "cwd": "/p", "cli_version": "0.150.0", "git": {"branch": "main"}}),
     _codex("turn_context", {"model": "gpt-5.5", "cwd": "/p"}),
-    _codex("event_msg", {"type": "user_message", "message": "Mend it."}),
+    _codex("event_msg", {"type": "user_message", "message": "Fix it."}),
     _codex(
         "response_item",
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Mend it."}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]},
     ),
     _codex("response_item", {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}),
     _codex(
@@ -107,7 +107,7 @@ CODEX = lines(
 
 DRAGOMAN = (
     b'{"format":"dragoman","version":1}\n'
-    b'{"kind":"user_said","id":"1","session":"d-1","text":"Mend it."}\n'
+    b'{"kind":"user_said","id":"1","session":"d-1","text":"Fix it."}\n'
     b'{"kind":"model_said","id":"2","session":"d-1","text":"Done."}\n'
 )
 
@@ -152,7 +152,7 @@ _GEMINI_CALLED = {**_GEMINI_ASKED, "toolCalls": [GEMINI_SHELL, GEMINI_AGENT]}
 GEMINI = lines(
     GEMINI_HEADER,
     {"$set": {"messages": [_gemini("m0", "user", [{"text": "<session_context>here</session_context>"}])]}},
-    _gemini("m1", "user", [{"text": "Mend it."}]),
+    _gemini("m1", "user", [{"text": "Fix it."}]),
     {"$set": {"lastUpdated": "2026-01-01T00:00:02.000Z"}},
     _GEMINI_ASKED,
     _GEMINI_CALLED,
@@ -180,8 +180,8 @@ GEMINI_DOCUMENT = json.dumps(
     {
         **GEMINI_HEADER,
         "sessionId": "g-2",
-        "messages": [_gemini("m1", "user", "Mend ät."), _GEMINI_CALLED, _gemini("m4", "gemini", "Done.")],
-        "summary": "Mended.",
+        "messages": [_gemini("m1", "user", "Fix ät."), _GEMINI_CALLED, _gemini("m4", "gemini", "Done.")],
+        "summary": "Fixed.",
     },
     indent=2,
     ensure_ascii=False,
@@ -243,7 +243,7 @@ _QWEN_ENDED = (
     "<result>Seen.</result>\n</task-notification>"
 )
 QWEN = lines(
-    _qwen("user", "u1", None, provenance="real_user", message={"role": "user", "parts": [{"text": "Mend it."}]}),
+    _qwen("user", "u1", None, provenance="real_user", message={"role": "user", "parts": [{"text": "Fix it."}]}),
     _qwen_response("u2", 210),
     _qwen(
         "assistant",
@@ -304,7 +304,7 @@ QWEN_DOCUMENT = json.dumps(
         "projectHash": "ab",
         "startTime": "2026-01-01T00:00:00.000Z",
         "messages": [
-            _gemini("m1", "user", "Mend it."),
+            _gemini("m1", "user", "Fix it."),
             _gemini("m2", "qwen", "Done.", thoughts=[], tokens=_gemini_tokens(20), model="qwen3-coder"),
         ],
     },
@@ -333,7 +333,7 @@ def copilot_usage(given: int, finish: str) -> dict[str, Any]:
 _SPAWN = {"description": "Look", "prompt": "Look around.", "agent_type": "explore", "name": "look"}
 COPILOT = lines(
     copilot("session.start", 0, sessionId="p-1", copilotVersion="1.0.102", context={"cwd": "/p", "branch": "main"}),
-    copilot("user.message", 1, content="Mend it.", transformedContent="<now/>Mend it."),
+    copilot("user.message", 1, content="Fix it.", transformedContent="<now/>Fix it."),
     copilot("system.message", 2, role="system", content="Be brief."),
     copilot("assistant.turn_start", 3, turnId="0"),
     copilot("session.usage_record", 4, **copilot_usage(101, "tool_calls")),
@@ -382,7 +382,7 @@ COPILOT_DOCUMENT = json.dumps(
         "sessionId": "p-0",
         "startTime": "2025-10-01T00:00:00.000Z",
         "chatMessages": [
-            {"role": "user", "content": "Mend it."},
+            {"role": "user", "content": "Fix it."},
             {
                 "role": "assistant",
                 "content": "I look.",
@@ -399,7 +399,7 @@ COPILOT_DOCUMENT = json.dumps(
             {"role": "tool", "tool_call_id": "c1", "content": "text"},
             {"role": "assistant", "content": "Done."},
         ],
-        "timeline": [{"type": "user", "text": "Mend it.", "timestamp": "2025-10-01T00:00:00.000Z"}],
+        "timeline": [{"type": "user", "text": "Fix it.", "timestamp": "2025-10-01T00:00:00.000Z"}],
     },
     indent=2,
 ).encode()
@@ -446,7 +446,7 @@ def opencode_messages(session: str, child: str | None = None) -> list[dict[str, 
         {"id": "prt_7", "type": "text", "text": "Done."},
         {"id": "prt_8", "type": "a-new-kind"},
     ]
-    words = {"id": "prt_0", "type": "text", "text": "Look around." if session == "child" else "Mend it."}
+    words = {"id": "prt_0", "type": "text", "text": "Look around." if session == "child" else "Fix it."}
     told_parts = [(user, [words]), (model, parts)]
     for info, held in told_parts:
         info["sessionID"] = f"ses_{session}"
@@ -461,7 +461,7 @@ def opencode_info(session: str, parent: str | None = None) -> dict[str, Any]:
     """A session of opencode's."""
     above = {} if parent is None else {"parentID": parent}
     times = {"created": 1_767_225_600_000 + len(session), "updated": 1_767_225_601_000}
-    named = {"id": f"ses_{session}", "projectID": "p", "directory": "/p", "title": "Mend", "version": "1.18.33"}
+    named = {"id": f"ses_{session}", "projectID": "p", "directory": "/p", "title": "Fix", "version": "1.18.33"}
     return {**named, **above, "time": times}
 
 
@@ -532,7 +532,7 @@ PI = lines(
     PI_HEADER,
     _pi("00000001", None, "model_change", provider="acme", modelId="m-1"),
     _pi("00000002", "00000001", "thinking_level_change", thinkingLevel="high"),
-    _pi("00000003", "00000002", message={"role": "user", "content": [{"type": "text", "text": "Mend it."}]}),
+    _pi("00000003", "00000002", message={"role": "user", "content": [{"type": "text", "text": "Fix it."}]}),
     pi_reply(
         "00000004",
         "00000003",
@@ -556,7 +556,7 @@ def _cline_messages(*messages: dict[str, Any], **more: Any) -> bytes:
     known = {"version": 1, "updated_at": "2026-01-01T00:00:09.000Z", "agent": "lead", "sessionId": "l-1"}
     origin = {"source": "cli", "mode": "user", "sessionId": "l-1", "version": "3.0.65"}
     document = {**known, "origin": origin, **more, "messages": list(messages)}
-    return json.dumps({**document, "system_prompt": "You mend."}, indent=1).encode()
+    return json.dumps({**document, "system_prompt": "You fix."}, indent=1).encode()
 
 
 def cline_reply(id: str, *content: dict[str, Any]) -> dict[str, Any]:
@@ -584,7 +584,7 @@ def cline_result(id: str, name: str, content: Any) -> dict[str, Any]:
 
 
 CLINE = _cline_messages(
-    cline_told("n1", {"type": "text", "text": '<user_input mode="act">Mend it.</user_input>'}),
+    cline_told("n1", {"type": "text", "text": '<user_input mode="act">Fix it.</user_input>'}),
     cline_reply(
         "n2",
         {"type": "thinking", "thinking": "hm"},
@@ -649,7 +649,7 @@ CLINE_TASK = json.dumps(
         {
             "role": "user",
             "content": [
-                {"type": "text", "text": "<task>\nMend it.\n</task>"},
+                {"type": "text", "text": "<task>\nFix it.\n</task>"},
                 {"type": "text", "text": "<environment_details>\n# Open Tabs\na\n</environment_details>"},
             ],
             "ts": 1767225600000,
@@ -696,7 +696,7 @@ CLINE_TASK = json.dumps(
 ).encode()
 CLINE_TASK_SHOWN = json.dumps(
     [
-        {"ts": 1767225600000, "type": "say", "say": "text", "text": "Mend it."},
+        {"ts": 1767225600000, "type": "say", "say": "text", "text": "Fix it."},
         {
             "ts": 1767225600001,
             "type": "say",
@@ -742,7 +742,7 @@ def continue_document(*history: dict[str, Any]) -> bytes:
 
 
 CONTINUE = continue_document(
-    {"message": {"role": "user", "content": "Mend it."}, "contextItems": [], "editorState": "Mend it."},
+    {"message": {"role": "user", "content": "Fix it."}, "contextItems": [], "editorState": "Fix it."},
     continue_reply(
         "I try.",
         continue_state(

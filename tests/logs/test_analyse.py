@@ -149,8 +149,8 @@ def test_the_same_failing_edit_is_a_loop_the_second_time(tmp_path: Path) -> None
 def test_edits_of_one_file_that_fail_one_after_the_other_are_told(tmp_path: Path) -> None:
     found = Log().says().edits("x", failed=True).edits("y", failed=True).edits("z", failed=True).analysed(tmp_path)
     assert kinds(found, "loops") == [("failing_edits", 3)]
-    mended = Log().says().edits("x", failed=True).edits("y", failed=True).edits("z").edits("w", failed=True)
-    assert kinds(mended.analysed(tmp_path), "loops") == []
+    fixed = Log().says().edits("x", failed=True).edits("y", failed=True).edits("z").edits("w", failed=True)
+    assert kinds(fixed.analysed(tmp_path), "loops") == []
 
 
 def test_a_cycle_of_two_calls_is_told_once_and_not_as_two_repetitions(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_every_event_points_at_the_very_bytes_of_its_message(tmp_path: Path) -> 
 
 def test_the_words_of_the_user_are_taken_out_of_their_wrapper(tmp_path: Path) -> None:
     events = events_of(tmp_path, CLINE)
-    assert [(event.text, event.by) for event in events if isinstance(event, UserSaid)] == [("Mend it.", "user")]
+    assert [(event.text, event.by) for event in events if isinstance(event, UserSaid)] == [("Fix it.", "user")]
     assert [event.data for event in events if isinstance(event, ClientNoted)] == [{"mode": "act"}]
 
 
@@ -126,7 +126,7 @@ def test_what_is_known_of_a_session_joins_its_messages(tmp_path: Path) -> None:
     about = events_of(tmp_path, CLINE_SESSION, "l-1.json")
     assert [type(event) for event in about] == [SessionStarted, ClientNoted]
     (session,) = sessions_of(about + events_of(tmp_path, CLINE))
-    assert (session.id, session.cwd, session.title, session.usage.total) == ("l-1", "/p", "Mend it.", 4 * 22)
+    assert (session.id, session.cwd, session.title, session.usage.total) == ("l-1", "/p", "Fix it.", 4 * 22)
     assert (session.started is not None, len(session.turns)) == (True, 1)
 
 

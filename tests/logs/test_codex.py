@@ -59,7 +59,7 @@ def item(**fields: Any) -> dict[str, Any]:
 
 def test_what_was_said_twice_is_told_once(tmp_path: Path) -> None:
     told = events(tmp_path, CODEX)
-    assert [event.text for event in told if isinstance(event, UserSaid)] == ["Mend it."]
+    assert [event.text for event in told if isinstance(event, UserSaid)] == ["Fix it."]
     assert [event.text for event in told if isinstance(event, ModelSaid)] == ["Done."]
 
 
@@ -511,7 +511,7 @@ def test_what_exec_printed_before_it_printed_items_is_a_session_too(tmp_path: Pa
     path.write_bytes(
         lines(
             {"model": "gpt-5-codex", "workdir": "/p", "sandbox": "read-only", "provider": "openai"},
-            {"prompt": "Mend it."},
+            {"prompt": "Fix it."},
             event("task_started"),
             event("agent_reasoning", text="Hm."),
             event("exec_command_begin", call_id="c-1", command=["bash", "-lc", "ls"], cwd="/p"),
@@ -520,7 +520,7 @@ def test_what_exec_printed_before_it_printed_items_is_a_session_too(tmp_path: Pa
             event("patch_apply_end", call_id="c-2", success=True),
             event("mcp_tool_call_begin", call_id="c-3", invocation=asked),
             event("mcp_tool_call_end", call_id="c-3", invocation=asked, result={"Err": "gone"}),
-            event("plan_update", plan=[{"step": "Mend", "status": "completed"}]),
+            event("plan_update", plan=[{"step": "Fix", "status": "completed"}]),
             event("token_count", input_tokens=10, cached_input_tokens=4, output_tokens=2, reasoning_output_tokens=1),
             event("token_count", info={"total_token_usage": {"input_tokens": 20, "output_tokens": 3}}),
             event("agent_message", message="Done."),
@@ -531,7 +531,7 @@ def test_what_exec_printed_before_it_printed_items_is_a_session_too(tmp_path: Pa
     assert isinstance(told[0], SessionStarted)
     assert (told[0].cwd, told[0].model) == ("/p", "gpt-5-codex")
     assert [event.text for event in told if isinstance(event, UserSaid | ModelThought | ModelSaid)] == [
-        "Mend it.",
+        "Fix it.",
         "Hm.",
         "Done.",
     ]
@@ -539,7 +539,7 @@ def test_what_exec_printed_before_it_printed_items_is_a_session_too(tmp_path: Pa
         op.RunCommand("ls"),
         *[op.EditFile("/p/a", ()), op.DeleteFile("/p/b"), op.EditFile("/p/c", ())],
         op.CallMcpTool("hub", "find", {"q": "x"}),
-        op.UpdatePlan((op.PlanItem("Mend", "completed"),)),
+        op.UpdatePlan((op.PlanItem("Fix", "completed"),)),
     ]
     assert outcomes(told) == [
         CommandOutcome(exit_code=2, output="a\nb\n"),
@@ -547,7 +547,7 @@ def test_what_exec_printed_before_it_printed_items_is_a_session_too(tmp_path: Pa
         ChangesOutcome((Change("/p/b", "deleted"),)),
         ChangesOutcome((Change("/p/c", "modified"),)),
         Failure("failed", "gone"),
-        PlanOutcome((op.PlanItem("Mend", "completed"),)),
+        PlanOutcome((op.PlanItem("Fix", "completed"),)),
     ]
     assert [event.usage.total for event in told if isinstance(event, TokensUsed)] == [12, 23]
     assert [event for event in told if isinstance(event, UnknownRecord)] == []
@@ -746,12 +746,12 @@ def test_what_an_event_knows_of_a_patch_or_a_server_is_told_with_the_result(tmp_
 
 
 def test_what_an_editor_puts_before_a_request_is_not_the_request(tmp_path: Path) -> None:
-    text = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nMend it.\n"
+    text = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix it.\n"
     told = events(tmp_path, lines(said(text), _codex("event_msg", {"type": "user_message", "message": text})))
     assert [(event.text, event.by) for event in told if isinstance(event, UserSaid)] == [
         ("# Context from my IDE setup:\n\n## Open tabs:\n- a.py", "client"),
-        ("Mend it.", "user"),
+        ("Fix it.", "user"),
     ]
     (session,) = sessions_of(told)
-    assert session.title == "Mend it."
+    assert session.title == "Fix it."
     assert len(session.turns) == 1

@@ -124,15 +124,15 @@ def test_a_result_in_a_message_of_its_own_is_told_once(tmp_path: Path) -> None:
 
 def test_thoughts_instructions_and_summaries_have_their_events(tmp_path: Path) -> None:
     data = continue_document(
-        item("system", "You mend."),
+        item("system", "You fix."),
         item("thinking", "hm"),
-        item("assistant", "Yes.", reasoning={"text": "so", "active": False}, conversationSummary="We mended."),
+        item("assistant", "Yes.", reasoning={"text": "so", "active": False}, conversationSummary="We fixed."),
         item("oracle", "So be it."),
     )
     events = events_of(tmp_path, data)
-    assert [event.text for event in events if isinstance(event, SystemSaid)] == ["You mend."]
+    assert [event.text for event in events if isinstance(event, SystemSaid)] == ["You fix."]
     assert [event.text for event in events if isinstance(event, ModelThought)] == ["hm", "so"]
-    assert [event.summary for event in events if isinstance(event, ContextCompacted)] == ["We mended."]
+    assert [event.summary for event in events if isinstance(event, ContextCompacted)] == ["We fixed."]
     assert [event.name for event in events if isinstance(event, UnknownRecord)] == ["message/oracle"]
 
 

@@ -263,7 +263,7 @@ def test_a_session_that_is_one_document_tells_what_its_messages_say(tmp_path: Pa
     assert calls == {"c1": (op.ReadFile("/p/a"),), "c2": (op.RunCommand("false", purpose="Fail"),)}
     assert [event.call_id for event in events if isinstance(event, ToolReturned)] == ["c2", "c1"]
     assert [event.text for event in events if isinstance(event, UserSaid | ModelSaid)] == [
-        "Mend it.",
+        "Fix it.",
         "I look.",
         "Done.",
     ]

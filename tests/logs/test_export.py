@@ -141,7 +141,7 @@ LIST = Call("c", (RunCommand("ls"),), NativeCall("c", "Bash", {"command": "ls"})
 TOLD: list[AnyEvent] = [
     SessionStarted(id="0", session="s"),
     SystemSaid(id="1", session="s", text="Be good."),
-    UserSaid(id="2", session="s", text="Mend it."),
+    UserSaid(id="2", session="s", text="Fix it."),
     UserSaid(id="3", session="s", text="<reminder>", by="client"),
     ModelThought(id="4", session="s", text="hm"),
     ModelSaid(id="5", session="s", text="I try."),
@@ -345,7 +345,7 @@ def test_a_session_is_a_trajectory(tmp_path: Path) -> None:
     assert trajectory["schema_version"] == "ATIF-v1.7"
     assert trajectory["agent"] == {"name": "claude_code", "version": "2.1.300", "model_name": "claude-x"}
     assert [(step["step_id"], step["source"], step["message"]) for step in trajectory["steps"]] == [
-        (1, "user", "Mend it."),
+        (1, "user", "Fix it."),
         (2, "agent", ""),
         (3, "agent", "Done."),
     ]

@@ -70,7 +70,7 @@ def test_a_message_written_again_tells_only_what_is_new(tmp_path: Path) -> None:
     events = events_of(tmp_path, GEMINI)
     assert heard(events) == [
         ("client", "<session_context>here</session_context>"),
-        ("user", "Mend it."),
+        ("user", "Fix it."),
         ("model", "I look."),
         ("model", "Done."),
         ("user", "Not so."),
@@ -172,7 +172,7 @@ def test_messages_of_a_document_point_at_their_own_bytes(tmp_path: Path) -> None
     pieces = [json.loads(GEMINI_DOCUMENT[offset : offset + length]) for offset, length in sorted(ranges)]
     assert pieces == wanted
     assert isinstance(events[0], SessionStarted)
-    assert events[0].metadata == {"projectHash": "ab", "kind": "main", "summary": "Mended."}
+    assert events[0].metadata == {"projectHash": "ab", "kind": "main", "summary": "Fixed."}
 
 
 @pytest.mark.parametrize("indent", [None, 1])

@@ -106,7 +106,7 @@ def test_a_file_written_anew_with_the_same_size_is_read_anew(log: Found, place: 
         index.update([log])
         status = log.path.stat()
         with log.path.open("r+b") as file:
-            file.write(CLAUDE.replace(b"Mend it.", b"Leave it"))
+            file.write(CLAUDE.replace(b"Fix it.", b"Leave it"))
         os.utime(log.path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
         index.update([log])
         assert {row[-1] for row in index.rows("sessions")} == {row[-1] for row in fresh([log])["sessions"]}
@@ -147,7 +147,7 @@ def test_files_that_are_read_with_another_count_as_its_own(tmp_path: Path, place
             '{"id": "ses_1", "version": "1", "projectID": "p", "directory": "/p", "time": {"created": 1767225600000}}',
         ),
         (message, '{"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1767225600000}}'),
-        (part, '{"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "Mend it."}'),
+        (part, '{"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "Fix it."}'),
     ):
         path.parent.mkdir(parents=True)
         path.write_text(text)
@@ -155,7 +155,7 @@ def test_files_that_are_read_with_another_count_as_its_own(tmp_path: Path, place
     with Index(place) as index:
         index.update(found)
         assert index.update(found).unchanged == 1
-        part.write_text(part.read_text().replace("Mend it.", "Leave it as it is."))
+        part.write_text(part.read_text().replace("Fix it.", "Leave it as it is."))
         assert index.update(found).read_anew == 1
         assert "Leave it as it is." in repr(rows(index)["turns"])
 

@@ -128,7 +128,7 @@ def test_an_agent_is_a_stream_of_the_session_it_works_for(tmp_path: Path) -> Non
         "call-prt_5main",
     )
     assert [(event.stream, event.text, event.by) for event in told if isinstance(event, UserSaid)] == [
-        ("main", "Mend it.", "user"),
+        ("main", "Fix it.", "user"),
         ("ses_child", "Look around.", "agent"),
     ]
 
@@ -431,7 +431,7 @@ def test_a_document_that_breaks_off_gives_what_is_whole(tmp_path: Path) -> None:
     path.write_bytes(OPENCODE_EXPORT[:-400])
     assert recognise(path)[0] is FORMATS["opencode"]
     told = list(read(path))
-    assert [event.text for event in told if isinstance(event, UserSaid)] == ["Mend it."]
+    assert [event.text for event in told if isinstance(event, UserSaid)] == ["Fix it."]
     assert isinstance(told[-1], Unreadable)
     assert told[-1].source is not None
     assert told[-1].source.offset + told[-1].source.length == len(OPENCODE_EXPORT) - 400

@@ -31,10 +31,8 @@ def query(tmp_path: Path) -> Query:
 
 def test_a_compact_page_says_what_was_wanted_done_and_answered(query: Query) -> None:
     page = packed(query, Filter(session="s-5"))
-    assert (
-        "## Mend it.\n\n- s-5 · claude_code · 2026-01-06 00:00 UTC in /p on main · 1 turns, 2 calls, 1 failed" in page
-    )
-    assert "- The user (turn 0): Mend it.\n  - Done: Bash ×1 (1 failed); Read ×1\n" in page
+    assert "## Fix it.\n\n- s-5 · claude_code · 2026-01-06 00:00 UTC in /p on main · 1 turns, 2 calls, 1 failed" in page
+    assert "- The user (turn 0): Fix it.\n  - Done: Bash ×1 (1 failed); Read ×1\n" in page
     assert "- The last answer:\n\n```text\nDone.\n```" in page
 
 

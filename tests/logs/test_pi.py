@@ -108,7 +108,7 @@ def test_a_record_that_follows_from_an_earlier_one_rewinds_to_its_last_event(tmp
     (rewound,) = [event for event in events if isinstance(event, HistoryRewound)]
     said = next(event for event in events if isinstance(event, UserSaid))
     assert rewound.to == said.id
-    assert said.text == "Mend it."
+    assert said.text == "Fix it."
 
 
 def test_records_without_ids_are_a_list_and_rewind_nothing(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_a_reader_for_tokens_follows_inline_sub_agents_and_damage_as_the_whole_r
     inline = CLAUDE.replace(b'"isSidechain": false', b'"isSidechain": true')
     bad = CLAUDE.replace(b'"content": [{"type": "text"', b'"content": [7, {"type": "text"')
     broken = CLAUDE.replace(b'"usage": {"input_tokens": 10', b'"usage": {"input_tokens": "x"')
-    for data in (inline, bad, broken, b"no json\n[1]\n" + CLAUDE, CLAUDE.replace(b"Mend it.", b"Mend \xff it.")):
+    for data in (inline, bad, broken, b"no json\n[1]\n" + CLAUDE, CLAUDE.replace(b"Fix it.", b"Fix \xff it.")):
         path.write_bytes(data)
         reader = CLAUDE_CODE.usage_reader(path)
         quick = [one for one in (*reader.feed(data), *reader.rest()) if isinstance(one, TokensUsed)]

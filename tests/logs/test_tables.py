@@ -101,12 +101,12 @@ def test_long_texts_are_cut_with_their_length_and_json_stays_json(tmp_path: Path
 
 def test_half_surrogates_and_numbers_that_fit_no_column_cost_no_row(tmp_path: Path) -> None:
     path = tmp_path / "s-1.jsonl"
-    text = CLAUDE.replace(b"Mend it.", b"Mend \\ud83d it.").replace(
+    text = CLAUDE.replace(b"Fix it.", b"Fix \\ud83d it.").replace(
         b'"output_tokens": 7', b'"output_tokens": %d' % 10**30
     )
     path.write_bytes(text)
     row = Query(paths=[path]).sessions()[0]
-    assert (row.title, row.calls) == ("Mend ? it.", 2)
+    assert (row.title, row.calls) == ("Fix ? it.", 2)
 
 
 def test_an_exchange_that_two_sessions_tell_of_is_repeated_in_the_second(tmp_path: Path) -> None:

@@ -102,10 +102,10 @@ def test_a_search_gives_coordinates_and_goes_on_when_sessions_are_added(tools: T
 def test_turns_are_listed_and_read_with_what_was_cut_marked(tools: Toolset) -> None:
     listed = run(tools, "list_turns", session="s-1")
     assert [(one["turn"], one["text"], one["calls"], one["failures"]) for one in listed["turns"]] == [
-        (0, "Mend it.", 2, 1)
+        (0, "Fix it.", 2, 1)
     ]
     (turn,) = run(tools, "get_turns", session="s-1", turns=[0], max_steps=1, max_chars=100)["turns"]
-    assert (turn["text"], turn["steps_in_all"], turn["steps_left"]) == ("Mend it.", 2, 1)
+    assert (turn["text"], turn["steps_in_all"], turn["steps_left"]) == ("Fix it.", 2, 1)
     (step,) = turn["steps"]
     assert [(one["tool"], one["operations"], one["status"]) for one in step["calls"]] == [
         ("Bash", ["run_command"], "failed"),
@@ -116,7 +116,7 @@ def test_turns_are_listed_and_read_with_what_was_cut_marked(tools: Toolset) -> N
 
 
 def test_long_texts_are_cut_with_how_much_is_missing(tools: Toolset, home: Path) -> None:
-    (home / "s-long.jsonl").write_bytes(CLAUDE.replace(b'"s-1"', b'"s-long"').replace(b"Mend it.", b"x" * 5_000))
+    (home / "s-long.jsonl").write_bytes(CLAUDE.replace(b'"s-1"', b'"s-long"').replace(b"Fix it.", b"x" * 5_000))
     (turn,) = run(tools, "get_turns", session="s-long", turns=[0], max_chars=100)["turns"]
     assert turn["text"] == "x" * 100 + "[… 4900 more characters]"
     (listed,) = run(tools, "list_turns", session="s-long")["turns"]
@@ -176,14 +176,14 @@ def test_tools_may_be_called_from_any_thread(tools: Toolset) -> None:
 
 
 def test_an_expression_with_endless_ways_to_try_is_searched_for_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Mend it.", b"a" * 5000 + b"!"))
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Fix it.", b"a" * 5000 + b"!"))
     tools = history_toolset(Query(paths=[tmp_path]))
     assert run(tools, "search_events", text="(aa+)+$", regex=True)["matches"] == []
     assert len(run(tools, "search_events", text="(aa+)+!", regex=True)["matches"]) == 1
 
 
 def test_an_expression_that_cannot_be_matched_in_bounded_time_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Mend it.", b"a" * 5000 + b"!"))
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE.replace(b"Fix it.", b"a" * 5000 + b"!"))
     tools = history_toolset(Query(paths=[tmp_path]))
     with pytest.raises(ToolError, match="a backreference"):
         run(tools, "search_events", text=r"(a+)+\1$", regex=True)

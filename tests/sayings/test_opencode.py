@@ -130,13 +130,13 @@ def test_search_the_web_as_models_try_it() -> None:
 
 def test_write_the_plan() -> None:
     says(
-        op.UpdatePlan((op.PlanItem("Look", "completed", priority="high"), op.PlanItem("Mend", "in_progress"))),
+        op.UpdatePlan((op.PlanItem("Look", "completed", priority="high"), op.PlanItem("Fix", "in_progress"))),
         opencode=(
             "todowrite",
             {
                 "todos": [
                     {"content": "Look", "status": "completed", "priority": "high"},
-                    {"content": "Mend", "status": "in_progress", "priority": ""},
+                    {"content": "Fix", "status": "in_progress", "priority": ""},
                 ]
             },
         ),

@@ -186,13 +186,13 @@ def test_search_the_web_where_it_is_set_up() -> None:
 
 def test_write_the_plan() -> None:
     says(
-        op.UpdatePlan((op.PlanItem("Look", "completed", "1"), op.PlanItem("Mend", "in_progress"))),
+        op.UpdatePlan((op.PlanItem("Look", "completed", "1"), op.PlanItem("Fix", "in_progress"))),
         qwen_code=(
             "todo_write",
             {
                 "todos": [
                     {"id": "1", "content": "Look", "status": "completed"},
-                    {"id": "", "content": "Mend", "status": "in_progress"},
+                    {"id": "", "content": "Fix", "status": "in_progress"},
                 ]
             },
         ),

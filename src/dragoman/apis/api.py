@@ -1,6 +1,6 @@
 """What a wire API is: a pure codec between the model's types and one provider protocol's JSON. No I/O.
 
-Rules: `encode` mends what has one right form (pairing, order, ids) and says so in `report`; what it cannot mend it
+Rules: `encode` fixes what has one right form (pairing, order, ids) and says so in `report`; what it cannot fix it
 refuses with every problem at once, before anything is sent. `decode` and a stream give the same `Reply`. Nothing an API
 says is dropped: what has no typed place travels in `metadata` under the API's name, or as an `OpaquePart`.
 """
@@ -42,12 +42,12 @@ Changed = TypeVar("Changed", bound=Value)
 
 
 class Problem(Value, frozen=True):
-    """Something a provider would refuse: where, what, and what to do. `mended`: `encode` does that by itself."""
+    """Something a provider would refuse: where, what, and what to do. `fixed`: `encode` does that by itself."""
 
     where: str
     message: str
     fix: str
-    mended: bool = False
+    fixed: bool = False
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}; {self.fix}"
@@ -153,9 +153,9 @@ class Api(abc.ABC):
     # ── what all share ─────────────────────────────────────────────────────
 
     def encode(self, request: Request) -> Encoded:
-        """The request as it goes out; `DefinitionError` with every problem that cannot be mended."""
+        """The request as it goes out; `DefinitionError` with every problem that cannot be fixed."""
         history = self._history(request)
-        problems = [problem for problem in self._all_problems(request, history) if not problem.mended]
+        problems = [problem for problem in self._all_problems(request, history) if not problem.fixed]
         if problems:
             raise DefinitionError(f"the request to {request.model}", map(str, problems))
         encoded = self._body(request, history, self._written(request))
@@ -231,7 +231,7 @@ class Api(abc.ABC):
 
     def _all_problems(self, request: Request, history: History) -> Iterable[Problem]:
         limits, features = self.limits(request.model), self.features(request.model)
-        yield from (Problem(one.where, one.message, "encoding mends it", mended=True) for one in history.remarks)
+        yield from (Problem(one.where, one.message, "encoding fixes it", fixed=True) for one in history.remarks)
         tools = self._written(request)
         if tools is not None:
             yield from tools.problems

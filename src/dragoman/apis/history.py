@@ -54,7 +54,7 @@ class Turn(msgspec.Struct):
 
 
 class History:
-    """A conversation, mended; `remarks` say how.
+    """A conversation, fixed; `remarks` say how.
 
     `stored`: the provider holds earlier turns, where calls may stand. `at_once`: nothing may be said between a call and
     its result.

@@ -63,7 +63,7 @@ def command(
 
     \b
     dragoman run "why does the last test fail?"
-    dragoman run --yes --model openai:gpt-5.2 "mend it" > answer.txt
+    dragoman run --yes --model openai:gpt-5.2 "fix it" > answer.txt
     git diff | dragoman run --tools none "review this:" -
     dragoman run --agent reviewer "look at the last commit"
     dragoman run --resume last "and now the other one"

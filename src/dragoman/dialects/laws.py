@@ -29,7 +29,7 @@ TO_DO: Final = "TODO"
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A law that does not hold: which, where in the vocabulary, what happens, and how it is mended."""
+    """A law that does not hold: which, where in the vocabulary, what happens, and how it is fixed."""
 
     law: str
     where: str
@@ -72,7 +72,7 @@ def _schema_problems(definition: FunctionDefinition) -> Iterator[Problem]:
         Reader.of_schema(definition.name, definition.parameters)
     except DefinitionError as error:
         for problem in error.problems:
-            yield Problem("schema", definition.name, problem, "mend the parameter's type or schema")
+            yield Problem("schema", definition.name, problem, "fix the parameter's type or schema")
     for parameter, schema in definition.parameters["properties"].items():
         if not schema.get("description"):
             where = f"{definition.name}.{parameter}"
@@ -190,6 +190,8 @@ def telling_problems(dialect: Dialect, operation: op.Operation, outcome: Outcome
     spelled = dialect.spelling_of(call.native)
     # Lines of a file that goes on may be told without the newline of the last one, and no other way.
     same = (outcome, up_to_here(operation, outcome)) if isinstance(outcome, FileOutcome) else (outcome,)
+    if spelled is not None and spelled.results is not None and type(outcome) in spelled.tells:
+        same = (*same, spelled.results.as_said(operation, outcome))
     for field in () if spelled is None else spelled.tells.get(type(outcome), ()):
         if getattr(first, field, None) not in [getattr(one, field) for one in same]:
             what = f"{field} is told and not understood: {getattr(outcome, field)!r:.200}"

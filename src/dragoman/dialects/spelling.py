@@ -43,6 +43,10 @@ class ResultWords(Protocol):
         """What a result says, or `None` where it is in none of these words."""
         ...
 
+    def as_said(self, operation: op.Operation, outcome: Outcome) -> Outcome:
+        """The outcome with its fields as these words say them."""
+        ...
+
     @property
     def tells(self) -> Tells:
         """Which fields of which outcomes these words carry."""

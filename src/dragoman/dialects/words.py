@@ -309,13 +309,16 @@ class Results:
             self._writers[key] = writers
         if not writers:
             return None
-        if self._back is not None:
-            outcome = self._back(operation, outcome)
+        outcome = self.as_said(operation, outcome)
         for write in writers:
             text = write(outcome, operation)
             if text is not None:
                 return text if self._around is None else f"{self._around[0]}{text}{self._around[1]}"
         return None
+
+    def as_said(self, operation: op.Operation, outcome: Any) -> Any:
+        """The outcome with its fields as these words say them: two streams as one output."""
+        return outcome if self._back is None else self._back(operation, outcome)
 
     def _pictured(self, operation: op.Operation, outcome: out.ImageOutcome) -> Content | None:
         if self.picture is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Unpack, overload
 
@@ -398,16 +399,20 @@ class Facade:
         return name if speaker in self._hosted else self._shown.get((speaker.name, name), name)
 
     def _said(self, id: str, operation: op.Operation) -> tuple[Dialect, tuple[NativeCall, ...]]:
-        """In the words of whoever offers it here first; what nobody here offers, in those of `plain`."""
+        """In the words of whoever offers it here first; what nobody here offers, in those of `plain`.
+
+        It was done by whoever led the conversation, so a tool that the provider runs does not say it: a provider takes
+        no such call that it did not run itself.
+        """
         plain: Dialect = self._plain or DIALECTS["plain"]
         speakers: list[Dialect] = [*self._hosted] if type(operation) in self._in_hosted else []
         if type(operation) not in self._in_plain:
             speakers.append(self.dialect)
         for dialect in speakers:
-            try:
-                return dialect, dialect.write_call(id, operation)
-            except Unspeakable:
-                continue
+            with suppress(Unspeakable):
+                calls = dialect.write_call(id, operation)
+                if all(call.executed_by is CLIENT for call in calls):
+                    return dialect, calls
         return plain, plain.write_call(id, operation)
 
     def reconsidered(self, call: Call, outcomes: Sequence[Outcome]) -> Call | None:

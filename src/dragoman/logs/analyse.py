@@ -252,7 +252,7 @@ _ADVICE: Final = {
     "denied": "A person or a rule refused: allow it by a rule, or tell the model beforehand not to try.",
     "timed_out": "Raise the tool's time limit, or have the command run in the background.",
     "cancelled": "Somebody stopped it: look at what was said next.",
-    "exit": "A command ended with an error: read its output; a missing program or path is mended once for all.",
+    "exit": "A command ended with an error: read its output; a missing program or path is fixed once for all.",
     "failed": "Read the message of the first one; the same message again and again has one cause.",
 }
 

@@ -1,6 +1,6 @@
 """What an event was read from: the bytes its source points at, or the row of a database it names.
 
-Rule: bytes are given as they stand in the file, whatever they are; nothing is decoded, mended or left out.
+Rule: bytes are given as they stand in the file, whatever they are; nothing is decoded, fixed or left out.
 """
 
 from __future__ import annotations

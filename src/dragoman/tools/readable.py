@@ -105,7 +105,7 @@ def read_html(html: str, url: str, format: Format, *, rendered: bool = False) ->
         return Readable(title, html)
     document.remove(_UNSEEN_RENDERED if rendered else _UNSEEN)
     if format == "markdown":
-        _mend_links(document, url)
+        _fix_links(document, url)
         _plain_spans(document)
     options = _options(format, deep=_quoting(html) > _DEEPEST_QUOTE)
     parts: list[Document | Element] = [document]
@@ -179,7 +179,7 @@ def _main(document: Document) -> Element | None:
     return None
 
 
-def _mend_links(document: Document, url: str) -> None:
+def _fix_links(document: Document, url: str) -> None:
     """Links as a reader elsewhere can use them: absolute, without scripts, without the bytes of pictures."""
     from functools import lru_cache
     from urllib.parse import urljoin
@@ -191,12 +191,12 @@ def _mend_links(document: Document, url: str) -> None:
     document.strip_tags('a[href^="javascript:" i]')
 
     @lru_cache(maxsize=10_000)
-    def mended(link: str) -> str:
+    def fixed(link: str) -> str:
         if link[:5].lower() == "data:":
             return shortened(link.partition(",")[0].partition(";")[0], 100)
         return _joined(urljoin, base, link)
 
-    document.rewrite_links(mended)
+    document.rewrite_links(fixed)
 
 
 def _joined(join: Callable[[str, str], str], base: str, link: str) -> str:

@@ -78,10 +78,10 @@ class AnthropicMessages(Api):
         return write_tools(definitions, self.limits(model), self.features(model))
 
     def validate(self, request: Request) -> tuple[Problem, ...]:
-        """Every problem the API would have with this request, those that writing it mends included."""
+        """Every problem the API would have with this request, those that writing it fixes included."""
         writer = RequestWriter(request, self._history(request), self._written(request), self.family(request.model))
-        mended = (Problem(one.where, one.message, "encoding mends it", mended=True) for one in writer.encoded().report)
-        return (*super().validate(request), *mended)
+        fixed = (Problem(one.where, one.message, "encoding fixes it", fixed=True) for one in writer.encoded().report)
+        return (*super().validate(request), *fixed)
 
     # ── problems ───────────────────────────────────────────────────────────
 

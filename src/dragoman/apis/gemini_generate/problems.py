@@ -18,7 +18,7 @@ def problems_of(request: Request, features: Features) -> Iterable[Problem]:
     for index, item in enumerate(request.conversation):
         if is_unsigned(item, request.model):
             message = "this model demands the signature of a call, and this one has none from it"
-            yield Problem(f"conversation[{index}]", message, "encoding sends the documented stand-in", mended=True)
+            yield Problem(f"conversation[{index}]", message, "encoding sends the documented stand-in", fixed=True)
     yield from _tools(request, features)
     yield from _thinking(request, features)
     if {"cachedContent", "cached_content"} & request.provider_options.keys() and (
