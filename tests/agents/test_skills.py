@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,8 @@ def test_a_projects_skill_is_offered_only_when_the_project_is_trusted(work: Path
     assert (skill.origin, skill.problem is not None and "dragoman trust" in skill.problem) == ("project", True)
     assert skill_tool(config.load(project_at=work), work) is None
     config.trust(work, config.data_dir())
-    assert _found(work) == (Skill(name="letters", description="Writes letters.", path=path, origin="project"),)
+    described = {"name": "letters", "description": "Writes letters.", "origin": "project"}
+    assert _found(work) == (Skill(**described, path=path, root=work),)
 
 
 def test_the_users_skill_comes_before_the_projects_of_the_same_name(work: Path) -> None:
@@ -98,3 +100,11 @@ def test_a_link_out_of_the_project_is_not_read(work: Path) -> None:
     config.trust(work, config.data_dir())
     (skill,) = _found(work)
     assert (skill.description, skill.problem) == ("", "it leads out of the project")
+
+
+def test_a_pipe_in_place_of_a_skill_is_not_waited_for(work: Path) -> None:
+    folder = work.parent / "home" / ".claude" / "skills" / "odd"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "SKILL.md")
+    (skill,) = _found(work)
+    assert skill.problem == "it is not a regular file"

@@ -80,9 +80,9 @@ def test_redacting_tells_how_much_on_standard_error(reader: User) -> None:
 def test_a_secret_of_this_machine_is_redacted_whatever_it_looks_like(
     reader: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ACME_TOKEN", "Fix it.")
-    assert "Fix it." in reader.types("export", "s-1", "--to", "text").out
-    assert "Fix it." not in reader.types("export", "s-1", "--to", "text", "--redact").out
+    monkeypatch.setenv("ACME_TOKEN", "claude-x")
+    assert "claude-x" in reader.types("export", "s-1", "--to", "text").out
+    assert "claude-x" not in reader.types("export", "s-1", "--to", "text", "--redact").out
 
 
 def test_nothing_that_was_said_steers_the_terminal(reader: User) -> None:

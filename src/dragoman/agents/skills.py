@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from dragoman.config import SKILL_FOLDERS, home_folder, load
+from dragoman.config import SKILL_FOLDERS, home_folder, load, read_with_place
 from dragoman.errors import ToolError, nearest
 from dragoman.model import TextOutcome, operations as op
 from dragoman.tools import Context, Tool
@@ -40,6 +40,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     path: Path
     origin: Literal["user", "project"]
+    root: Path | None = None
+    """The project it must be in; none for a skill of the user's."""
     problem: str | None = None
 
 
@@ -89,16 +91,13 @@ def _in(place: Path, origin: Literal["user", "project"], root: Path | None, why:
         return
     for name in names:
         path = place / name / _FILE
-        if os.path.isfile(path):
-            if root is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
-                yield Skill(name=name, description="", path=path, origin=origin, problem="it leads out of the project")
-            else:
-                yield _read(path, origin, why)
+        if os.path.lexists(path):
+            yield _read(path, origin, root, why)
 
 
-def _read(path: Path, origin: Literal["user", "project"], why: str | None) -> Skill:
+def _read(path: Path, origin: Literal["user", "project"], root: Path | None, why: str | None) -> Skill:
     name, problems = path.parent.name, Problems()
-    text, problem = _text_of(path)
+    text, problem = _text_of(path, root)
     page = None if text is None else read_page(text, problems, lenient=True)
     if page is None or problems:
         problem = problem or "; ".join(problems.in_order()) or "it cannot be read"
@@ -113,18 +112,21 @@ def _read(path: Path, origin: Literal["user", "project"], why: str | None) -> Sk
         description=" ".join(described.split()),
         path=path,
         origin=origin,
+        root=root,
         problem=problem or why,
     )
 
 
-def _text_of(path: Path) -> tuple[str | None, str | None]:
+def _text_of(path: Path, root: Path | None) -> tuple[str | None, str | None]:
+    """The text of a skill, or why there is none. One of a project is judged by the file that was opened."""
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content, place = read_with_place(path, LARGEST_FILE)
     except OSError as error:
         return None, f"it cannot be read: {error.strerror}"
-    if len(content) > LARGEST_FILE:
-        return None, f"it is larger than {LARGEST_FILE} bytes"
+    except ValueError as error:
+        return None, f"it is {error}"
+    if root is not None and not place.is_relative_to(os.path.realpath(root)):
+        return None, "it leads out of the project"
     try:
         return content.decode(), None
     except UnicodeDecodeError:
@@ -160,7 +162,7 @@ def _loaded(skills: dict[str, Skill], operation: op.UseSkill) -> TextOutcome:
         known = ", ".join(skills) or "none"
         hint = nearest(operation.name, tuple(skills))
         raise ToolError(f"there is no skill {operation.name!r} (there are: {known}).{hint}", kind="invalid_arguments")
-    text, problem = _text_of(skill.path)
+    text, problem = _text_of(skill.path, skill.root)
     page = None if text is None else read_page(text, Problems(), lenient=True)
     if page is None:
         raise ToolError(f"the skill {skill.name!r} cannot be read: {problem or 'its frontmatter is broken'}")

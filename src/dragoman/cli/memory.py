@@ -62,7 +62,7 @@ def show(console: Console, *, key: str, project: Path | None) -> ExitCode:
     """Print the text of the memory that is saved as KEY."""
     found = next((memory for memory in _store(console, project).all() if memory.key == key), None)
     if found is None:
-        console.error(f'there is no memory "{key}"; `dragoman memory list` shows them')
+        console.note(f'There is no memory "{key}"; `dragoman memory list` shows them.')
         return ExitCode.NO
     console.line(found.text)
     return ExitCode.OK
@@ -83,7 +83,7 @@ def forget(console: Console, *, keys: tuple[str, ...], project: Path | None, eve
         try:
             store.forget(key)
         except ToolError as error:
-            console.error(error.message)
+            console.note(error.message)
             code = ExitCode.NO
         else:
             console.line(f"forgot {key}")
