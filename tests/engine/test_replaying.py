@@ -112,6 +112,7 @@ async def test_what_cannot_be_done_again_is_passed_over_with_the_reason(project:
     log = Log()
     log.called("Nothing", "<tool_use_error>Error: No such tool available: Nothing</tool_use_error>", failed=True)
     log.called("WebFetch", "A page.", url="http://x.test", prompt="What is it?")
+    log.called("Workflow", "Workflow launched in background. Task ID: w1", script="return 1")
     log.called("Read", "x", file_path=7)
     log.called("Grep", "<tool_use_error>Error: No such tool available: Grep</tool_use_error>", failed=True, pattern="a")
     log.called("Bash", "x", command="echo x")
@@ -119,6 +120,7 @@ async def test_what_cannot_be_done_again_is_passed_over_with_the_reason(project:
     assert [one.skipped for one in await replayed(log, project)] == [
         "it is not about files, searches or commands",
         "it is not about files, searches or commands",
+        "its program is written for the interpreter that ran it there",
         "its arguments could not be read",
         "the client did not offer it",
         "it has no result in the log",

@@ -162,6 +162,8 @@ def _why_not(event: ToolCalled, theirs: Result | None, kinds: frozenset[Kind]) -
         return "its arguments could not be read"
     if any(isinstance(one, _OF_A_JOB) for one in call.operations):
         return "it is about a job that ran there"
+    if any(isinstance(one, op.RunCode) for one in call.operations):
+        return "its program is written for the interpreter that ran it there"
     if not all(one.kind in kinds and str(one.__struct_config__.tag) in TOOLS for one in call.operations):
         return "it is not about files, searches or commands"
     kinds_of_failure = {one.kind for one in theirs.outcomes if isinstance(one, Failure)}
