@@ -80,7 +80,8 @@ def _class_end(pattern: str, start: int) -> int:
     position = start + 1
     if pattern[position : position + 1] in ("!", "^"):
         position += 1
-    position += 1
+    if pattern[position : position + 1] == "]":
+        position += 1
     while position < len(pattern) and pattern[position] != "]":
         position += 2 if pattern[position] == "\\" else 1
     if position >= len(pattern):
