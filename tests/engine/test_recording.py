@@ -30,7 +30,9 @@ from dragoman.model import (
     AnyEvent,
     CallPart,
     FinishReason,
+    ModelSaid,
     NativeCall,
+    RefusalPart,
     Reply,
     Request,
     ResultPart,
@@ -282,3 +284,10 @@ async def test_spans_in_the_words_of_the_conventions() -> None:
     assert chat["gen_ai.response.finish_reasons"] == ("calls",)
     assert all(span.parent is not None and span.parent.span_id == spans[-1].context.span_id for span in spans[:-1])
     assert "gen_ai.tool.call.arguments" not in dict(spans[1].attributes or {})
+
+
+async def test_a_refusal_is_recorded_as_one() -> None:
+    events: list[AnyEvent] = []
+    refused = Reply((RefusalPart("I will not."),), FinishReason.REFUSED)
+    await Orchestrator(ScriptedEngine([refused]), [double], emit=events.append).run("go")
+    assert [(one.text, one.refused) for one in events if isinstance(one, ModelSaid)] == [("I will not.", True)]
