@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -118,26 +118,7 @@ class Host:
         parent = None if live.parent is None else live.parent.id
         return AgentInfo(live.agent.name, live.id, parent, live.depth, live.left(self._kernel.prices))
 
-    async def spawn(
-        self,
-        prompt: str,
-        *,
-        call_id: str | None,
-        agent: str | None,
-        instructions: str | None,
-        model: str | None,
-        tools: Sequence[str] | None,
-        max_turns: int | None,
-        background: bool,
-    ) -> AgentReport:
-        wanted = op.SpawnAgent(
-            prompt,
-            agent,
-            system_prompt=instructions,
-            model=model,
-            tools=None if tools is None else tuple(tools),
-            max_turns=max_turns,
-        )
+    async def spawn(self, wanted: op.SpawnAgent, call_id: str | None, *, background: bool) -> AgentReport:
         return await _spawned(self._kernel, self._live, wanted, call_id, awaited=not background)
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dragoman.model import AgentReport
+    from dragoman.model.operations import SpawnAgent
 
     from .workspace import Workspace
 
@@ -89,18 +90,7 @@ class AgentHost(Protocol):
 
     def info(self) -> AgentInfo: ...
 
-    async def spawn(
-        self,
-        prompt: str,
-        *,
-        call_id: str | None,
-        agent: str | None,
-        instructions: str | None,
-        model: str | None,
-        tools: Sequence[str] | None,
-        max_turns: int | None,
-        background: bool,
-    ) -> AgentReport: ...
+    async def spawn(self, wanted: SpawnAgent, call_id: str | None, *, background: bool) -> AgentReport: ...
 
 
 class Context:
@@ -172,16 +162,17 @@ class Context:
         """
         if self.host is None:
             raise ToolError("this run cannot start agents: only a tool that an agent calls can (run it in a Kernel)")
-        return await self.host.spawn(
+        from dragoman.model.operations import SpawnAgent
+
+        wanted = SpawnAgent(
             prompt,
-            call_id=self.call_id,
-            agent=agent,
-            instructions=instructions,
+            agent,
+            system_prompt=instructions,
             model=model,
-            tools=tools,
+            tools=None if tools is None else tuple(tools),
             max_turns=max_turns,
-            background=background,
         )
+        return await self.host.spawn(wanted, self.call_id, background=background)
 
     def emit(self, name: str, data: Mapping[str, Any] | None = None) -> None:
         """Adds an event of the tool's own to the record and to the stream of events.
