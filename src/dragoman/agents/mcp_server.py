@@ -223,11 +223,12 @@ class ToolServer:
         origins: Collection[str] = (),
         ready: Callable[[Served], None] | None = None,
     ) -> None:
-        """Serves streamable HTTP until it is cancelled or the process is told to end; `ready` gets the URL and token.
+        """Serves streamable HTTP until it is cancelled or the process gets a signal to end.
 
-        Only clients with the token are served. Without one, a random token is made; `False` serves every program on
-        this machine, and is refused for an address that other machines reach. `hosts` are further names by which
-        clients may call this server (`name` or `name:port`), `origins` pages that may use it (`https://app.example`).
+        `ready` gets the URL and the token. Only clients with the token are served. Without one, a random token is made;
+        `False` serves every program on this machine, and is refused for an address that other machines reach. `hosts`
+        are further names by which clients may call this server (`name` or `name:port`), `origins` pages that may use it
+        (`https://app.example`).
         """
         import uvicorn
         from mcp.server.transport_security import TransportSecuritySettings

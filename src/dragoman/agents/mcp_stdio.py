@@ -21,7 +21,7 @@ LARGEST_MESSAGE: Final = 32 << 20
 
 
 _GRACE, _TERMINATION, _KILL = 2.0, 2.0, 2.0
-"""Seconds for a server to end by itself, when it is told to, and when it is killed."""
+"""Seconds to wait for a server to end: by itself, after SIGTERM, and after SIGKILL."""
 _POLL: Final = 0.01
 
 
@@ -34,10 +34,10 @@ async def stdio_transport(
     broken: Callable[[str], None],
     brand: tuple[int, int] | None,
 ) -> AsyncIterator[tuple[_Incoming, _Outgoing]]:
-    """Starts a server; gives the streams of messages from it and to it. `broken` is told why it had to be given up.
+    """Starts a server and yields the streams of messages from it and to it.
 
-    Every process of the server has the `brand`, by which it is found and ended even when it killed the one that watches
-    it and left its group.
+    `broken` is called with the reason if the server has to be given up. Every process of the server has the `brand`, by
+    which it is found and ended even when it killed the one that watches it and left its group.
     """
     process = await asyncio.create_subprocess_exec(
         *command,

@@ -503,7 +503,7 @@ class GeminiStream(StreamDecoder):
         chunks.append(Finished(FinishReason.CALLS if finish is FinishReason.STOP and self._calls else finish))
 
     def _cite(self, candidate: _Candidate, chunks: list[AnyChunk]) -> None:
-        """Sources are told when the text they are of is there, each once.
+        """Reports each source once, as soon as the text that it supports has arrived.
 
         Finding them costs a look at the whole reply. So with more and more events that have some, it is done ever more
         rarely, and once more at the end.
