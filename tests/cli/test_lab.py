@@ -64,6 +64,8 @@ def test_raw_shows_the_record_beside_what_was_read_from_it(reader: User) -> None
 def test_raw_takes_no_other_value_and_none_after_the_options(reader: User) -> None:
     assert reader.types("lab", "grep", "x", "--raw=text").code == 2
     assert reader.types("lab", "grep", "--raw", "--", "--raw=bytes").code == 1
+    wrong = reader.types("lab", "grep", "--raw=text", "Bash")
+    assert (wrong.code, wrong.err.splitlines()[0]) == (2, 'error: there is no "--raw=text": say --raw, or --raw=bytes.')
 
 
 def test_json_finds_what_it_prints(reader: User) -> None:

@@ -23,6 +23,9 @@ class _Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
+        for one in args[:end]:
+            if one.startswith("--raw=") and one != "--raw=bytes":
+                raise click.UsageError(f'there is no "{one}": say --raw, or --raw=bytes.', ctx)
         args[:end] = ["--raw-bytes" if one == "--raw=bytes" else one for one in args[:end]]
         return super().parse_args(ctx, args)
 
