@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dragoman.dialects.samples import plain_values as plain_values
+from dragoman.dialects.plugins.samples import plain_values as plain_values
 from dragoman.model import operations as op, outcomes as out
 
 _WORDS = st.text("abc xyz-_.,:()[]{}<>'\"#\té→\\", max_size=20)

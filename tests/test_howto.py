@@ -85,7 +85,7 @@ def test_the_dialect_in_data_holds_the_laws_and_is_spoken(tmp_path: Path) -> Non
 
 
 def test_every_key_the_page_names_is_one_a_file_may_have() -> None:
-    from dragoman.dialects.from_data import CONVERSIONS
+    from dragoman.dialects.plugins.from_data import CONVERSIONS
 
     row = next(line for line in PAGE.splitlines() if line.startswith("| `convert` |"))
     assert set(re.findall(r"`(\w+)`", row)) - {"convert"} == set(CONVERSIONS)

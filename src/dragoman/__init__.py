@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .engine import Orchestrator as Orchestrator, ToolPolicy as ToolPolicy
-    from .errors import (
+    from dragoman.engine import Orchestrator as Orchestrator, ToolPolicy as ToolPolicy
+    from dragoman.errors import (
         DefinitionError as DefinitionError,
         DragomanError as DragomanError,
         EngineError as EngineError,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ToolError as ToolError,
         Unspeakable as Unspeakable,
     )
-    from .model import (
+    from dragoman.model import (
         Call as Call,
         Event as Event,
         Failure as Failure,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         Result as Result,
         ToolChoice as ToolChoice,
     )
-    from .registry import TOOLS as TOOLS
-    from .tools import (
+    from dragoman.registry import TOOLS as TOOLS
+    from dragoman.tools import (
         Context as Context,
         DiskWorkspace as DiskWorkspace,
         ProviderTool as ProviderTool,

@@ -298,7 +298,7 @@ class _DataFile:
         self._name: str | None = None
         self.problems: list[str] = []
         try:
-            self._name = load_target("dragoman.dialects.from_data:declared_name")(path, source)
+            self._name = load_target("dragoman.dialects.plugins.from_data:declared_name")(path, source)
         except DefinitionError as error:
             self.problems = list(error.problems)
 
@@ -307,7 +307,7 @@ class _DataFile:
             yield _Row(self._name, self.path.name, str(self.path), self._build)
 
     def _build(self) -> Any:
-        return load_target("dragoman.dialects.from_data:from_source")(self.path, self._source)
+        return load_target("dragoman.dialects.plugins.from_data:from_source")(self.path, self._source)
 
 
 def run_file(path: Path, source: bytes) -> ModuleType:
@@ -534,10 +534,10 @@ TOOLS: Final[Registry[Any]] = Registry(
         "list_commands": "dragoman.tools.shell:list_commands",
         "watch_command": "dragoman.tools.shell:watch_command",
         "run_code": "dragoman.tools.run_code:run_code",
-        "fetch_page": "dragoman.tools.web:fetch_page",
-        "find_in_page": "dragoman.tools.web:find_in_page",
-        "search_web": "dragoman.tools.web:search_web",
-        "take_screenshot": "dragoman.tools.browser:take_screenshot",
+        "fetch_page": "dragoman.tools.web.web:fetch_page",
+        "find_in_page": "dragoman.tools.web.web:find_in_page",
+        "search_web": "dragoman.tools.web.web:search_web",
+        "take_screenshot": "dragoman.tools.web.browser:take_screenshot",
         "update_plan": "dragoman.tools.plan:update_plan",
         "add_plan_item": "dragoman.tools.plan:add_plan_item",
         "change_plan_item": "dragoman.tools.plan:change_plan_item",
@@ -587,16 +587,16 @@ APIS: Final[Registry[Any]] = Registry(
 FORMATS: Final[Registry[Any]] = Registry(
     "formats",
     {
-        "claude_code": "dragoman.logs.claude_code:FORMAT",
-        "cline": "dragoman.logs.cline:FORMAT",
-        "codex": "dragoman.logs.codex:FORMAT",
-        "continue": "dragoman.logs.continue_:FORMAT",
-        "copilot": "dragoman.logs.copilot:FORMAT",
-        "dragoman": "dragoman.logs.dragoman:FORMAT",
-        "gemini_cli": "dragoman.logs.gemini_cli:FORMAT",
-        "opencode": "dragoman.logs.opencode:FORMAT",
-        "pi": "dragoman.logs.pi:FORMAT",
-        "qwen_code": "dragoman.logs.qwen_code:FORMAT",
+        "claude_code": "dragoman.logs.formats.claude_code:FORMAT",
+        "cline": "dragoman.logs.formats.cline:FORMAT",
+        "codex": "dragoman.logs.formats.codex:FORMAT",
+        "continue": "dragoman.logs.formats.continue_:FORMAT",
+        "copilot": "dragoman.logs.formats.copilot:FORMAT",
+        "dragoman": "dragoman.logs.formats.dragoman:FORMAT",
+        "gemini_cli": "dragoman.logs.formats.gemini_cli:FORMAT",
+        "opencode": "dragoman.logs.formats.opencode:FORMAT",
+        "pi": "dragoman.logs.formats.pi:FORMAT",
+        "qwen_code": "dragoman.logs.formats.qwen_code:FORMAT",
     },
     holds=("dragoman.logs:LogFormat",),
     own_names=True,
@@ -636,8 +636,8 @@ PROVIDERS: Final[Registry[Any]] = Registry(
 SEARCH_BACKENDS: Final[Registry[Any]] = Registry(
     "search_backends",
     {
-        "searxng": "dragoman.tools.search_backends:SearxngSearch",
-        "browser": "dragoman.tools.search_backends:BrowserSearch",
+        "searxng": "dragoman.tools.web.search_backends:SearxngSearch",
+        "browser": "dragoman.tools.web.search_backends:BrowserSearch",
     },
     holds=("collections.abc:Callable",),
 )

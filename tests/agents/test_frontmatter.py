@@ -439,7 +439,7 @@ def test_any_values_are_an_agent_or_say_what_is_wrong(values: dict[str, Any], fo
 @pytest.mark.parametrize("source", ["x: [" + "a," * 60_000 + "]", "x:\n" + "- a\n" * 30_000, "k: [" + "{}," * 30_000])
 def test_a_frontmatter_of_very_many_parts_is_refused_before_all_of_it_is_read(source: str) -> None:
     """PyYAML takes seconds for it, and the files of a project are read unasked."""
-    from dragoman.agents.page import MOST_TOKENS, read_yaml
+    from dragoman.agents.frontmatter_text import MOST_TOKENS, read_yaml
 
     values, _, ((_, problem),) = read_yaml(source)
     assert values is None

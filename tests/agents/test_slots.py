@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from dragoman.agents.slots import Slots
+from dragoman.agents.priority_semaphore import Slots
 
 
 async def test_the_most_urgent_of_those_who_wait_has_the_place_first_and_equals_in_order() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.apis.history import NO_RESULT, History, same_model
+from dragoman.apis.base.conversation_order import NO_RESULT, History, same_model
 from dragoman.model import (
     CallPart,
     ConversationItem,

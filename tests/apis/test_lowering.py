@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.apis.api import restoring
+from dragoman.apis.base.api import restoring
 from dragoman.apis.lowering import (
     ANTHROPIC,
     ANTHROPIC_STRICT,

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.apis.history import NO_RESULT, Remark
+from dragoman.apis.base.conversation_order import NO_RESULT, Remark
 from dragoman.apis.openai_responses import API
 from dragoman.errors import DefinitionError, EngineError
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.apis.partial import PartialJson
+from dragoman.apis.base.partial import PartialJson
 from tests.strategies import JSON
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.apis import APIS
-from dragoman.apis.api import StreamDecoder
+from dragoman.apis.base.api import StreamDecoder
 from tests.engine.loopback import Turn, played
 
 NAMES = ("openai_chat", "openai_responses", "anthropic_messages", "gemini_generate")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.apis.sse import Event, EventSplitter, EventTooLong
+from dragoman.apis.base.sse import Event, EventSplitter, EventTooLong
 
 
 def split(raw: bytes, cuts: list[int]) -> list[Event]:

@@ -199,8 +199,8 @@ async def attacked(name: str, folder: str) -> None:
     from dragoman.errors import ToolError
     from dragoman.model.operations import RunCommand
     from dragoman.tools import Context
-    from dragoman.tools.disk import DiskWorkspace
     from dragoman.tools.shell import Shell
+    from dragoman.tools.workspace.disk import DiskWorkspace
 
     words = [sys.executable, "-m", "tests.attack.outliving", "attack", name, str(os.getpid()), folder]
     async with Shell(grace_ms=100, environment={"PYTHONPATH": os.getcwd()}) as shell:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 from tests.attack.machine import SECONDS, Machine
 
 COMMANDS = ("sessions", "index update", "index rebuild", "stats --json")

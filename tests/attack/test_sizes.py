@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 from tests.attack.machine import SECONDS, Machine
 from tests.logs.samples import CLAUDE
 

@@ -15,7 +15,7 @@ from dragoman.errors import ToolError
 from dragoman.model import Failure, operations as op
 from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace, Web, perform, standard_context
-from dragoman.tools.pdf import read_pdf
+from dragoman.tools.web.pdf import read_pdf
 from tests.engine.loopback import Raw, Turn, loopback
 from tests.tools.test_pdf import pdf
 

@@ -13,7 +13,7 @@ import pytest
 
 from dragoman import __version__, cli
 from dragoman.cli import COMMANDS, main
-from dragoman.cli.console import Console, ExitCode, reported
+from dragoman.cli.terminal.console import Console, ExitCode, reported
 
 from .conftest import Answer, User
 
@@ -91,8 +91,8 @@ def test_every_listed_command_is_there_and_explains_itself(name: str, user: User
 
 
 def test_every_file_with_a_command_is_listed() -> None:
-    files = [path.stem for path in Path(cli.__file__).parent.glob("*.py") if path.stem != "__init__"]
-    commands = {name for name in files if hasattr(importlib.import_module(f"dragoman.cli.{name}"), "command")}
+    files = [path.stem for path in (Path(cli.__file__).parent / "commands").glob("*.py") if path.stem != "__init__"]
+    commands = {name for name in files if hasattr(importlib.import_module(f"dragoman.cli.commands.{name}"), "command")}
     assert {name.replace("-", "_") for name in COMMANDS} == commands
 
 

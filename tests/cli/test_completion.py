@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.cli import COMMANDS
-from dragoman.cli.completing import is_plain_word
+from dragoman.cli.terminal.completing import is_plain_word
 
 from .conftest import Answer, User
 

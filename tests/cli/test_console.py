@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman import errors
-from dragoman.cli.console import ExitCode, as_json, exit_code_of, foreign
+from dragoman.cli.terminal.console import ExitCode, as_json, exit_code_of, foreign
 from dragoman.config import Secret
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=50)

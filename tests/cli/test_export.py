@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli import export as command
+from dragoman.cli.commands import export as command
 from dragoman.logs import STRATEGIES, TARGETS, read
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, SAMPLES, _claude, lines

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli import COMMANDS
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 from tests.logs.samples import CLAUDE
 
 from .conftest import Answer, User

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 from dragoman.engine import conversation_of
 from dragoman.logs import read_events
 from dragoman.model import SessionStarted

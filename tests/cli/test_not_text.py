@@ -14,7 +14,7 @@ import click
 import pytest
 
 from dragoman.cli import dragoman
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 from dragoman.errors import QueryRefused
 from dragoman.logs import Query
 from tests.logs.samples import CLAUDE

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 
 from .conftest import User
 from .test_from_session import ID, session

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 from dragoman.engine import Exchange, ReplayEngine, conversation_of
 from dragoman.logs import read_events
 from dragoman.model import ClientNoted, SessionStarted, ToolCalled, UserSaid
@@ -605,7 +605,7 @@ def test_the_commands_of_the_pages_can_be_typed(page: str) -> None:
     shown = re.findall(r"^(?:.*\| )?dragoman (run|chat)\b(.*?)(?: +#.*|< .*)?$", text, re.MULTILINE)
     assert len(shown) >= 3
     for name, words in shown:
-        command = importlib.import_module(f"dragoman.cli.{name}").command
+        command = importlib.import_module(f"dragoman.cli.commands.{name}").command
         command.make_context(name, shlex.split(words))
 
 

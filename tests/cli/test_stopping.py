@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import asyncio, os, signal, sys
-from dragoman.cli.console import Console, reported
+from dragoman.cli.terminal.console import Console, reported
 from dragoman.cli.runner import Runner
 from dragoman.cli.stopping import Terminated, forget_ctrl_c
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.cli.console import ExitCode
+from dragoman.cli.terminal.console import ExitCode
 from tests.engine.loopback import Turn, loopback
 from tests.engine.test_web_search import GEMINI_2, SEARCH
 

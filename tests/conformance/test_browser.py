@@ -19,14 +19,14 @@ from aiohttp import web as server
 from dragoman.errors import ToolError
 from dragoman.model.operations import FetchPage, FindInPage, SearchWeb, TakeScreenshot
 from dragoman.model.outcomes import Match, MatchesOutcome, Media, Page, PagesOutcome
-from dragoman.tools.browser import take_screenshot
 from dragoman.tools.context import Context
-from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.media import picture_size
-from dragoman.tools.memory import MemoryWorkspace
-from dragoman.tools.search_backends import BrowserSearch
-from dragoman.tools.supervisor import descendants, processes
-from dragoman.tools.web import Web
+from dragoman.tools.processes.supervisor import descendants, processes
+from dragoman.tools.web.browser import take_screenshot
+from dragoman.tools.web.search_backends import BrowserSearch
+from dragoman.tools.web.web import Web
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.media import picture_size
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.tools.pages import Names, endlessly, failure_of, page_of, serving, speaking
 from tests.tools.test_web import answering
 

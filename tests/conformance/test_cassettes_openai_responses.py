@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.apis.api import StreamDecoder
-from dragoman.apis.history import Turn
+from dragoman.apis.base.api import StreamDecoder
+from dragoman.apis.base.conversation_order import Turn
 from dragoman.apis.openai_responses import API
 from dragoman.apis.openai_responses.writing import ItemWriter
 from dragoman.errors import DefinitionError, EngineError

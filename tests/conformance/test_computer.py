@@ -17,7 +17,7 @@ from dragoman.model import (
     operations as op,
 )
 from dragoman.tools import Context, PageScreen, Web, browser_screen, computer_tool
-from dragoman.tools.media import picture_size
+from dragoman.tools.workspace.media import picture_size
 from tests.engine.loopback import Turn, loopback
 from tests.tools.pages import serving
 

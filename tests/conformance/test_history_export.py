@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.cli.console import foreign
+from dragoman.cli.terminal.console import foreign
 from dragoman.errors import LogError
 from dragoman.logs import (
     STRATEGIES,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.logs import Found, Originals, Pattern, find_logs, grep, read
-from dragoman.logs.search import _is_one_text, candidates, spelled_out, words_of
+from dragoman.logs.history.search import _is_one_text, candidates, spelled_out, words_of
 from tests.conformance.conftest import SHARED
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dragoman.logs import FORMATS, read, recognise, sessions_of
-from dragoman.logs.format import sample_of
+from dragoman.logs.base.format import sample_of
 from dragoman.model import (
     CallMcpTool,
     CommandOutcome,

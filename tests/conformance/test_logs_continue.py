@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.logs import FORMATS
-from dragoman.logs.format import sample_of
+from dragoman.logs.base.format import sample_of
 from dragoman.model import (
     CallMcpTool,
     CommandOutcome,

@@ -171,7 +171,7 @@ def test_no_other_clients_file_is_taken_for_one_of_these() -> None:
         path = SHARED / "traces-wild" / row["path"]
         if row["client"] in ("opencode", "opencode-storage", "copilot-cli") or path.suffix not in (".json", ".jsonl"):
             continue
-        from dragoman.logs.format import sample_of
+        from dragoman.logs.base.format import sample_of
 
         sample = sample_of(path)
         assert [FORMATS[name].recognise(sample) for name in ("opencode", "copilot")] == [0, 0], path

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 
 from dragoman.dialects import DIALECTS
-from dragoman.dialects.patch_text import GRAMMAR, write_patch
-from dragoman.dialects.shell_intent import intents
+from dragoman.dialects.base.patch_text import GRAMMAR, write_patch
+from dragoman.dialects.base.shell_intent import intents
 from dragoman.model import (
     Call,
     CommandOutcome,

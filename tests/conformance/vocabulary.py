@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from dragoman.dialects import Dialect
-from dragoman.dialects.offering import offered_schema
+from dragoman.dialects.base.availability import offered_schema
 from dragoman.model import NativeCall, operations as op
 
 AnySpelling = Any

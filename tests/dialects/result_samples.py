@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from dragoman.dialects import DIALECTS, Dialect, Spelling, tell, understand
-from dragoman.dialects.samples import plain, plain_outcomes, plain_values
+from dragoman.dialects.plugins.samples import plain, plain_outcomes, plain_values
 from dragoman.errors import ToolError
 from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
 

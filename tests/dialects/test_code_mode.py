@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.dialects.code_mode import ComputedCall, NestedCall, nested_calls, write_program
+from dragoman.dialects.base.code_mode import ComputedCall, NestedCall, nested_calls, write_program
 from tests.strategies import JSON_OBJECT, TEXT
 
 

@@ -12,8 +12,8 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from dragoman.dialects import Dialect, dialect_from_file
-from dragoman.dialects.from_data import from_content, from_source
-from dragoman.dialects.laws import Problem, check
+from dragoman.dialects.plugins.from_data import from_content, from_source
+from dragoman.dialects.plugins.laws import Problem, check
 from dragoman.errors import DefinitionError, Unspeakable
 from dragoman.model import Call, NativeCall, NativeResult, operations as op, outcomes as out
 from dragoman.registry import Plugins, Registry

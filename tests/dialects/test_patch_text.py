@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.dialects.patch_text import (
+from dragoman.dialects.base.patch_text import (
     Invocation,
     PatchError,
     in_whole_lines,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.dialects import DIALECTS
-from dragoman.dialects.shell_intent import intents, with_intents
+from dragoman.dialects.base.shell_intent import intents, with_intents
 from dragoman.model import Call, NativeCall, operations as op
 
 

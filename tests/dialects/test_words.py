@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialects import DIALECTS
-from dragoman.dialects.words import (
+from dragoman.dialects.base.words import (
     ANY,
     CALLED,
     Reads,

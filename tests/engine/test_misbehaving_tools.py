@@ -21,7 +21,7 @@ from dragoman import Orchestrator, Toolset, tool
 from dragoman.engine import ScriptedEngine
 from dragoman.logs import Recorder, read_events
 from dragoman.model import CallPart, Failure, FinishReason, JsonOutcome, NativeCall, Reply, TextOutcome, ToolReturned
-from dragoman.tools.performing import LARGEST_RESULT
+from dragoman.tools.operation_runner import LARGEST_RESULT
 
 
 class Odd(BaseException):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dragoman.dialects.code_mode import NestedCall, nested_calls, write_program
-from dragoman.dialects.shell_intent import intents
+from dragoman.dialects.base.code_mode import NestedCall, nested_calls, write_program
+from dragoman.dialects.base.shell_intent import intents
 from dragoman.model.operations import Operation
 
 from .drawing import Draw

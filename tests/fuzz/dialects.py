@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects import laws
-from dragoman.dialects.samples import plain_outcomes, plain_values
+from dragoman.dialects.plugins import laws
+from dragoman.dialects.plugins.samples import plain_outcomes, plain_values
 from dragoman.errors import Unspeakable
 from dragoman.model import OPERATIONS, NativeCall, NativeResult
 from dragoman.model.operations import CallFunction, Unrecognised

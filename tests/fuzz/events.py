@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from dragoman.apis.partial import PartialJson
-from dragoman.apis.sse import Event, EventSplitter
+from dragoman.apis.base.partial import PartialJson
+from dragoman.apis.base.sse import Event, EventSplitter
 
 from .drawing import Draw, pieces
 from .target import Target

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config import known_settings, load
-from dragoman.dialects import laws
-from dragoman.dialects.from_data import from_source
+from dragoman.dialects.plugins import laws
+from dragoman.dialects.plugins.from_data import from_source
 from dragoman.errors import ConfigError, DefinitionError
 from dragoman.model import NativeCall
 

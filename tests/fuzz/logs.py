@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.errors import LogError
 from dragoman.logs import FORMATS, confidences, numbered, read, sessions_of
-from dragoman.logs.format import is_of_lines
+from dragoman.logs.base.format import is_of_lines
 from dragoman.model import AnyEvent, Event
 from tests.logs.samples import SAMPLES
 

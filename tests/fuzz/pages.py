@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.tools.readable import decode, read_html
+from dragoman.tools.web.page_text import decode, read_html
 
 from .drawing import Draw, whole
 from .target import Target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.dialects.patch_text import PatchError, in_whole_lines, patch_in_command, read_patch, write_patch
+from dragoman.dialects.base.patch_text import PatchError, in_whole_lines, patch_in_command, read_patch, write_patch
 
 from .drawing import Draw
 from .target import Target

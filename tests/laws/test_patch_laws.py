@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import example, given, strategies as st
 
-from dragoman.dialects.patch_text import PatchError, in_whole_lines, patch_in_command, read_patch, write_patch
+from dragoman.dialects.base.patch_text import PatchError, in_whole_lines, patch_in_command, read_patch, write_patch
 from dragoman.model import operations as op
 from tests.strategies import TEXT, values
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dragoman.dialects import DIALECTS, laws, tell
+from dragoman.dialects import DIALECTS, tell
+from dragoman.dialects.plugins import laws
 from dragoman.model import OPERATIONS, Call, NativeResult, operations as op, outcomes as out
 from tests.plain_values import plain_values
 from tests.strategies import values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from dragoman.tools.supervisor import brand_below
+from dragoman.tools.processes.supervisor import brand_below
 
 Brand = tuple[int, int]
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dragoman.cli.question import CONTINUED, Row, folded_rows, rows_of, shown_question
-from dragoman.cli.visible import one_line, visible
+from dragoman.cli.terminal.question import CONTINUED, Row, folded_rows, rows_of, shown_question
+from dragoman.cli.terminal.visible import one_line, visible
 from dragoman.engine import Question
 from dragoman.errors import ToolError
 from dragoman.model import Call, NativeCall, operations as op
@@ -163,8 +163,8 @@ def test_what_is_inserted_or_edited_is_in_the_question(lines: list[str], place: 
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_the_hunks_of_a_change_give_the_very_bytes(before: bytes, after: bytes) -> None:
     """Also where a file is binary, or is not in the encoding it seems to be in."""
-    from dragoman.tools.draft import changed
-    from dragoman.tools.text import decode, encode
+    from dragoman.tools.workspace.text import decode, encode
+    from dragoman.tools.workspace.transaction_plan import changed
 
     shown = shown_change(FileChange(changed("a", before, after), before, after))
     added = [text for hunk in shown.hunks for mark, text in hunk.lines if mark != "-"]
@@ -198,7 +198,7 @@ def _flat(hunks: Any) -> list[tuple[str, str]]:
 
 
 def _raw(text: str, crlf: bool) -> list[str]:
-    from dragoman.tools.diff import lines_of as split
+    from dragoman.tools.workspace.diff import lines_of as split
 
     return split(text.replace("\r\n", "\n") if crlf else text)
 

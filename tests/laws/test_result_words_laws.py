@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dragoman.dialects import DIALECTS
-from dragoman.dialects.samples import plain_values
-from dragoman.dialects.template import Template
-from dragoman.dialects.template_parts import Body, Hole, OptionalPart, SeveralWays, fields_of
-from dragoman.dialects.words import Results
+from dragoman.dialects.base.template import Template
+from dragoman.dialects.base.template_parts import Body, Hole, OptionalPart, SeveralWays, fields_of
+from dragoman.dialects.base.words import Results
+from dragoman.dialects.plugins.samples import plain_values
 from dragoman.model import operations as op
 from tests.strategies import values
 

@@ -14,11 +14,11 @@ from hypothesis import assume, example, given, settings, strategies as st
 from dragoman.errors import ToolError
 from dragoman.model.operations import FindFiles, ListDirectory, RewriteCode, SearchCode, SearchText
 from dragoman.model.outcomes import Match, Outcome
-from dragoman.tools import globs
 from dragoman.tools.code import rewrite_code, search_code
-from dragoman.tools.memory import MemoryWorkspace
 from dragoman.tools.search import find_files, list_directory, search_text
-from dragoman.tools.workspace import Workspace
+from dragoman.tools.workspace import globs
+from dragoman.tools.workspace.memory import MemoryWorkspace
+from dragoman.tools.workspace.workspace import Workspace
 from tests.strategies import values
 from tests.tools.workspaces import files, in_memory, on_disk, run
 

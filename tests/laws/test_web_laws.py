@@ -16,10 +16,10 @@ from hypothesis import event, example, given, strategies as st
 from dragoman.errors import ToolError
 from dragoman.model.operations import FetchPage, SearchWeb
 from dragoman.model.outcomes import Page, PagesOutcome
-from dragoman.tools.reach import Place, Reach, parse_url, place_of
-from dragoman.tools.readable import decode, read_html
-from dragoman.tools.search_backends import within
-from dragoman.tools.web import Inflater, Web, found_in
+from dragoman.tools.web.address_policy import Place, Reach, parse_url, place_of
+from dragoman.tools.web.page_text import decode, read_html
+from dragoman.tools.web.search_backends import within
+from dragoman.tools.web.web import Inflater, Web, found_in
 from tests.tools.pages import Names, page_of, saying, serving, speaking
 
 FORBIDDEN_4 = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 224.0.0.0/3"

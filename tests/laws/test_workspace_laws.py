@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from dragoman.errors import ToolError
 from dragoman.model import operations as op
 from dragoman.model.outcomes import ChangesOutcome
-from dragoman.tools.workspace import Workspace
+from dragoman.tools.workspace.workspace import Workspace
 from tests.tools.workspaces import KINDS, failure, files, in_memory, on_disk, told
 
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -11,10 +11,10 @@ import pytest
 
 from dragoman.errors import LogError
 from dragoman.logs import FORMATS, Index, Query, read, sessions_of
-from dragoman.logs.normalise import Normaliser, Place
-from dragoman.logs.sessions import Counter
-from dragoman.logs.state import restored, stored
-from dragoman.logs.tables import CallRow, SessionRow
+from dragoman.logs.base.checkpoint import restored, stored
+from dragoman.logs.base.normalise import Normaliser, Place
+from dragoman.logs.history.sessions import Counter
+from dragoman.logs.history.tables import CallRow, SessionRow
 from dragoman.model import (
     AgentEnded,
     AgentStarted,

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from dragoman.logs import FORMATS, Places, all_logs, check_format, read, sessions_of
-from dragoman.logs.format import Storable
-from dragoman.logs.state import restored, stored
+from dragoman.logs.base.checkpoint import restored, stored
+from dragoman.logs.base.format import Storable
 from dragoman.model import (
     AgentEnded,
     AgentReport,

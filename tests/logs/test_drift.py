@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.logs import FORMATS, Found, check_drift, extract_shapes, read
-from dragoman.logs.drift import Shape, kind_of
+from dragoman.logs.history.drift import Shape, kind_of
 from dragoman.model import CallFunction, CallMcpTool, Failure, SteerClient, ToolCalled, ToolReturned, Unrecognised
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _block, _claude, _codex, _told, lines
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
-from dragoman.cli.console import foreign
+from dragoman.cli.terminal.console import foreign
 from dragoman.errors import LogError
 from dragoman.logs import STRATEGIES, TABLES, TARGETS, Chosen, Query, columns_of, event_line, numbered, read, write_as
 from dragoman.logs.export.transcript import visible

@@ -256,7 +256,7 @@ def test_an_error_of_the_api_is_one(tmp_path: Path) -> None:
     ],
 )
 def test_other_files_are_not_taken_for_sessions(tmp_path: Path, data: bytes) -> None:
-    from dragoman.logs.format import sample_of
+    from dragoman.logs.base.format import sample_of
 
     path = tmp_path / "x.json"
     path.write_bytes(data)

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.errors import StorageError
 from dragoman.logs import FORMATS, TABLES, Counts, Found, Index, Query, read, statistics
-from dragoman.logs.index import _column, path_of
+from dragoman.logs.history.index import _column, path_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
 ALL = sorted(FORMATS.built_in)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.logs.discover import all_logs
-from dragoman.logs.format import Places
-from dragoman.logs.listing import files_below, files_in
+from dragoman.logs.base.format import Places
+from dragoman.logs.base.listing import files_below, files_in
+from dragoman.logs.history.discover import all_logs
 from dragoman.registry import FORMATS
 
 from .samples import CLAUDE

@@ -11,7 +11,7 @@ from hypothesis import given, strategies
 
 from dragoman.errors import LogError
 from dragoman.logs import TEMPLATES, Filter, Query, packed
-from dragoman.logs.pack import fenced, inline
+from dragoman.logs.handover import fenced, inline
 from tests.logs.samples import CLAUDE, SAMPLES
 
 

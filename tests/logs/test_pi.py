@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.logs import FORMATS, Places, all_logs, check_format, read, recognise, sessions_of
-from dragoman.logs.format import sample_of
+from dragoman.logs.base.format import sample_of
 from dragoman.model import (
     AnyEvent,
     Change,

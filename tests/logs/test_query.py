@@ -24,7 +24,7 @@ from dragoman.logs import (
     read,
     sessions_of,
 )
-from dragoman.logs.sql import CLOSED
+from dragoman.logs.history.sql import CLOSED
 from dragoman.model import ToolCalled, ToolReturned
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 

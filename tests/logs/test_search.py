@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from dragoman.errors import PatternError
 from dragoman.logs import Found, Originals, Pattern, grep, grep_records, read
-from dragoman.logs.search import candidates, shown, words_of
+from dragoman.logs.history.search import candidates, shown, words_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LogError
-from dragoman.logs.format import Gathered, LinesReader
-from dragoman.logs.reading import read
+from dragoman.logs.base.format import Gathered, LinesReader
+from dragoman.logs.base.reading import read
 from dragoman.model import Source, Unreadable
 from dragoman.registry import FORMATS
 

@@ -15,10 +15,10 @@ from hypothesis import given, strategies
 
 from dragoman.errors import LogError
 from dragoman.logs import BY, FORMATS, Filter, Index, Query, UsageRow, failure_of, read, statistics
-from dragoman.logs.claude_code import FORMAT as CLAUDE_CODE
-from dragoman.logs.costs import Costs
-from dragoman.logs.usage import usage_rows
-from dragoman.logs.windows import window_of
+from dragoman.logs.base.context_windows import window_of
+from dragoman.logs.formats.claude_code import FORMAT as CLAUDE_CODE
+from dragoman.logs.history.costs import Costs
+from dragoman.logs.history.usage import usage_rows
 from dragoman.model import TokensUsed, ToolCalled, ToolReturned
 from dragoman.prices import PRICES, cost
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, lines
@@ -133,7 +133,7 @@ def test_what_is_not_known_is_counted_and_never_zero(home: Path) -> None:
 
 
 def test_median_and_p90_are_those_of_statistics() -> None:
-    from dragoman.logs.stats import quantile
+    from dragoman.logs.history.stats import quantile
 
     numbers = [0.5, 1.0, 4.0, 9.0, 100.0]
     assert quantile(numbers, 0.5) == median(numbers)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.logs import Found, Watch, find_logs, numbered, read
-from dragoman.logs.format import is_of_lines
+from dragoman.logs.base.format import is_of_lines
 from dragoman.model import UserSaid
 from dragoman.registry import FORMATS
 from tests.logs.samples import CLAUDE, SAMPLES
@@ -220,7 +220,7 @@ def test_new_events_of_a_document_are_told_although_the_clock_was_set(
         def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
             return real.now(tz) + ahead
 
-    monkeypatch.setattr("dragoman.logs.watch.datetime.datetime", Clock)
+    monkeypatch.setattr("dragoman.logs.history.watch.datetime.datetime", Clock)
     path = tmp_path / "session-g-1.json"
     message = {"type": "user", "content": "before"}
 

@@ -30,9 +30,9 @@ STATED = {
         "the MCP package's own short list, and what the server's `env` names",
     ),
     "agents/mcp_watch.py": (1, "posix_spawnp", "its own, which is that of the server"),
-    "tools/browser.py": (1, "async_playwright", "`_started` gives it what the browser gets"),
-    "tools/landlock.py": (1, "execv", "that of the trial of a sandbox"),
-    "tools/supervisor.py": (3, "fork, execve", "a copy of itself; that of the order"),
+    "tools/web/browser.py": (1, "async_playwright", "`_started` gives it what the browser gets"),
+    "tools/processes/landlock.py": (1, "execv", "that of the trial of a sandbox"),
+    "tools/processes/supervisor.py": (3, "fork, execve", "a copy of itself; that of the order"),
 }
 """File → how many programs it starts in another way, how, and what environment they get."""
 

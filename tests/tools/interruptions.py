@@ -17,7 +17,7 @@ from typing import Any
 
 from dragoman.errors import ToolError
 from dragoman.model import operations as op
-from dragoman.tools.disk import DiskWorkspace
+from dragoman.tools.workspace.disk import DiskWorkspace
 from tests.tools.workspaces import files
 
 OLD = {path: f"old {path}\n" * 2000 for path in ("edited", "moved", "deleted", "folder/kept", "here", "there")}

@@ -12,7 +12,7 @@ from aiohttp import web
 from dragoman.errors import ToolError
 from dragoman.model.operations import FetchPage
 from dragoman.model.outcomes import Page
-from dragoman.tools.web import Web
+from dragoman.tools.web.web import Web
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Answer = str | bytes | Callable[[], web.Response] | Handler

@@ -16,9 +16,9 @@ from dragoman.model.operations import Operation, ReadOutput, RunCommand, TypeInt
 from dragoman.model.outcomes import CommandOutcome
 from dragoman.tools import shell as tools
 from dragoman.tools.context import Context
-from dragoman.tools.disk import DiskWorkspace
+from dragoman.tools.processes.supervisor import descendants
 from dragoman.tools.shell import Shell
-from dragoman.tools.supervisor import descendants
+from dragoman.tools.workspace.disk import DiskWorkspace
 
 PATIENCE = 60
 """Seconds after which a call that should have come back is a failure, on the slowest machine."""

@@ -14,9 +14,9 @@ from dragoman.model.outcomes import ChangesOutcome, Match, MatchesOutcome
 from dragoman.tools import code
 from dragoman.tools.code import LANGUAGES, rewrite_code, search_code
 from dragoman.tools.context import Cancellation, Context
-from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.memory import MemoryWorkspace
-from dragoman.tools.workspace import Workspace
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
+from dragoman.tools.workspace.workspace import Workspace
 from tests.tools.workspaces import KINDS, failure, files, on_disk, run
 
 every_kind = pytest.mark.parametrize("kind", KINDS)

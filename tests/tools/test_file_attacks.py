@@ -15,8 +15,8 @@ from hypothesis import given, settings, strategies as st
 from dragoman.model import operations as op
 from dragoman.model.outcomes import Outcome
 from dragoman.tools import files, notebook
-from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.memory import MemoryWorkspace
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.tools.workspaces import failure, on_disk, run, told, tree
 
 SECRET = "the secret outside"
@@ -334,7 +334,7 @@ import sys
 sys.modules["PIL"] = None
 from dragoman.model import operations as op
 from dragoman.tools import files
-from dragoman.tools.memory import MemoryWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.tools.test_files import png
 from tests.tools.workspaces import failure, run
 workspace = MemoryWorkspace({"p": png(4, 4)})

@@ -15,8 +15,8 @@ from dragoman.errors import ToolError
 from dragoman.model import operations as op, outcomes as out
 from dragoman.tools import files
 from dragoman.tools.context import Context
-from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.memory import MemoryWorkspace
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.tools.workspaces import KINDS, failure, run, told
 
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.errors import ToolError
-from dragoman.tools.globs import alternatives, anywhere, compiled, covering, decides, escaped, rules, split
+from dragoman.tools.workspace.globs import alternatives, anywhere, compiled, covering, decides, escaped, rules, split
 
 
 def matches(pattern: str, path: str, *, case_sensitive: bool = True) -> bool:

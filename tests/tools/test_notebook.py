@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.tools import notebook
-from dragoman.tools.memory import MemoryWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.strategies import JSON
 from tests.tools.workspaces import KINDS, failure, run, told
 

@@ -14,7 +14,7 @@ from dragoman.errors import ToolError
 from dragoman.model import Failure, FileOutcome, FunctionDefinition, Outcome, operations as op
 from dragoman.registry import TOOLS
 from dragoman.tools import Context, MemoryWorkspace, Toolset, Web, perform
-from dragoman.tools.pdf import can_read_pdf, page_ranges
+from dragoman.tools.web.pdf import can_read_pdf, page_ranges
 from tests.engine.loopback import Raw, loopback
 
 

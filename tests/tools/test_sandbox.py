@@ -14,11 +14,11 @@ from dragoman.config import Sandbox
 from dragoman.errors import ConfigError, ToolError
 from dragoman.model.operations import ReadOutput, RunCommand
 from dragoman.model.outcomes import CommandOutcome
-from dragoman.tools.bubblewrap import bubblewrap
-from dragoman.tools.landlock import landlock_version
-from dragoman.tools.sandbox import Mechanism, Mode, choose, described
-from dragoman.tools.sandbox_layout import Layout, layout_of
-from dragoman.tools.seatbelt import profile
+from dragoman.tools.processes.landlock import landlock_version
+from dragoman.tools.sandbox.bubblewrap import bubblewrap
+from dragoman.tools.sandbox.layout import Layout, layout_of
+from dragoman.tools.sandbox.sandbox import Mechanism, Mode, choose, described
+from dragoman.tools.sandbox.seatbelt import profile
 from dragoman.tools.shell import Shell
 from tests.tools.sandboxes import pretended_bubblewrap
 from tests.tools.shells import PATIENCE, Bench, nothing_left
@@ -239,7 +239,7 @@ class Machine:
         return folder
 
     def layout(self, options: Sandbox | None = None, root: Path | None = None) -> Layout:
-        from dragoman.tools.git_control import repositories
+        from dragoman.tools.workspace.git_control import repositories
 
         where = str(root or self.work)
         found = layout_of(options or Sandbox(), where, "/private", repositories(where))

@@ -13,13 +13,14 @@ import pytest
 from dragoman.errors import ToolError
 from dragoman.model.operations import FindFiles, ListDirectory, Operation, SearchText
 from dragoman.model.outcomes import DirectoryOutcome, Entry, Match, MatchesOutcome, PathsOutcome
-from dragoman.tools import inside, ripgrep, search
+from dragoman.tools import search
 from dragoman.tools.context import Cancellation, Context
-from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.folder import Folder
-from dragoman.tools.memory import MemoryWorkspace
 from dragoman.tools.search import find_files, list_directory, search_text
-from dragoman.tools.workspace import Workspace
+from dragoman.tools.workspace import inside, ripgrep
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
+from dragoman.tools.workspace.open_directory import Folder
+from dragoman.tools.workspace.workspace import Workspace
 from tests.tools.workspaces import KINDS, failure, on_disk, run
 
 every_kind = pytest.mark.parametrize("kind", KINDS)

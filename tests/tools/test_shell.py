@@ -18,9 +18,9 @@ from dragoman.errors import ToolError
 from dragoman.model.operations import ListCommands, ReadOutput, RunCommand, StopCommand, TypeInto, WatchCommand
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 from dragoman.tools import Context
-from dragoman.tools.memory import MemoryWorkspace
-from dragoman.tools.output import Kept, Stream, cut_middle
+from dragoman.tools.processes.output import Kept, Stream, cut_middle
 from dragoman.tools.shell import Limits, Shell, Wrote, run_command
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.tools.shells import Bench, Held, nothing_left, timeless, typed, write_to
 
 leaves_nothing = pytest.fixture(autouse=True)(nothing_left)
@@ -478,7 +478,7 @@ LEFT_ALONE = """
 import asyncio, sys, time
 from dragoman.model.operations import RunCommand
 from dragoman.tools import Context
-from dragoman.tools.disk import DiskWorkspace
+from dragoman.tools.workspace.disk import DiskWorkspace
 from dragoman.tools.shell import Shell, run_command
 
 async def main():

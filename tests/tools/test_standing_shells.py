@@ -18,9 +18,9 @@ from dragoman.config import Sandbox
 from dragoman.model.operations import ListCommands, ReadOutput, RunCommand, StopCommand, TypeInto
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 from dragoman.tools import Cancellation, Context
-from dragoman.tools.disk import DiskWorkspace
+from dragoman.tools.processes.supervisor import descendants
 from dragoman.tools.shell import Limits, Shell, Wrote, run_command
-from dragoman.tools.supervisor import descendants
+from dragoman.tools.workspace.disk import DiskWorkspace
 from tests.tools.sandboxes import pretended_bubblewrap
 from tests.tools.shells import Bench, Held, nothing_left, timeless, write_to
 
@@ -319,7 +319,7 @@ LEFT_ALONE = """
 import asyncio, sys
 from dragoman.model.operations import RunCommand
 from dragoman.tools import Context
-from dragoman.tools.disk import DiskWorkspace
+from dragoman.tools.workspace.disk import DiskWorkspace
 from dragoman.tools.shell import Shell, run_command
 
 async def main():

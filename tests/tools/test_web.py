@@ -17,12 +17,12 @@ from dragoman.errors import ConfigError, MissingExtra, ToolError
 from dragoman.model.operations import FetchPage, FindInPage, Kind, SearchWeb, TakeScreenshot
 from dragoman.model.outcomes import Match, MatchesOutcome, Page, PagesOutcome
 from dragoman.tools.context import Context
-from dragoman.tools.gate import Gate
-from dragoman.tools.reach import Reach
-from dragoman.tools.readable import AROUND
-from dragoman.tools.search_backends import BrowserSearch, SearxngSearch, leads_to
-from dragoman.tools.supervisor import descendants
-from dragoman.tools.web import Web, fetch_page, find_in_page, search_web
+from dragoman.tools.processes.supervisor import descendants
+from dragoman.tools.web.address_policy import Reach
+from dragoman.tools.web.browser_proxy import Gate
+from dragoman.tools.web.page_text import AROUND
+from dragoman.tools.web.search_backends import BrowserSearch, SearxngSearch, leads_to
+from dragoman.tools.web.web import Web, fetch_page, find_in_page, search_web
 from tests.tools.pages import Names, failure_of, page_of, saying, serving, speaking
 
 TEA = """<!doctype html><html><head><title> All about
@@ -555,7 +555,7 @@ async def test_a_place_to_allow_must_be_one() -> None:
 async def test_playwrights_own_process_gets_no_key_unless_a_user_starts_it(monkeypatch: pytest.MonkeyPatch) -> None:
     import playwright.async_api
 
-    from dragoman.tools.browser import _started
+    from dragoman.tools.web.browser import _started
 
     monkeypatch.setenv("SOME_API_KEY", "not for others")
 

@@ -15,8 +15,8 @@ from yarl import URL
 
 from dragoman.errors import ToolError
 from dragoman.model.operations import FindInPage
-from dragoman.tools.reach import Place, Reach, parse_url
-from dragoman.tools.web import Web, redirected
+from dragoman.tools.web.address_policy import Place, Reach, parse_url
+from dragoman.tools.web.web import Web, redirected
 from tests.ports import quiet_port
 from tests.tools.pages import Names, endlessly, failure_of, page_of, saying, serving, speaking
 from tests.tools.test_web import answering

@@ -16,7 +16,7 @@ import pytest
 from dragoman.errors import ConfigError
 from dragoman.model import operations as op
 from dragoman.model.outcomes import Change, Entry
-from dragoman.tools.disk import DiskWorkspace
+from dragoman.tools.workspace.disk import DiskWorkspace
 from tests.tools.workspaces import failure, files, tree
 
 edit = op.EditFile("f", (op.Edit("old", "new"),))

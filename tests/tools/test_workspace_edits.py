@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.model.operations import Edit, EditFile, InsertText, WriteFile
-from dragoman.tools.memory import MemoryWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.tools.workspaces import failure
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import ToolError
 from dragoman.model import operations as op
-from dragoman.tools.memory import MemoryWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.tools.workspaces import failure, files
 
 

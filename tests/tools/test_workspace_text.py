@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.tools import diff, media, text
+from dragoman.tools.workspace import diff, media, text
 
 
 @pytest.mark.parametrize(

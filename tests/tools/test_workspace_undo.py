@@ -8,9 +8,9 @@ from hypothesis import given, settings, strategies as st
 from dragoman.model import operations as op
 from dragoman.model.outcomes import Change, ChangesOutcome
 from dragoman.registry import TOOLS
-from dragoman.tools import workspace as limits
-from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.workspace import Workspace
+from dragoman.tools.workspace import workspace as limits
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.workspace import Workspace
 from tests.tools.workspaces import KINDS, failure, files, in_memory, on_disk, run, told
 
 every_kind = pytest.mark.parametrize("kind", KINDS)

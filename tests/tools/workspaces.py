@@ -15,10 +15,10 @@ import msgspec
 from dragoman.errors import ToolError
 from dragoman.model.operations import Operation
 from dragoman.tools.context import Context
-from dragoman.tools.disk import DiskWorkspace
-from dragoman.tools.memory import MemoryWorkspace
 from dragoman.tools.tool import Tool
-from dragoman.tools.workspace import Workspace
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
+from dragoman.tools.workspace.workspace import Workspace
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dragoman.registry import PROVIDERS
 
 from .agent import Agent, AgentLimits
-from .page import Problems, Section, shown
+from .frontmatter_text import Problems, Section, shown
 from .tool_words import Meant, conditions, meant_by, unknown_tool, words_of
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from .agent import Agent
 from .foreign import Draft
 from .foreign_servers import claude_code, servers_of
-from .page import Problems, Section, read_page, shown
+from .frontmatter_text import Problems, Section, read_page, shown
 
 # The aliases stand for whatever the client takes to be the newest of a line: which model that is, only it knows.
 _ALIASES: Final = ("sonnet", "opus", "haiku", "best", "opusplan", "default")

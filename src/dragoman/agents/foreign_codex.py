@@ -11,7 +11,7 @@ from dragoman.config import read_toml
 from .agent import Agent
 from .foreign import Draft
 from .foreign_servers import codex, servers_of
-from .page import Problems, raise_all
+from .frontmatter_text import Problems, raise_all
 
 
 def read(text: str, problems: Problems, path: str | None, known: Collection[str]) -> Agent | None:

@@ -9,7 +9,7 @@ from typing import Final
 from .agent import Agent
 from .foreign import Draft, list_of_texts
 from .foreign_servers import gemini_cli, servers_of
-from .page import Problems, read_page
+from .frontmatter_text import Problems, read_page
 
 _NAME: Final = re.compile(r"[a-z0-9_-]+")
 _REMOTE: Final = ("agent_card_url", "agent_card_json", "auth")

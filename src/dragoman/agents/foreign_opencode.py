@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .agent import Agent
 from .foreign import Draft
-from .page import Problems, Section, read_page, shown
+from .frontmatter_text import Problems, Section, read_page, shown
 from .tool_words import unknown_tool, words_of
 
 _EDITS: Final = ("edit", "write", "apply_patch", "multiedit", "patch")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .foreign import Draft
 from .frontmatter import checked_server
-from .page import Section
+from .frontmatter_text import Section
 
 Row = dict[str, Any]
 

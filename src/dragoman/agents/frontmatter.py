@@ -16,7 +16,7 @@ from dragoman.config import read_with_place
 from dragoman.errors import DefinitionError, nearest
 
 from .agent import Agent, AgentLimits, CustomTool
-from .page import LARGEST_FILE, Problems, Section, raise_all, read_page, shown
+from .frontmatter_text import LARGEST_FILE, Problems, Section, raise_all, read_page, shown
 from .policies import read_policy
 from .sandboxes import read_sandbox
 from .tool_words import own_names, unknown_here

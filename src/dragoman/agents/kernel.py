@@ -233,7 +233,7 @@ class Kernel:
         return [one.path.removesuffix(".md") for one in below if one.path.endswith(".md")]
 
     def _written(self, path: str) -> str | None:
-        from .page import LARGEST_FILE
+        from .frontmatter_text import LARGEST_FILE
 
         entry = None if self.workspace is None else self.workspace.entry(path)
         if self.workspace is None or entry is None:

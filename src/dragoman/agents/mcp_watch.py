@@ -4,7 +4,7 @@ Rules: a program of its own that imports the standard library alone; the server 
 of them, so that whoever is at their other end sees the server's end as it is.
 
 Run as `python mcp_watch.py BRAND COMMAND …`. BRAND is two limits by which our own process knows those of the server
-when this one was killed (see `new_brand` in `tools/supervisor.py`), or empty.
+when this one was killed (see `new_brand` in `tools/processes/supervisor.py`), or empty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import sys
 
 _PDEATHSIG, _SUBREAPER = 1, 36
-_BRAND_LIMITS = (10, 5)  # of file locks and of resident memory, as in tools/supervisor.py
+_BRAND_LIMITS = (10, 5)  # of file locks and of resident memory, as in tools/processes/supervisor.py
 _GRACE = 1.0  # shorter than the MCP package waits before it kills the group, and us with it
 _POLL = 0.5
 

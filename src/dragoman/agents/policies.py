@@ -15,7 +15,7 @@ import msgspec
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import operations as op
 
-from .page import Section, shown
+from .frontmatter_text import Section, shown
 from .tool_words import conditions, own_names, unknown_here
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dragoman.errors import nearest
 
 if TYPE_CHECKING:
     from .agent import Agent
-    from .page import Section
+    from .frontmatter_text import Section
 
 
 def read_sandbox(section: Section) -> dict[str, Any]:

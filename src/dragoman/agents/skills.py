@@ -18,7 +18,7 @@ from dragoman.errors import ToolError, nearest
 from dragoman.model import TextOutcome, operations as op
 from dragoman.tools import Context, Tool
 
-from .page import LARGEST_FILE, Problems, read_page
+from .frontmatter_text import LARGEST_FILE, Problems, read_page
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration

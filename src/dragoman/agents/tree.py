@@ -18,7 +18,7 @@ from dragoman.model import Call, Conversation, Usage
 from dragoman.tools import LimitsLeft
 
 from .agent import Agent, AgentLimits
-from .slots import Slots
+from .priority_semaphore import Slots
 
 if TYPE_CHECKING:
     from dragoman.config import Price

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.registry import APIS as APIS
 
-from .api import (
+from .base.api import (
     Api as Api,
     Encoded as Encoded,
     Problem as Problem,
@@ -17,17 +17,17 @@ from .api import (
     page_title as page_title,
     shortened as shortened,
 )
-from .history import NO_RESULT as NO_RESULT, Remark as Remark
+from .base.conversation_order import NO_RESULT as NO_RESULT, Remark as Remark
+from .base.options import RawTool as RawTool, merged as merged, raw_tools as raw_tools
 from .lowering import Lowering as Lowering
-from .options import RawTool as RawTool, merged as merged, raw_tools as raw_tools
 
 if TYPE_CHECKING:
-    from .partial import PartialJson as PartialJson
+    from .base.partial import PartialJson as PartialJson
 
 
 def __getattr__(name: str) -> Any:
     if name != "PartialJson":  # the one part of the door that few open
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .partial import PartialJson
+    from .base.partial import PartialJson
 
     return PartialJson

@@ -16,8 +16,8 @@ import click
 from dragoman import __version__
 from dragoman.errors import nearest
 
-from .console import Console, ExitCode, reported, set_option
-from .text import takes_only_text
+from .terminal.console import Console, ExitCode, reported, set_option
+from .terminal.text import takes_only_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -68,7 +68,7 @@ class CommandFiles(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
+        command: click.Command = importlib.import_module(f"{__name__}.commands.{cmd_name.replace('-', '_')}").command
         command.short_help = COMMANDS[cmd_name]
         return takes_only_text(command)
 
@@ -132,7 +132,7 @@ def _run(console: Console, arguments: Sequence[str]) -> Any:
     # Not `dragoman.main`: click turns some errors into exit codes of its own, which mean something else here.
     completing = os.environ.get("_DRAGOMAN_COMPLETE")
     if completing:
-        from .completing import answer
+        from .terminal.completing import answer
 
         return answer(console, dragoman, completing)
     try:

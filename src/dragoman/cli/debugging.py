@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.model import AnyEvent, FunctionDefinition, ModelAsked, ToolCalled, ToolReturned
 
-from .console import as_json
+from .terminal.console import as_json
 from .vocabulary import shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 
 from dragoman.errors import ConfigError, MissingExtra
 
-from .console import Console
+from .terminal.console import Console
 
 OFFERED: Final = ("read_file", "write_file", "edit_file", "list_directory", "search_text", "run_command")
 """Tools it has when none were named. More of them, and it takes the wrong one."""

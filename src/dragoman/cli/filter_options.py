@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dragoman.logs import Query
 
-    from .console import Console
+    from .terminal.console import Console
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from .console import here
 from .log_files import are_own, events_of, files_of
+from .terminal.console import here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dragoman.logs import Found
     from dragoman.model import AnyEvent, Conversation
 
-    from .console import Console
+    from .terminal.console import Console
 
 
 def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .console import Function
+from .terminal.console import Function
 
 if TYPE_CHECKING:
     from dragoman.logs import Found, Original, Originals
     from dragoman.model import AnyEvent
 
-    from .console import Console
+    from .terminal.console import Console
 
 
 def format_option(function: Function) -> Function:

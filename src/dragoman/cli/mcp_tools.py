@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dragoman.config import Configuration
     from dragoman.tools import Toolset
 
-    from .console import Console
+    from .terminal.console import Console
 
 _RESOURCES: Final = ("list_mcp_resources", "read_mcp_resource")
 

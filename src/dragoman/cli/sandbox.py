@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from .console import Console
+    from .terminal.console import Console
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -21,10 +21,10 @@ from dragoman.errors import ConfigError, EngineError, nearest, writing
 
 from . import stopping
 from .advice import advice
-from .console import Console, ExitCode, here
 from .embedded import OFFERED, SYSTEM, Consent
 from .records import find_record, locked, runs_folder
 from .session_options import Options
+from .terminal.console import Console, ExitCode, here
 
 if TYPE_CHECKING:
     from dragoman.agents import McpServer, McpServers
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from dragoman.model import AnyChunk, AnyEvent, Conversation, NativeCall, SessionStarted
     from dragoman.tools import DiskWorkspace, Toolset
 
-    from .approver import Keyboard, WaitingCall
-    from .live import View
     from .secrets import Secrets
+    from .terminal.approver import Keyboard, WaitingCall
+    from .terminal.live import View
 
 
 # ── a session ────────────────────────────────────────────────────────────────
@@ -101,7 +101,7 @@ class Session:
     async def _open(self, *, sending: bool) -> None:
         import uuid
 
-        from .live import JsonLines, Lines
+        from .terminal.live import JsonLines, Lines
 
         options, console = self._options, self._console
         self.view = JsonLines(console) if options.as_json else Lines(console)
@@ -175,7 +175,7 @@ class Session:
     def _sandbox(self) -> Sandbox:
         from dragoman.engine import configured_sandbox
 
-        from .approver import Keyboard
+        from .terminal.approver import Keyboard
 
         chosen = self._options.approval
         if self._keyboard is None and chosen != "deny":
@@ -359,7 +359,7 @@ class Session:
         return policy.reading_allowed()
 
     def _approver(self) -> Approver:
-        from .approver import Asker, puts_off, says
+        from .terminal.approver import Asker, puts_off, says
 
         chosen, keyboard = self._options.approval, self._keyboard
         asker = None
@@ -481,7 +481,7 @@ class Session:
 
     def waiting_calls(self) -> list[WaitingCall]:
         """Calls without a result that somebody was, or should have been, asked about."""
-        from .approver import waiting_calls
+        from .terminal.approver import waiting_calls
 
         return waiting_calls(self.open_calls(), self.events)
 
@@ -541,7 +541,7 @@ class Session:
         if result.status == "waiting":
             from dragoman.model import operations as op
 
-            from .wording import said_of
+            from .terminal.call_lines import said_of
 
             questions = [call for call in result.waiting if any(isinstance(one, op.AskUser) for one in call.operations)]
             for head, calls in (

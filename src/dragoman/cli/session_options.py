@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from .console import Console, ExitCode, json_option, set_option
 from .sandbox import sandbox_option, use_mode
-from .streams import prints_go_aside
+from .terminal.console import Console, ExitCode, json_option, set_option
+from .terminal.streams import prints_go_aside
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

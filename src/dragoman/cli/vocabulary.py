@@ -11,7 +11,7 @@ import msgspec
 from dragoman.errors import DragomanError, ToolError, nearest
 from dragoman.model.json_text import read_json
 
-from .console import Console
+from .terminal.console import Console
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.registry import DIALECTS as DIALECTS
 
-from .dialect import (
+from .base.default_words import tell as tell, understand as understand
+from .base.dialect import (
     Dialect as Dialect,
     Failures as Failures,
     Heard as Heard,
@@ -19,16 +20,16 @@ from .dialect import (
     approval_told as approval_told,
     joined as joined,
 )
-from .fidelity import Fidelity as Fidelity
-from .mcp_names import McpNames as McpNames
-from .provider_rows import (
+from .base.fidelity import Fidelity as Fidelity
+from .base.mcp_names import McpNames as McpNames
+from .base.provider_rows import (
     ProviderRow as ProviderRow,
     Settings as Settings,
     provider_dialect as provider_dialect,
     provider_tool as provider_tool,
 )
-from .shell_intent import with_intents as with_intents
-from .spelling import (
+from .base.shell_intent import with_intents as with_intents
+from .base.spelling import (
     EMPTY_IS_UNSAID as EMPTY_IS_UNSAID,
     SECONDS as SECONDS,
     TEXT_OF_NUMBER as TEXT_OF_NUMBER,
@@ -40,39 +41,38 @@ from .spelling import (
     means as means,
     native_only as native_only,
 )
-from .web_action import WebAction as WebAction
-from .wording import tell as tell, understand as understand
+from .base.web_action import WebAction as WebAction
 
 if TYPE_CHECKING:
-    from .by_path import (
+    from .plugins.by_path import (
         dialect_from_file as dialect_from_file,
         dialect_named as dialect_named,
         dialects_in as dialects_in,
         is_dialect_file as is_dialect_file,
     )
-    from .laws import (
+    from .plugins.laws import (
         DIALECT_NAME as DIALECT_NAME,
         Problem as Problem,
         check as check,
         spoken as spoken,
         unstated as unstated,
     )
-    from .skeleton import Captured as Captured, captured_tools as captured_tools, drafted as drafted
+    from .plugins.skeleton import Captured as Captured, captured_tools as captured_tools, drafted as drafted
 
 _LATER = {
     # Only needed to add a dialect, or to find one by its file.
-    "dialect_from_file": "by_path",
-    "dialect_named": "by_path",
-    "dialects_in": "by_path",
-    "is_dialect_file": "by_path",
-    "DIALECT_NAME": "laws",
-    "Problem": "laws",
-    "check": "laws",
-    "spoken": "laws",
-    "unstated": "laws",
-    "Captured": "skeleton",
-    "captured_tools": "skeleton",
-    "drafted": "skeleton",
+    "dialect_from_file": "plugins.by_path",
+    "dialect_named": "plugins.by_path",
+    "dialects_in": "plugins.by_path",
+    "is_dialect_file": "plugins.by_path",
+    "DIALECT_NAME": "plugins.laws",
+    "Problem": "plugins.laws",
+    "check": "plugins.laws",
+    "spoken": "plugins.laws",
+    "unstated": "plugins.laws",
+    "Captured": "plugins.skeleton",
+    "captured_tools": "plugins.skeleton",
+    "drafted": "plugins.skeleton",
 }
 
 

@@ -12,11 +12,11 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import converted, json_text, read_json
 
-from .dialect import Dialect, Steer
-from .mcp_names import McpNames
-from .patch_text import read_patch
-from .spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, Tells, means, native_only
-from .wording import FailuresInWords, as_called, tell, tell_all, text_of, understand, unnumbered, up_to_here
+from .base.default_words import FailuresInWords, as_called, tell, tell_all, text_of, understand, unnumbered, up_to_here
+from .base.dialect import Dialect, Steer
+from .base.mcp_names import McpNames
+from .base.patch_text import read_patch
+from .base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, Tells, means, native_only
 
 # ── failures ─────────────────────────────────────────────────────────────────
 

@@ -12,11 +12,11 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import converted, json_text, read_json
 
-from .dialect import Dialect, Steer
-from .mcp_names import McpNames
-from .spelling import SECONDS, Content, ResultWords, Spelling, Tells, means, native_only
-from .wording import FailuresInWords, tell, tell_all, text_of, understand
-from .words import CALLED, PATH, Template, body, lines, maybe, one_of, picture, single, skipped, words
+from .base.default_words import FailuresInWords, tell, tell_all, text_of, understand
+from .base.dialect import Dialect, Steer
+from .base.mcp_names import McpNames
+from .base.spelling import SECONDS, Content, ResultWords, Spelling, Tells, means, native_only
+from .base.words import CALLED, PATH, Template, body, lines, maybe, one_of, picture, single, skipped, words
 
 NOT_OFFERED = "models call it, and no version that was captured offers it"
 

@@ -12,10 +12,11 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import read_json
 
-from .dialect import Dialect, PlanApproval, Steer
-from .mcp_names import McpNames
-from .patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
-from .spelling import (
+from .base.default_words import FailuresInWords, tell, tell_all, text_of, understand, up_to_here
+from .base.dialect import Dialect, PlanApproval, Steer
+from .base.mcp_names import McpNames
+from .base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
+from .base.spelling import (
     EMPTY_IS_UNSAID,
     SECONDS,
     Content,
@@ -28,8 +29,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, tell, tell_all, text_of, understand, up_to_here
-from .words import (
+from .base.words import (
     ANY,
     CALLED,
     PATH,

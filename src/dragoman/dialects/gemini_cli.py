@@ -12,8 +12,9 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .dialect import Dialect, PlanApproval, Steer
-from .gemini_family import (
+from .base.default_words import as_called, tell, tell_all, text_of, understand
+from .base.dialect import Dialect, PlanApproval, Steer
+from .base.gemini_family import (
     EMPTY_FOLDER,
     EXIT_CODE,
     FACTS,
@@ -25,8 +26,8 @@ from .gemini_family import (
     none_ignored,
     noted_file,
 )
-from .mcp_names import McpNames
-from .spelling import (
+from .base.mcp_names import McpNames
+from .base.spelling import (
     TEXT_OF_NUMBER,
     TUPLE,
     WHOLE,
@@ -39,8 +40,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import as_called, tell, tell_all, text_of, understand
-from .words import (
+from .base.words import (
     ANY,
     Body,
     Reads,

@@ -16,10 +16,10 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, ExecutedBy, NativeResult
 from dragoman.model.json_text import converted, json_text
 
-from .dialect import Dialect, Steer
-from .provider_rows import ProviderRow, Settings
-from .spelling import ProviderExecuted, Spelling, means, native_only
-from .wording import PlainFailures, understand
+from .base.default_words import PlainFailures, understand
+from .base.dialect import Dialect, Steer
+from .base.provider_rows import ProviderRow, Settings
+from .base.spelling import ProviderExecuted, Spelling, means, native_only
 
 # ── results ──────────────────────────────────────────────────────────────────
 

@@ -13,10 +13,11 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .dialect import Dialect, PlanApproval, Steer
-from .mcp_names import McpNames
-from .patch_text import by_ends, in_whole_lines, read_patch, write_patch
-from .spelling import (
+from .base.default_words import FailuresInWords, tell, tell_all, text_of, understand, up_to_here
+from .base.dialect import Dialect, PlanApproval, Steer
+from .base.mcp_names import McpNames
+from .base.patch_text import by_ends, in_whole_lines, read_patch, write_patch
+from .base.spelling import (
     EMPTY_IS_UNSAID,
     SECONDS,
     WHOLE,
@@ -29,21 +30,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, tell, tell_all, text_of, understand, up_to_here
-from .words import (
-    PATH,
-    Part,
-    Reads,
-    Template,
-    count_of,
-    lines,
-    maybe,
-    numbered,
-    one_of,
-    picture,
-    skipped,
-    words,
-)
+from .base.words import PATH, Part, Reads, Template, count_of, lines, maybe, numbered, one_of, picture, skipped, words
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""

@@ -10,8 +10,9 @@ import msgspec
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
-from .dialect import Dialect
-from .spelling import (
+from .base.default_words import FailuresInWords, as_called, tell, text_of, understand, up_to_here
+from .base.dialect import Dialect
+from .base.spelling import (
     SECONDS,
     WHOLE,
     Content,
@@ -23,7 +24,6 @@ from .spelling import (
     sayable_number,
     whole_number,
 )
-from .wording import FailuresInWords, as_called, tell, text_of, understand, up_to_here
 
 BY_NAME = "the client offers it only when it is started with it"
 

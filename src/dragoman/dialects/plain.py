@@ -15,13 +15,13 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .dialect import Dialect
-from .mcp_names import McpNames
-from .offering import AnySpelling
-from .sentences import AFTER_NEWLINE, NO_NEWLINE, lines_in, outcome_in
-from .spelling import REQUIRED, Content, Parameter, Spelling, SpellingMeta, Tells, means
-from .web_action import WebActionHeard
-from .wording import cut_note, tell, understand, unnumbered, without_cut_note
+from .base.availability import AnySpelling
+from .base.default_words import cut_note, tell, understand, unnumbered, without_cut_note
+from .base.dialect import Dialect
+from .base.mcp_names import McpNames
+from .base.sentences import AFTER_NEWLINE, NO_NEWLINE, lines_in, outcome_in
+from .base.spelling import REQUIRED, Content, Parameter, Spelling, SpellingMeta, Tells, means
+from .base.web_action import WebActionHeard
 
 
 class InSentences:

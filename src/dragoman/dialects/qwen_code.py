@@ -15,10 +15,21 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .dialect import Dialect, PlanApproval, Steer
-from .gemini_family import EMPTY_FOLDER, EXIT_CODE, FACTS, FILE, SIGNAL, WHOLE_FILE, listed, none_ignored, noted_file
-from .mcp_names import McpNames
-from .spelling import (
+from .base.default_words import FailuresInWords, as_called, tell, text_of, understand
+from .base.dialect import Dialect, PlanApproval, Steer
+from .base.gemini_family import (
+    EMPTY_FOLDER,
+    EXIT_CODE,
+    FACTS,
+    FILE,
+    SIGNAL,
+    WHOLE_FILE,
+    listed,
+    none_ignored,
+    noted_file,
+)
+from .base.mcp_names import McpNames
+from .base.spelling import (
     EMPTY_IS_UNSAID,
     TUPLE,
     WHOLE,
@@ -31,8 +42,7 @@ from .spelling import (
     native_only,
     whole_number,
 )
-from .wording import FailuresInWords, as_called, tell, text_of, understand
-from .words import (
+from .base.words import (
     ANY,
     ASKED,
     Reads,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dragoman.model import operations as op
 
-from .dialect import Dialect
-from .spelling import Conversion, Spelling, means
+from .base.dialect import Dialect
+from .base.spelling import Conversion, Spelling, means
 
 HERE = Conversion(to=lambda path: path or ".", back=lambda path: path)
 """An empty path is the working folder, as one that is left out."""

@@ -13,14 +13,7 @@ if TYPE_CHECKING:
         Question as Question,
         digest_of as digest_of,
     )
-    from .available import (
-        Found as Found,
-        can_run_here as can_run_here,
-        default_model as default_model,
-        models_of as models_of,
-    )
     from .bridges import BRIDGES as BRIDGES
-    from .capabilities import native_tool as native_tool, vendor_of as vendor_of
     from .configured import (
         configured_dialect as configured_dialect,
         configured_options as configured_options,
@@ -46,8 +39,9 @@ if TYPE_CHECKING:
     )
     from .executor import Executor as Executor, Hooks as Hooks, Metrics as Metrics
     from .facade import Facade as Facade, Names as Names, Note as Note
+    from .from_client_log import Told as Told, history_of as history_of
+    from .from_recording import conversation_of as conversation_of
     from .grounded_search import GroundedSearch as GroundedSearch, provider_search as provider_search
-    from .history import Told as Told, history_of as history_of
     from .local import LocalEngine as LocalEngine
     from .loop import (
         Ask as Ask,
@@ -55,6 +49,12 @@ if TYPE_CHECKING:
         after_calls as after_calls,
         tool_loop as tool_loop,
         unanswered as unanswered,
+    )
+    from .model_choice import (
+        Found as Found,
+        can_run_here as can_run_here,
+        default_model as default_model,
+        models_of as models_of,
     )
     from .model_files import MODEL_FILES as MODEL_FILES, ModelFile as ModelFile, cached as cached, fetched as fetched
     from .named_tools import TOOL_KINDS as TOOL_KINDS, tools_named as tools_named
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
         engine_for as engine_for,
         split_model as split_model,
     )
-    from .record import conversation_of as conversation_of
     from .replaying import REPLAYED as REPLAYED, Difference as Difference, Replayed as Replayed, replay as replay
     from .respeak import respoken as respoken
     from .rules import DEFAULT_RULE as DEFAULT_RULE, verdict_on as verdict_on
@@ -78,12 +77,13 @@ if TYPE_CHECKING:
     from .telemetry import Telemetry as Telemetry
     from .transport import Sizes as Sizes, Times as Times, Transport as Transport
     from .web_search import ProviderSearch as ProviderSearch, web_for as web_for
+    from .who_runs import native_tool as native_tool, vendor_of as vendor_of
 
 _HOME = {
     "approval": ("LATER", "Answer", "Approvals", "Approver", "Question", "digest_of"),
-    "available": ("Found", "can_run_here", "default_model", "models_of"),
+    "model_choice": ("Found", "can_run_here", "default_model", "models_of"),
     "bridges": ("BRIDGES",),
-    "capabilities": ("native_tool", "vendor_of"),
+    "who_runs": ("native_tool", "vendor_of"),
     "configured": ("configured_dialect", "configured_options", "configured_sandbox", "set_sandbox", "settings_for"),
     "constrained": ("ConstrainedEngine",),
     "definitions": ("DefinitionChange", "definition_changes", "definition_digest", "definition_of"),
@@ -91,7 +91,7 @@ _HOME = {
     "executor": ("Executor", "Hooks", "Metrics"),
     "facade": ("Facade", "Names", "Note"),
     "grounded_search": ("GroundedSearch", "provider_search"),
-    "history": ("Told", "history_of"),
+    "from_client_log": ("Told", "history_of"),
     "local": ("LocalEngine",),
     "loop": ("Ask", "Run", "after_calls", "tool_loop", "unanswered"),
     "model_files": ("MODEL_FILES", "ModelFile", "cached", "fetched"),
@@ -107,7 +107,7 @@ _HOME = {
         "engine_for",
         "split_model",
     ),
-    "record": ("conversation_of",),
+    "from_recording": ("conversation_of",),
     "replaying": ("REPLAYED", "Difference", "Replayed", "replay"),
     "respeak": ("respoken",),
     "rules": ("DEFAULT_RULE", "verdict_on"),

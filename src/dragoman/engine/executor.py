@@ -38,9 +38,9 @@ from dragoman.tools import (
 )
 
 from .approval import Answer, Approvals, Approver, asked_by, decide, is_standard
+from .path_rules import against, refused_changes, without_withheld
 from .policy import ToolPolicy
 from .rules import redirect_check, verdict_on
-from .withheld import against, refused_changes, without_withheld
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox

@@ -11,9 +11,9 @@ from typing import Any, Final
 from dragoman.apis import Encoded, RawTool, merged, raw_tools
 from dragoman.errors import ConfigError
 
-from .capabilities import VENDORS
 from .facade import Note
 from .providers import PROVIDERS
+from .who_runs import VENDORS
 
 FIELDS: Final = frozenset(
     # Fields of a request that are objects, on any of the APIs. A provider of one's own that is called so cannot be told

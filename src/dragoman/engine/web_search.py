@@ -17,10 +17,10 @@ from dragoman.model import Call, NativeCall, PagesOutcome, operations as op
 from dragoman.registry import PROVIDERS, SEARCH_BACKENDS, TOOLS
 from dragoman.tools import SearchBackend, Tool, Toolset, Web
 
-from .capabilities import does, native_tool
 from .grounded_search import GroundedSearch, provider_search
 from .page_reader import ModelReader
 from .providers import KEYED, engine_for
+from .who_runs import does, native_tool
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration

@@ -15,9 +15,9 @@ from dragoman.dialects import DIALECTS, Problem
 from dragoman.errors import nearest
 from dragoman.model import AnyEvent, TokensUsed
 
-from .format import LinesReader, LogFormat, LogReader, sample_of
-from .reading import confidences
-from .sessions import numbered, sessions_of
+from .base.format import LinesReader, LogFormat, LogReader, sample_of
+from .base.reading import confidences
+from .history.sessions import numbered, sessions_of
 
 _DAMAGE: Final = (b"\xff", b"{", b'"', b"\n", b"null\n")
 _PLACES: Final = 16

@@ -23,15 +23,9 @@ if TYPE_CHECKING:
         Injected as Injected,
         LimitsLeft as LimitsLeft,
     )
-    from .diff import Hunk as Hunk, marked_lines as marked_lines
-    from .disk import DiskWorkspace as DiskWorkspace
-    from .draft import FileChange as FileChange
-    from .enclosure import Enclosure as Enclosure
     from .later import search_tools_in as search_tools_in
-    from .media import media_kind as media_kind
     from .memories import Memories as Memories, Memory as Memory
-    from .memory import MemoryWorkspace as MemoryWorkspace
-    from .performing import (
+    from .operation_runner import (
         NOT_HONOURED as NOT_HONOURED,
         as_outcome as as_outcome,
         enclosure_in as enclosure_in,
@@ -47,19 +41,25 @@ if TYPE_CHECKING:
         planned_changes as planned_changes,
         shown_change as shown_change,
     )
-    from .programs import find_program as find_program
+    from .processes.programs import find_program as find_program
+    from .processes.supervisor import end_all as end_all, new_brand as new_brand
+    from .processes.threads import abandon as abandon, in_thread as in_thread
     from .provider_tool import ProviderTool as ProviderTool
-    from .reach import REDIRECTS as REDIRECTS, host_of as host_of
-    from .ripgrep import ripgrep_path as ripgrep_path
     from .run_code import runnable as runnable
-    from .search_backends import SearchBackend as SearchBackend
+    from .sandbox.enclosure import Enclosure as Enclosure
     from .shell import Shell as Shell
-    from .supervisor import end_all as end_all, new_brand as new_brand
-    from .threads import abandon as abandon, in_thread as in_thread
     from .tool import Approval as Approval, Bound as Bound, Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
-    from .web import PageReader as PageReader, Web as Web
-    from .workspace import Workspace as Workspace
+    from .web.address_policy import REDIRECTS as REDIRECTS, host_of as host_of
+    from .web.search_backends import SearchBackend as SearchBackend
+    from .web.web import PageReader as PageReader, Web as Web
+    from .workspace.diff import Hunk as Hunk, marked_lines as marked_lines
+    from .workspace.disk import DiskWorkspace as DiskWorkspace
+    from .workspace.media import media_kind as media_kind
+    from .workspace.memory import MemoryWorkspace as MemoryWorkspace
+    from .workspace.ripgrep import ripgrep_path as ripgrep_path
+    from .workspace.transaction_plan import FileChange as FileChange
+    from .workspace.workspace import Workspace as Workspace
 
 _HOME = {
     "AgentHost": "context",
@@ -70,51 +70,51 @@ _HOME = {
     "Bound": "tool",
     "Cancellation": "context",
     "Context": "context",
-    "DiskWorkspace": "disk",
-    "FileChange": "draft",
-    "Hunk": "diff",
-    "Enclosure": "enclosure",
+    "DiskWorkspace": "workspace.disk",
+    "FileChange": "workspace.transaction_plan",
+    "Hunk": "workspace.diff",
+    "Enclosure": "sandbox.enclosure",
     "Inject": "context",
     "Injected": "context",
     "LimitsLeft": "context",
     "Memories": "memories",
     "Memory": "memories",
-    "MemoryWorkspace": "memory",
-    "PageReader": "web",
+    "MemoryWorkspace": "workspace.memory",
+    "PageReader": "web.web",
     "Plan": "plan",
-    "REDIRECTS": "reach",
+    "REDIRECTS": "web.address_policy",
     "ProviderTool": "provider_tool",
     "PageScreen": "computer",
     "Screen": "computer",
     "ShownChange": "planned",
-    "SearchBackend": "search_backends",
+    "SearchBackend": "web.search_backends",
     "Shell": "shell",
     "Tool": "tool",
     "Toolset": "toolset",
-    "Web": "web",
-    "Workspace": "workspace",
+    "Web": "web.web",
+    "Workspace": "workspace.workspace",
     "answer_to": "asking",
-    "as_outcome": "performing",
+    "as_outcome": "operation_runner",
     "browser_screen": "computer",
     "computer_tool": "computer",
-    "enclosure_in": "performing",
-    "honoured_in": "performing",
-    "outcome_of": "performing",
-    "perform": "performing",
+    "enclosure_in": "operation_runner",
+    "honoured_in": "operation_runner",
+    "outcome_of": "operation_runner",
+    "perform": "operation_runner",
     "planned_changes": "planned",
-    "run_operation": "performing",
+    "run_operation": "operation_runner",
     "shown_change": "planned",
-    "find_program": "programs",
-    "host_of": "reach",
-    "abandon": "threads",
-    "end_all": "supervisor",
-    "new_brand": "supervisor",
-    "marked_lines": "diff",
-    "in_thread": "threads",
-    "media_kind": "media",
-    "standard_context": "performing",
-    "NOT_HONOURED": "performing",
-    "ripgrep_path": "ripgrep",
+    "find_program": "processes.programs",
+    "host_of": "web.address_policy",
+    "abandon": "processes.threads",
+    "end_all": "processes.supervisor",
+    "new_brand": "processes.supervisor",
+    "marked_lines": "workspace.diff",
+    "in_thread": "processes.threads",
+    "media_kind": "workspace.media",
+    "standard_context": "operation_runner",
+    "NOT_HONOURED": "operation_runner",
+    "ripgrep_path": "workspace.ripgrep",
     "runnable": "run_code",
     "search_tools_in": "later",
     "tool": "tool",

@@ -19,14 +19,14 @@ from dragoman.errors import ToolError, nearest
 from dragoman.model.operations import Edit, EditFile, RewriteCode, SearchCode
 from dragoman.model.outcomes import ChangesOutcome, Match, MatchesOutcome
 
-from . import globs
 from .context import Context
 from .search import files_matching, located
-from .text import decode, encoded, printable
 from .tool import Tool
+from .workspace import globs
+from .workspace.text import decode, encoded, printable
 
 if TYPE_CHECKING:
-    from .workspace import Workspace
+    from .workspace.workspace import Workspace
 
 LARGEST = 4 << 20
 """Bytes of the largest file that is looked at."""

@@ -22,7 +22,7 @@ from .tool import Tool
 if TYPE_CHECKING:
     from playwright.async_api import Page as Tab
 
-    from .web import Web
+    from .web.web import Web
 
 LONGEST_WAIT: Final = 30.0
 """Seconds one act may wait."""
@@ -323,7 +323,7 @@ class PageScreen:
         elif where == "forward":
             await page.go_forward()
         else:
-            from .reach import parse_url
+            from .web.address_policy import parse_url
 
             parse_url(where)  # only http and https
             await page.goto(where, wait_until="load")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dragoman.model import AgentReport
     from dragoman.model.operations import SpawnAgent
 
-    from .workspace import Workspace
+    from .workspace.workspace import Workspace
 
 T = TypeVar("T")
 

@@ -20,14 +20,14 @@ from dragoman.errors import MissingExtra, ToolError
 from dragoman.model import operations as op
 from dragoman.model.outcomes import ChangesOutcome, FileOutcome, FilesOutcome, ImageOutcome, Media
 
-from . import media
 from .context import Context
-from .text import Encoding, binary, decode, printable, sniff
 from .tool import Tool
-from .workspace import HELD_LIMIT, missing, wrong_kind
+from .workspace import media
+from .workspace.text import Encoding, binary, decode, printable, sniff
+from .workspace.workspace import HELD_LIMIT, missing, wrong_kind
 
 if TYPE_CHECKING:
-    from .workspace import Workspace
+    from .workspace.workspace import Workspace
 
 # What clients give a model at most: 2,000 lines, 2,000 characters of a line and 50 to 256 KiB.
 TEXT_LIMIT = 256 * 1024
@@ -66,7 +66,7 @@ def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageO
 
 def _document(workspace: Workspace, path: str, look: _Look, operation: op.ReadFile) -> FileOutcome:
     """The lines of a PDF document's text."""
-    from .pdf import read_pdf
+    from .web.pdf import read_pdf
 
     if not look.whole:
         raise ToolError(f'"{path}" is a PDF document of {look.size:,} bytes, which is too large to be read')
@@ -241,8 +241,8 @@ class _Taken(msgspec.Struct):
 
 def _read_files(operation: op.ReadFiles, context: Context) -> FilesOutcome:
     """Every file that matches a pattern, in their order; what cannot be read is passed over with the reason."""
-    from . import globs
     from .search import find_files
+    from .workspace import globs
 
     bare = [globs.anywhere(pattern).rstrip("/") for pattern in operation.exclude]
     left_out = [globs.compiled(pattern).full for each in bare for pattern in (each, f"{each}/**")]

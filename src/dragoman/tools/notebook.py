@@ -15,8 +15,8 @@ from dragoman.model import operations as op
 from dragoman.model.outcomes import Cell, ChangesOutcome, Media, NotebookOutcome
 
 from .context import Context
-from .text import Document, encoded, printable
 from .tool import Tool
+from .workspace.text import Document, encoded, printable
 
 OUTPUT_LIMIT = 16_000
 """Characters of one output that are shown; the rest is counted."""

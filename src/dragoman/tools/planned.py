@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dragoman.model import operations as op
 
-from .diff import Hunk, hunks, lines_of, opcodes
-from .text import decode
+from .workspace.diff import Hunk, hunks, lines_of, opcodes
+from .workspace.text import decode
 
 if TYPE_CHECKING:
-    from .draft import FileChange
-    from .workspace import Workspace
+    from .workspace.transaction_plan import FileChange
+    from .workspace.workspace import Workspace
 
 _DRAFTED: Final = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile, op.EditNotebook)
 
@@ -113,7 +113,7 @@ def _content(data: bytes | None, verb: str) -> _Content:
 
 
 def _kind(data: bytes) -> str:
-    from .media import describe
+    from .workspace.media import describe
 
     return describe(data)
 

@@ -10,7 +10,7 @@ from dragoman.model.operations import RunCode, RunCommand
 from dragoman.model.outcomes import CommandOutcome
 
 from .context import Context
-from .programs import find_program
+from .processes.programs import find_program
 from .shell import Shell
 from .tool import Tool
 

@@ -20,18 +20,18 @@ from dragoman.errors import ToolError, nearest
 from dragoman.model.operations import FindFiles, ListDirectory, SearchText
 from dragoman.model.outcomes import DirectoryOutcome, Entry, Match, MatchesOutcome, PathsOutcome
 
-from . import globs
 from .context import Context
-from .folder import Folder
-from .inside import Inside
-from .matches import Block, Form, Lines, Runs
-from .ripgrep import VERSION_CONTROL, Ripgrep
-from .text import encoded
 from .tool import Tool
-from .workspace import is_reserved, missing, not_a_directory, wrong_kind
+from .workspace import globs
+from .workspace.inside import Inside
+from .workspace.matches import Block, Form, Lines, Runs
+from .workspace.open_directory import Folder
+from .workspace.ripgrep import VERSION_CONTROL, Ripgrep
+from .workspace.text import encoded
+from .workspace.workspace import is_reserved, missing, not_a_directory, wrong_kind
 
 if TYPE_CHECKING:
-    from .workspace import Workspace
+    from .workspace.workspace import Workspace
 
 _HELD = 64 << 20  # bytes of ripgrep's output
 _HELD_WITH_LIMIT = 16 << 20

@@ -29,12 +29,12 @@ from dragoman.model.operations import (
 )
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 
-from .command import DRIVER, Command, StandingShell, Wrote as Wrote
 from .context import Context
-from .output import Chosen, StreamName, check_text, taken, taken_matching
-from .process import Process, start
-from .programs import find_program
-from .supervisor import new_brand
+from .processes.command import DRIVER, Command, StandingShell, Wrote as Wrote
+from .processes.output import Chosen, StreamName, check_text, taken, taken_matching
+from .processes.process import Process, start
+from .processes.programs import find_program
+from .processes.supervisor import new_brand
 from .tool import Tool
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from dragoman.config import Sandbox
 
-    from .sandbox import Mode
-    from .supervisor import Order
+    from .processes.supervisor import Order
+    from .sandbox.sandbox import Mode
 
 _LONGEST_COMMAND = 128 * 1024 - 1  # what Linux takes as one argument
 _LONGEST_LINE = 4096
@@ -104,8 +104,8 @@ class Shell:
     ) -> None:
         from dragoman.config import Sandbox
 
-        from .enclosure import Enclosure
-        from .sandbox import check_mode
+        from .sandbox.enclosure import Enclosure
+        from .sandbox.sandbox import check_mode
 
         options = sandbox if isinstance(sandbox, Sandbox) else Sandbox(mode=sandbox, unsandboxed="deny")
         check_mode(options.mode)
@@ -566,8 +566,8 @@ class Lines:
 
 def _folders(cwd: str | None, context: Context) -> tuple[str, str]:
     """The workspace's root on this machine, and the folder in it to start in."""
-    from .disk import DiskWorkspace
-    from .workspace import missing
+    from .workspace.disk import DiskWorkspace
+    from .workspace.workspace import missing
 
     workspace = context.workspace
     if not isinstance(workspace, DiskWorkspace):

@@ -288,7 +288,7 @@ class Tool:
         return self._invoke(self.run, value, context)
 
     async def _in_thread(self, value: Any, context: Context | None) -> Any:
-        from .threads import in_thread
+        from .processes.threads import in_thread
 
         result = await in_thread(self._started, value, context)
         return await result if hasattr(result, "__await__") else result

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2s
 from typing import Any
 
-from dragoman.apis.api import read_arguments
+from dragoman.apis.base.api import read_arguments
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import (
     AnyPart,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from dragoman.apis.api import as_json, retry_after, retryable
+from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import (

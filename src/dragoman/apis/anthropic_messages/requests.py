@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Encoded, Tools
-from dragoman.apis.history import History, Remark, Turn
+from dragoman.apis.base.api import Encoded, Tools
+from dragoman.apis.base.conversation_order import History, Remark, Turn
+from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import Lowering
-from dragoman.apis.options import with_options
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import (
     AnyPart,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import chosen_by, once
+from dragoman.apis.base.api import chosen_by, once
 from dragoman.apis.lowering import ANTHROPIC_STRICT, Lowered, lower
 from dragoman.model.request import ProviderDefinition, Request, Thinking, ToolChoice
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import StreamDecoder, read_arguments
+from dragoman.apis.base.api import StreamDecoder, read_arguments
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason, MediaPart, Provenance, Reply, ResultPart, TextPart
 from dragoman.model.request import (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from dragoman.apis.api import Api, Encoded, Problem, StreamDecoder, Tools
-from dragoman.apis.history import History
+from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
+from dragoman.apis.base.conversation_order import History
 from dragoman.errors import EngineError
 from dragoman.model.conversation import AnyPart, Reply, Usage
 from dragoman.model.request import Definition, Features, Limits, Request
 
+from .families import FAMILIES, FEATURES, LIMITS
 from .fields import NAME
-from .models import FAMILIES, FEATURES, LIMITS
 from .parts import Pairing, PartReader
 from .replies import read_body, read_error, read_usage
 from .stream import GeminiStream

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dragoman.apis.api import Problem, chosen_by, hosted_of
+from dragoman.apis.base.api import Problem, chosen_by, hosted_of
 from dragoman.model.request import Features, Request
 
-from .models import may_stop_thinking, takes_tools_with_a_schema
+from .families import may_stop_thinking, takes_tools_with_a_schema
 from .requests import is_unsigned
 
 

@@ -12,8 +12,8 @@ from dragoman.errors import EngineError
 from dragoman.model.conversation import Message, Provenance, ResultPart, Role
 from dragoman.model.request import Definition, ProviderDefinition, Request, Thinking, ToolChoice
 
+from .families import may_stop_thinking, takes_json_schema, thinks_by_level
 from .fields import NAME, camel, kept
-from .models import may_stop_thinking, takes_json_schema, thinks_by_level
 from .parts import Pairing, PartReader
 from .requests import SERVER_SIDE, thinking_config, tool_config
 from .tools import are_mixed, read_declaration

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.apis.api import Encoded, Tools
-from dragoman.apis.history import History, Remark, Turn
+from dragoman.apis.base.api import Encoded, Tools
+from dragoman.apis.base.conversation_order import History, Remark, Turn
+from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import GEMINI_JSON, GEMINI_SCHEMA, Lowering, lower
-from dragoman.apis.options import with_options
 from dragoman.errors import ConfigError
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import (
@@ -30,8 +30,7 @@ from dragoman.model.request import (
     ToolChoice,
 )
 
-from .fields import NAME
-from .models import (
+from .families import (
     BUDGETS,
     DUMMY_SIGNATURE,
     demands_signatures,
@@ -40,6 +39,7 @@ from .models import (
     takes_json_schema,
     thinks_by_level,
 )
+from .fields import NAME
 from .parts import (
     own,
     wire_id,

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from dragoman.apis.api import StreamDecoder
+from dragoman.apis.base.api import StreamDecoder
 from dragoman.model.calls import ExecutedBy, NativeCall
 from dragoman.model.conversation import (
     AnyPart,

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Problem, Tools, definitions_problems, foreign_tools, written_tools
-from dragoman.apis.history import Remark
+from dragoman.apis.base.api import Problem, Tools, definitions_problems, foreign_tools, written_tools
+from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import GEMINI_JSON, GEMINI_SCHEMA, lower_tools
 from dragoman.model.request import (
     Definition,
@@ -20,8 +20,8 @@ from dragoman.model.request import (
     ToolExample,
 )
 
+from .families import takes_json_schema
 from .fields import NAME, camel, camel_name, json_text, word_of
-from .models import takes_json_schema
 
 AS_SENT = "declaration"
 """Where a definition that was read keeps its declaration: an accepted schema goes back as it was."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .json_schema import spelled
 from .lowered import Rewrite, Undo
 from .merging import IMPOSSIBLE, is_impossible, merged
 from .pointers import MOST_VALUES, container, leads_somewhere, step, target
 from .rules import Rules
-from .spelling import spelled
 from .words import ASSERTIONS, OBJECT_KEYWORDS, kinds_of, said, text
 
 Schema = dict[str, Any]

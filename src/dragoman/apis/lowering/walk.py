@@ -11,11 +11,11 @@ from dragoman.errors import PatternError
 from dragoman.patterns import compiled
 
 from .inverse import choice, joined, texts
+from .json_schema import or_null
 from .lowered import Undo, fitting
 from .merging import IMPOSSIBLE, both, disjoint, is_impossible
 from .pointers import DEEPEST_NODE, step, target
 from .resolving import Excess, Resolving, without
-from .spelling import or_null
 from .words import (
     ABOUT,
     ABOUT_ANY,

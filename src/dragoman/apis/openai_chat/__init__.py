@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Api, Encoded, Problem, StreamDecoder, Tools
-from dragoman.apis.history import History
+from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
+from dragoman.apis.base.conversation_order import History
 from dragoman.errors import EngineError
 from dragoman.model.conversation import AnyPart, Reply, Usage
 from dragoman.model.request import Definition, Limits, Request

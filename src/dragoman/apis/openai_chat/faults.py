@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dragoman.apis.api import as_json, retry_after, retryable
+from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
 
 from .values import object_or_empty, text_or_none, write_json

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from dragoman.apis.api import read_arguments
-from dragoman.apis.history import History, Remark, Turn
+from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.conversation_order import History, Remark, Turn
 from dragoman.model.calls import ExecutedBy, NativeResult
 from dragoman.model.conversation import (
     AnyPart,

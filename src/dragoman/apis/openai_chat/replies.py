@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import read_arguments
+from dragoman.apis.base.api import read_arguments
 from dragoman.errors import EngineError
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import (

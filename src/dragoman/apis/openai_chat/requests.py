@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Encoded, Problem, Tools, hosted_of
-from dragoman.apis.history import History, Remark
+from dragoman.apis.base.api import Encoded, Problem, Tools, hosted_of
+from dragoman.apis.base.conversation_order import History, Remark
+from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import Lowering
-from dragoman.apis.options import with_options
 from dragoman.errors import EngineError
 from dragoman.model.calls import NativeResult
 from dragoman.model.conversation import AnyPart, CallPart, Message, Provenance, ResultPart

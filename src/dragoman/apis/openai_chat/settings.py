@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from dragoman.apis.history import Remark
+from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, lower
 from dragoman.model.request import (
     Definition,

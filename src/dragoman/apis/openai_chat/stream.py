@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from dragoman.apis.api import StreamDecoder
+from dragoman.apis.base.api import StreamDecoder
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import CallPart, FinishReason, MediaPart, Reply, Usage
 from dragoman.model.request import (

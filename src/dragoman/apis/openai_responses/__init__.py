@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dragoman.apis.api import Api, Encoded, Problem, StreamDecoder, Tools
-from dragoman.apis.history import History, Remark, Turn
+from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
+from dragoman.apis.base.conversation_order import History, Remark, Turn
+from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import OPENAI_STRICT, Lowering, lower
-from dragoman.apis.options import with_options
 from dragoman.errors import EngineError
 from dragoman.model.conversation import AnyPart, OpaquePart, Reply, TextPart, Usage
 from dragoman.model.request import Definition, Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dragoman.apis.api import as_json, retry_after, retryable
+from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import AnyPart, CallPart, FinishReason, Provenance, RefusalPart, Reply, Usage

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from dragoman.apis.api import StreamDecoder
+from dragoman.apis.base.api import StreamDecoder
 from dragoman.errors import EngineError
 from dragoman.model.calls import NativeCall
 from dragoman.model.conversation import CallPart, RefusalPart, Reply, ResultPart, TextPart, ThinkingPart

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import Problem, Tools, chosen_by, definitions_problems, foreign_tools, written_tools
-from dragoman.apis.history import Remark
+from dragoman.apis.base.api import Problem, Tools, chosen_by, definitions_problems, foreign_tools, written_tools
+from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, LoweredTool, lower_tools
 from dragoman.model.request import (
     Definition,

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.api import read_arguments
-from dragoman.apis.history import Remark, Turn
+from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.conversation_order import Remark, Turn
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import (
     AnyPart,

@@ -5,8 +5,8 @@ The types of the tools' settings are imported from here.
 
 from __future__ import annotations
 
-from dragoman.dialects.dialect import Dialect, Steer
-from dragoman.dialects.web_action import WebActionHeard
+from dragoman.dialects.base.dialect import Dialect, Steer
+from dragoman.dialects.base.web_action import WebActionHeard
 from dragoman.model import operations as op
 from dragoman.model.calls import ExecutedBy
 

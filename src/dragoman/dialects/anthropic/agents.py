@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.dialects.spelling import Spelling, means, native_only
+from dragoman.dialects.base.spelling import Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 

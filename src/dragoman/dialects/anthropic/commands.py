@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.spelling import REQUIRED, Content, Spelling, SpellingMeta, means
-from dragoman.dialects.wording import tell, text_of, understand
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import REQUIRED, Content, Spelling, SpellingMeta, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted

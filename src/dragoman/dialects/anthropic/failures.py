@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from dragoman.dialects.spelling import Told
-from dragoman.dialects.wording import FailuresInWords
+from dragoman.dialects.base.default_words import FailuresInWords
+from dragoman.dialects.base.spelling import Told
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import converted

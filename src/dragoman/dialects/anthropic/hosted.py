@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.spelling import ProviderExecuted, Spelling, means
-from dragoman.dialects.wording import tell_all, text_of, understand
+from dragoman.dialects.base.default_words import tell_all, text_of, understand
+from dragoman.dialects.base.spelling import ProviderExecuted, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import ExecutedBy, NativeResult
 from dragoman.model.json_text import converted

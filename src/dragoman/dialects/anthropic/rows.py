@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from dragoman.dialects.provider_rows import ProviderRow, Settings
+from dragoman.dialects.base.provider_rows import ProviderRow, Settings
 from dragoman.model.calls import ExecutedBy
 
 from .agents import AGENT_TOOLS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dragoman.dialects.dialect import Dialect, PlanApproval, Steer
-from dragoman.dialects.mcp_names import McpNames
-from dragoman.dialects.web_action import WebActionHeard
+from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
+from dragoman.dialects.base.mcp_names import McpNames
+from dragoman.dialects.base.web_action import WebActionHeard
 from dragoman.model import operations as op
 
 from .agents import (

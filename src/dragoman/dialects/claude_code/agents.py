@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, cast, get_args
 
 import msgspec
 
-from dragoman.dialects.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
-from dragoman.dialects.wording import tell, text_of, understand
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.spelling import Content, Spelling, means
-from dragoman.dialects.wording import tell, text_of, understand
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import Content, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted, json_text, read_json

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from dragoman.dialects.spelling import Content
+from dragoman.dialects.base.spelling import Content
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from dragoman.dialects.spelling import Content, Spelling, means, native_only
-from dragoman.dialects.wording import tell, understand
+from dragoman.dialects.base.default_words import tell, understand
+from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, cast, get_args
 import msgspec
 from msgspec import Meta
 
-from dragoman.dialects.spelling import TUPLE, Content, Spelling, means
-from dragoman.dialects.wording import tell, understand
+from dragoman.dialects.base.default_words import tell, understand
+from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from dragoman.dialects.wording import text_of
+from dragoman.dialects.base.default_words import text_of
 from dragoman.model.calls import NativeResult
 
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"

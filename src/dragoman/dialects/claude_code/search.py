@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from dragoman.dialects.spelling import Content, Spelling, Tells, means
-from dragoman.dialects.wording import as_called, tell
+from dragoman.dialects.base.default_words import as_called, tell
+from dragoman.dialects.base.spelling import Content, Spelling, Tells, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 

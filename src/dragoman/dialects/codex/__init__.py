@@ -7,8 +7,8 @@ tool, `exec`, whose JavaScript programs call all others.
 
 from __future__ import annotations
 
-from dragoman.dialects.dialect import Dialect, Steer
-from dragoman.dialects.mcp_names import McpNames
+from dragoman.dialects.base.dialect import Dialect, Steer
+from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
 from .agents import COLLABORATION, MULTI_AGENT, CloseAgentById, SendInputById, WaitByIds
@@ -16,10 +16,10 @@ from .commands import ContainerExec, ExecCommand, FirstExecCommand, LocalShell, 
 from .extensions import READ as EXTENSIONS, STEERED
 from .families import CLASSIC, CODE_MODE, COLLABORATING, FIRST_CATALOGUE, MINI, variant
 from .files import ApplyPatch, GrepFiles, ListDir, PlainViewImage, ReadFile, ViewImage
+from .outside import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource, ToolSearch, WebSearch
 from .people import FirstUpdatePlan, RequestUserInput, RequestUserInputAsync, UpdatePlan
 from .printed import READ as PRINTED
 from .programs import Exec, Wait
-from .reach import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource, ToolSearch, WebSearch
 from .results import FAILURES, ServerResults
 
 GOALS = "how long a session goes on is the client's to decide"

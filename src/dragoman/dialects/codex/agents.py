@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dragoman.dialects.spelling import (
-    Conversion,
-    Spelling,
-    means,
-    native_only,
-)
+from dragoman.dialects.base.spelling import Conversion, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 
 from .commands import NUMBER

@@ -6,20 +6,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.patch_text import (
-    Invocation,
-    patch_in_arguments,
-    patch_in_command,
-    read_patch,
-)
-from dragoman.dialects.responses_items import argument_list, command_line
-from dragoman.dialects.spelling import (
-    TEXT_OF_NUMBER,
-    Conversion,
-    Spelling,
-    means,
-    native_only,
-)
+from dragoman.dialects.base.patch_text import Invocation, patch_in_arguments, patch_in_command, read_patch
+from dragoman.dialects.base.responses_items import argument_list, command_line
+from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Conversion, Spelling, means, native_only
 from dragoman.model import operations as op
 
 from .families import CLASSIC, FIRST_CATALOGUE, MINI

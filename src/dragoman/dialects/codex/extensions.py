@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.dialect import Steer
-from dragoman.dialects.responses_items import tools_found
-from dragoman.dialects.spelling import Freeform, Spelling, means, native_only
-from dragoman.dialects.wording import understand
+from dragoman.dialects.base.default_words import understand
+from dragoman.dialects.base.dialect import Steer
+from dragoman.dialects.base.responses_items import tools_found
+from dragoman.dialects.base.spelling import Freeform, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 

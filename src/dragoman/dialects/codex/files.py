@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialects.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
-from dragoman.dialects.spelling import (
-    Conversion,
-    Freeform,
-    Spelling,
-    means,
-    native_only,
-)
+from dragoman.dialects.base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
+from dragoman.dialects.base.spelling import Conversion, Freeform, Spelling, means, native_only
 from dragoman.model import operations as op
 
 from .families import CATALOGUE, CLASSIC

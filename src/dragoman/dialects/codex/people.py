@@ -6,12 +6,8 @@ from typing import Any, Literal, cast, get_args
 
 import msgspec
 
-from dragoman.dialects.spelling import (
-    Content,
-    Spelling,
-    means,
-)
-from dragoman.dialects.wording import tell, understand
+from dragoman.dialects.base.default_words import tell, understand
+from dragoman.dialects.base.spelling import Content, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text

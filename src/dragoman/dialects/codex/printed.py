@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from dragoman.dialects.patch_text import script_in
-from dragoman.dialects.responses_items import command_line
-from dragoman.dialects.spelling import Spelling, means
-from dragoman.dialects.wording import text_of, understand
+from dragoman.dialects.base.default_words import text_of, understand
+from dragoman.dialects.base.patch_text import script_in
+from dragoman.dialects.base.responses_items import command_line
+from dragoman.dialects.base.spelling import Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 

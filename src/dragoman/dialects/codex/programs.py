@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialects.code_mode import NestedCall, nested_calls, write_program
-from dragoman.dialects.offering import offered_schema
-from dragoman.dialects.spelling import (
-    Freeform,
-    Spelling,
-    means,
-)
+from dragoman.dialects.base.availability import offered_schema
+from dragoman.dialects.base.code_mode import NestedCall, nested_calls, write_program
+from dragoman.dialects.base.spelling import Freeform, Spelling, means
 from dragoman.model import operations as op
 from dragoman.model.calls import NativeCall
 
 from .commands import NUMBER, ROUNDED, TOKENS, ExecCommand, WriteStdin
 from .families import CODE_MODE
 from .files import ApplyPatch, ViewImage
-from .reach import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource
+from .outside import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource
 from .results import (
     CELL,
     ProgramResults,

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from dragoman.dialects.spelling import Content, Tells
-from dragoman.dialects.wording import tell, tell_all, text_of, understand
+from dragoman.dialects.base.default_words import tell, tell_all, text_of, understand
+from dragoman.dialects.base.spelling import Content, Tells
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json

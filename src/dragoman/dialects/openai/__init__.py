@@ -9,8 +9,8 @@ Those of Azure, Groq, xAI and OpenRouter, which travel on the same wire, are her
 
 from __future__ import annotations
 
-from dragoman.dialects.dialect import Dialect, Steer
-from dragoman.dialects.responses_items import WebSearch
+from dragoman.dialects.base.dialect import Dialect, Steer
+from dragoman.dialects.base.responses_items import WebSearch
 from dragoman.model import operations as op
 from dragoman.model.calls import ExecutedBy
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.responses_items import argument_list, command_line
-from dragoman.dialects.spelling import Spelling, Tells, Told, means, native_only
-from dragoman.dialects.wording import PLAIN_FAILURES, tell, text_of, understand
+from dragoman.dialects.base.default_words import PLAIN_FAILURES, tell, text_of, understand
+from dragoman.dialects.base.responses_items import argument_list, command_line
+from dragoman.dialects.base.spelling import Spelling, Tells, Told, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json

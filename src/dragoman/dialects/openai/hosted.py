@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.responses_items import is_item, tools_found, unfinished_item
-from dragoman.dialects.spelling import ProviderExecuted, Spelling, Told, means, native_only
-from dragoman.dialects.wording import tell_all, understand
+from dragoman.dialects.base.default_words import tell_all, understand
+from dragoman.dialects.base.responses_items import is_item, tools_found, unfinished_item
+from dragoman.dialects.base.spelling import ProviderExecuted, Spelling, Told, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted, json_text, read_json

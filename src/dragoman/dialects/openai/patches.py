@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from dragoman.dialects.patch_text import by_ends, in_whole_lines, read_patch, write_patch
-from dragoman.dialects.spelling import Content, Spelling, means
-from dragoman.dialects.wording import tell, text_of, understand
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.patch_text import by_ends, in_whole_lines, read_patch, write_patch
+from dragoman.dialects.base.spelling import Content, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 

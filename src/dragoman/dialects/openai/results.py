@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.responses_items import is_item, unfinished_item
-from dragoman.dialects.spelling import Content, Told
-from dragoman.dialects.wording import PlainFailures, tell_all, text_of, understand
+from dragoman.dialects.base.default_words import PlainFailures, tell_all, text_of, understand
+from dragoman.dialects.base.responses_items import is_item, unfinished_item
+from dragoman.dialects.base.spelling import Content, Told
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import read_json

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dragoman.dialects.provider_rows import ProviderRow
-from dragoman.dialects.responses_items import WebSearch
+from dragoman.dialects.base.provider_rows import ProviderRow
+from dragoman.dialects.base.responses_items import WebSearch
 from dragoman.model.calls import ExecutedBy
 
 from . import settings as given

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from dragoman.dialects.provider_rows import Settings
+from dragoman.dialects.base.provider_rows import Settings
 from dragoman.model.request import Definition, FreeformDefinition, ProviderDefinition
 
 Size = Literal["low", "medium", "high"]

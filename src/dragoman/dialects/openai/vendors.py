@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialects.spelling import ProviderExecuted, means, native_only
-from dragoman.dialects.wording import text_of, understand
+from dragoman.dialects.base.default_words import text_of, understand
+from dragoman.dialects.base.spelling import ProviderExecuted, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 

@@ -27,7 +27,7 @@ from dragoman.model.request import Definition, FunctionDefinition, ProviderDefin
 from dragoman.registry import need
 from dragoman.tools import Tool
 
-from .behind import Behind
+from .background_loop import Behind
 
 if TYPE_CHECKING:
     from dragoman.engine.approval import Approver

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
 from dragoman.errors import LogError
-from dragoman.logs.sessions import sessions_of
-from dragoman.logs.tables import as_json, failure_of, text_of
+from dragoman.logs.history.sessions import sessions_of
+from dragoman.logs.history.tables import as_json, failure_of, text_of
 from dragoman.model import (
     AnyEvent,
     CommandInvoked,

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from dragoman.logs.original import Originals
+from dragoman.logs.base.raw_bytes import Originals
 from dragoman.logs.redact import Redactor
 from dragoman.model import (
     AgentEnded,

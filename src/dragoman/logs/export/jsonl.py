@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from dragoman.logs.tables import as_json
+from dragoman.logs.history.tables import as_json
 
 from .chosen import Chosen
 from .lines import event_line

@@ -10,7 +10,7 @@ from dragoman.dialects import with_intents
 from dragoman.model import AnyEvent, Step, ToolCalled
 
 if TYPE_CHECKING:
-    from dragoman.logs.original import Cell, Original
+    from dragoman.logs.base.raw_bytes import Cell, Original
 
 
 def event_line(event: AnyEvent, raw: Any = None) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Final
 
-from dragoman.logs.sessions import key_of, sessions_of
-from dragoman.logs.tables import as_json, failure_of, text_of
+from dragoman.logs.history.sessions import key_of, sessions_of
+from dragoman.logs.history.tables import as_json, failure_of, text_of
 from dragoman.model import AnyEvent, ModelFinished, Session, Step, ToolUse, UserSaid, genai
 
 from .chosen import Chosen

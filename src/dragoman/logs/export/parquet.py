@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from dragoman.errors import LogError, MissingExtra, StorageError
-from dragoman.logs.query import Query
-from dragoman.logs.sql import load
-from dragoman.logs.tables import TABLES, as_json
+from dragoman.logs.history.query import Query
+from dragoman.logs.history.sql import load
+from dragoman.logs.history.tables import TABLES, as_json
 
 from . import recording
 from .chosen import Chosen

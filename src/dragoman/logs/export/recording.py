@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from dragoman.logs.dragoman import HEADER
-from dragoman.logs.tables import as_json
+from dragoman.logs.formats.dragoman import HEADER
+from dragoman.logs.history.tables import as_json
 
 from .chosen import Chosen
 

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from dragoman.logs.sessions import key_of, sessions_of
-from dragoman.logs.tables import as_json, failure_of, tag_of, text_of
+from dragoman.logs.history.sessions import key_of, sessions_of
+from dragoman.logs.history.tables import as_json, failure_of, tag_of, text_of
 from dragoman.model import (
     AgentEnded,
     AgentStarted,

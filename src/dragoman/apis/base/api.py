@@ -1,0 +1,616 @@
+"""What a wire API is: a pure codec between the model's types and one provider protocol's JSON. No I/O.
+
+Rules: `encode` fixes what has one right form (pairing, order, ids) and says so in `report`; what it cannot fix it
+refuses with every problem at once, before anything is sent. `decode` and a stream give the same `Reply`. Nothing an API
+says is dropped: what has no typed place travels in `metadata` under the API's name, or as an `OpaquePart`.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import msgspec
+
+from dragoman.apis.lowering import Lowering
+from dragoman.errors import DefinitionError, EngineError, nearest
+from dragoman.model.base import Value
+from dragoman.model.conversation import AnyPart, Reply, Usage
+from dragoman.model.json_text import DEEPEST, is_too_deep
+from dragoman.model.request import (
+    AnyChunk,
+    Definition,
+    Features,
+    FreeformDefinition,
+    FunctionDefinition,
+    Limits,
+    ProviderDefinition,
+    Request,
+)
+
+from .conversation_order import History, Remark
+from .sse import Event, EventSplitter, EventTooLong
+
+if TYPE_CHECKING:
+    from .partial import PartialJson
+
+Changed = TypeVar("Changed", bound=Value)
+
+
+class Problem(Value, frozen=True):
+    """Something a provider would refuse: where, what, and what to do. `fixed`: `encode` does that by itself."""
+
+    where: str
+    message: str
+    fix: str
+    fixed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}; {self.fix}"
+
+
+class Tools(msgspec.Struct, frozen=True):
+    """A toolset as one API carries it: made once, however many requests offer it."""
+
+    definitions: tuple[Definition, ...]
+    wire: list[Any]
+    """What stands in the body, in the order it is offered."""
+    raw: msgspec.Raw
+    lowering: Lowering
+    report: tuple[Remark, ...]
+    problems: tuple[Problem, ...]
+
+
+class Encoded(msgspec.Struct, frozen=True):
+    """A request as it goes out.
+
+    `path` follows the provider's base URL; `headers` are those the protocol itself wants (versions, betas), no key.
+    `lowering` undoes on arguments what was done to schemas; `report` says what was changed and what could not travel.
+    """
+
+    body: dict[str, Any]
+    path: str = ""
+    headers: dict[str, str] = {}
+    lowering: Lowering = Lowering()
+    report: tuple[Remark, ...] = ()
+    tools: Tools | None = None
+
+    def to_bytes(self) -> bytes:
+        """The body as JSON. An unchanged toolset is not written again."""
+        body = self.body
+        if self.tools is not None and body.get("tools") is self.tools.wire:
+            body = {**body, "tools": self.tools.raw}
+        try:
+            return msgspec.json.encode(body)
+        except UnicodeEncodeError:  # half a character, which JSON can hold as an escape alone
+            from json import dumps
+
+            return dumps(self.body, separators=(",", ":")).encode()
+
+
+class Api(abc.ABC):
+    """One wire protocol. A codec has no state but a memory of toolsets it has already written."""
+
+    name: ClassVar[str]
+    base_limits: ClassVar[Limits] = Limits()
+    base_features: ClassVar[Features] = Features()
+    families: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
+    """(glob of model names, changes to `Limits` and `Features`): every row that fits applies, later over earlier."""
+    results_at_once: ClassVar[bool] = False
+    """Whether nothing may be said between a call and its result."""
+
+    def __init__(self) -> None:
+        self._tools: dict[tuple[int, str], Tools] = {}
+        self._known: dict[tuple[type[Value], str], Any] = {}
+
+    # ── what each codec writes ─────────────────────────────────────────────
+
+    @abc.abstractmethod
+    def decode(self, body: dict[str, Any]) -> Reply:
+        """A whole response as a reply. An error in it is raised as `EngineError`."""
+
+    @abc.abstractmethod
+    def stream(self) -> StreamDecoder:
+        """A decoder for one streamed response."""
+
+    @abc.abstractmethod
+    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+        """A recorded request; `model` where the protocol names it in the URL. Unknown keys are `provider_options`."""
+
+    @abc.abstractmethod
+    def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
+        """An error response; `body` is JSON already read, or bytes or text that may be none."""
+
+    @abc.abstractmethod
+    def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
+        """Blocks, items or parts of this protocol as a log holds them."""
+
+    @abc.abstractmethod
+    def read_usage(self, usage: Any) -> Usage:
+        """A usage object of this protocol."""
+
+    def read_usage_json(self, usage: bytes | msgspec.Raw) -> Usage | None:
+        """The same as it is written, as logs hold many of them; `None` for another JSON value."""
+        said = msgspec.json.decode(usage)
+        return self.read_usage(said) if isinstance(said, dict) else None
+
+    @abc.abstractmethod
+    def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
+        """The request on the wire, from a history that is in order and tools that are already written."""
+
+    @abc.abstractmethod
+    def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
+        """A toolset on the wire, its schemas lowered."""
+
+    def _problems(self, request: Request) -> Iterable[Problem]:
+        """What this protocol alone minds in a request."""
+        return ()
+
+    # ── what all share ─────────────────────────────────────────────────────
+
+    def encode(self, request: Request) -> Encoded:
+        """The request as it goes out; `DefinitionError` with every problem that cannot be fixed."""
+        history = self._history(request)
+        problems = [problem for problem in self._all_problems(request, history) if not problem.fixed]
+        if problems:
+            raise DefinitionError(f"the request to {request.model}", map(str, problems))
+        encoded = self._body(request, history, self._written(request))
+        report = (*history.remarks, *(encoded.tools.report if encoded.tools else ()), *encoded.report)
+        return msgspec.structs.replace(encoded, report=report) if report != encoded.report else encoded
+
+    def validate(self, request: Request) -> tuple[Problem, ...]:
+        """Every problem a provider would have with this request, found without asking it."""
+        return tuple(self._all_problems(request, self._history(request)))
+
+    def lowering(self, request: Request) -> Lowering:
+        """What undoes, on a call's arguments, what was done to the schemas of this request's tools."""
+        tools = self._written(request)
+        return Lowering() if tools is None else tools.lowering
+
+    def check(self, definition: Definition, model: str = "") -> tuple[Problem, ...]:
+        """Every problem with one tool's definition."""
+        return self._write_tools((definition,), model).problems
+
+    def limits(self, model: str) -> Limits:
+        """What a model takes at the most."""
+        return self._of_family(self.base_limits, model)
+
+    def features(self, model: str) -> Features:
+        """What a model can do."""
+        return self._of_family(self.base_features, model)
+
+    def _of_family(self, base: Changed, model: str) -> Changed:
+        key = (type(base), model)
+        known: Changed | None = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[key] = self._looked_up(base, model)
+        return known
+
+    def _looked_up(self, base: Changed, model: str) -> Changed:
+        changes: dict[str, Any] = {}
+        known = base.__struct_fields__
+        for pattern, row in self.families:
+            if fnmatchcase(model, pattern):
+                changes.update({field: value for field, value in row.items() if field in known})
+        return msgspec.structs.replace(base, **changes) if changes else base
+
+    def _history(self, request: Request) -> History:
+        limits = self.limits(request.model)
+        return History(
+            request.conversation,
+            api=self.name,
+            model=request.model,
+            id_pattern=limits.call_id_pattern,
+            id_length=limits.call_id_length,
+            at_once=self.results_at_once,
+        )
+
+    def _written(self, request: Request) -> Tools | None:
+        """The tools of a request, written the first time they are seen."""
+        definitions = request.definitions
+        if not definitions:
+            return None
+        key = (id(definitions), request.model)
+        known = self._tools.get(key)
+        if known is None:  # it keeps the tuple alive, so its id stays its own
+            known = self._write_tools(definitions, request.model)
+            known = msgspec.structs.replace(
+                known, lowering=restoring(known.lowering, definitions, self.features(request.model))
+            )
+            if len(self._tools) >= _REMEMBERED:
+                oldest, *_ = self._tools  # in one step: several threads may share a codec
+                self._tools.pop(oldest, None)
+            self._tools[key] = known
+        return known
+
+    def _all_problems(self, request: Request, history: History) -> Iterable[Problem]:
+        limits, features = self.limits(request.model), self.features(request.model)
+        yield from (Problem(one.where, one.message, "encoding fixes it", fixed=True) for one in history.remarks)
+        tools = self._written(request)
+        if tools is not None:
+            yield from tools.problems
+        yield from choice_problems(request, features)
+        if request.stream and not features.streaming:
+            yield Problem("stream", "this model does not stream", "ask for the whole reply at once")
+        if limits.stop_sequences is not None and len(request.stop) > limits.stop_sequences:
+            message = f"{len(request.stop)} stop sequences; this API takes {limits.stop_sequences}"
+            yield Problem("stop", message, "give fewer")
+        yield from self._problems(request)
+
+
+_REMEMBERED = 64
+
+
+class StreamDecoder(abc.ABC):
+    """Decodes one streamed response. `feed` never raises: what went wrong is in `error`, and raised by `close`.
+
+    An event that cannot be read ends the decoding: a reply without it would say less than the server did.
+
+    A codec writes `_event` (one event's JSON → chunks appended) and `_reply` (the reply so far), and keeps the text
+    of every call's arguments in `pieces`, so that a partial view costs nothing until somebody looks.
+
+    Nearly all events of a stream say nothing but the next few letters. For those it may give `_plain_readers` a typed
+    reader that takes nothing else, and write `_plain_event`: half the cost of reading them in full.
+    """
+
+    def __init__(self, api: str) -> None:
+        self.api = api
+        self.error: EngineError | None = None
+        self.pieces: dict[str, list[str]] = {}
+        """Call id → its arguments so far, piece by piece."""
+        self.events = 0
+        """How many events came."""
+        self.unread: list[str] = []
+        """Parts of events that have no place in a reply, as text: they are in its metadata."""
+        self._plain_readers: dict[str | None, Callable[[bytes], Any]] = {}
+        """Name of an event (`None` where events have none) → what reads a plain one and refuses all others."""
+        self._refused = 0
+        self._splitter = EventSplitter()
+        self._views: dict[str, tuple[PartialJson, int]] = {}
+
+    @property
+    def longest_event(self) -> int | None:
+        """The most bytes one event may have; `None`: any number."""
+        return self._splitter.longest
+
+    @longest_event.setter
+    def longest_event(self, longest: int | None) -> None:
+        self._splitter.longest = longest
+
+    def feed(self, data: bytes) -> list[AnyChunk]:
+        """The chunks that are complete with these bytes."""
+        chunks: list[AnyChunk] = []
+        try:
+            events = self._splitter.feed(data)
+        except EventTooLong:
+            self._too_long()
+            return chunks
+        self.events += len(events)
+        self._take(events, chunks)
+        return chunks
+
+    def end(self) -> list[AnyChunk]:
+        """No more bytes come: the chunks of an event that was never ended."""
+        chunks: list[AnyChunk] = []
+        self._take(self._splitter.close(), chunks)
+        return chunks
+
+    def close(self) -> Reply:
+        """The reply, whole; `EngineError` with the partial reply when the stream told of an error."""
+        self.end()
+        reply = self._reply()
+        if self.error is not None:
+            self.error.partial = reply
+            raise self.error
+        return reply
+
+    def arguments(self, call_id: str) -> Any:
+        """What is known of a call's arguments so far. All looks together cost time linear in the arguments."""
+        from .partial import PartialJson
+
+        view, seen = self._views.get(call_id) or (PartialJson(), 0)
+        pieces = self.pieces.get(call_id, [])
+        for piece in pieces[seen:]:
+            view.feed(piece)
+        self._views[call_id] = (view, len(pieces))
+        return view.value
+
+    def _take(self, events: Iterable[Event], chunks: list[AnyChunk]) -> None:
+        readers, take_plain = self._plain_readers, self._plain_event
+        for name, event in events:
+            read = readers.get(name)
+            if read is not None:
+                try:
+                    if take_plain(read(event), chunks):
+                        self._refused = 0
+                        continue
+                except _NO_JSON:
+                    pass
+                self._refused += 1
+                if self._refused == _REFUSED:
+                    readers.clear()
+            try:
+                data = _decode(event)
+                if is_too_deep(data, event):
+                    raise RecursionError(f"it is nested more than {DEEPEST} levels deep")
+            except _NO_JSON as error:
+                self._no_json(name, event, error)
+                continue
+            if self.error is not None:
+                return
+            if type(data) is dict:
+                self._event(name, data, chunks)
+            else:
+                self._no_object(name, data, chunks)
+
+    def _plain_event(self, said: Any, chunks: list[AnyChunk]) -> bool:
+        """Takes an event that a plain reader read; False, with nothing done, when it is to be read in full."""
+        return False
+
+    def _no_json(self, name: str | None, event: bytes, error: Exception) -> None:
+        if self.error is not None or not event.strip():
+            return
+        if event.strip() == b"[DONE]":
+            self._done()
+            return
+        text = shortened(event.decode("utf-8", "backslashreplace"))
+        if name == "error":
+            message = f"the server reports an error: {text}"
+        else:
+            message = f"an event of the stream is not JSON ({error}): {text}"
+        self.error = EngineError(message, code="protocol", retryable=True)
+
+    def _no_object(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
+        """An event that is JSON, but no object."""
+        text = shortened(msgspec.json.encode(data).decode())
+        self.error = EngineError(f"an event of the stream is not a JSON object: {text}", code="protocol")
+
+    def _too_long(self) -> None:
+        if self.error is None:
+            message = f"an event of the stream is larger than {self.longest_event:,} bytes"
+            self.error = EngineError(message, code="event_too_large")
+
+    @abc.abstractmethod
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+        """One event's JSON object → chunks appended."""
+
+    @abc.abstractmethod
+    def _reply(self) -> Reply:
+        """The reply so far."""
+
+    def _done(self) -> None:  # noqa: B027 - most protocols have nothing to do then
+        """The stream said `[DONE]`."""
+
+
+_decode = msgspec.json.Decoder().decode
+_NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_REFUSED = 16
+"""After so many events in a row that were not plain, a stream is not tried for plain ones any more."""
+
+
+# ── problems ─────────────────────────────────────────────────────────────────
+
+
+def definitions_problems(definitions: Sequence[Definition], limits: Limits) -> Iterable[Problem]:
+    """What is wrong with a toolset as a whole and with each tool of it, but for the schemas."""
+    if limits.tools is not None and len(definitions) > limits.tools:
+        yield Problem("tools", f"{len(definitions)} tools; this API takes {limits.tools}", "offer fewer, or defer some")
+    names = [(definition.namespace_or_none, definition.name) for definition in map(_Named, definitions)]
+    for name in sorted({str(name[1]) for name in names if name[1] is not None and names.count(name) > 1}):
+        yield Problem(f"tools.{name}", "two tools have this name", "rename one")
+    for definition in definitions:
+        yield from definition_problems(definition, limits)
+
+
+class _Named:
+    """A definition's name and namespace, whatever kind it is."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.name = definition.name
+        self.namespace_or_none = None if isinstance(definition, ProviderDefinition) else definition.namespace
+
+
+def definition_problems(definition: Definition, limits: Limits) -> Iterable[Problem]:
+    """What is wrong with one tool, but for its schema."""
+    if isinstance(definition, ProviderDefinition):
+        return
+    where = f"tools.{definition.name}"
+    if limits.name_length is not None and len(definition.name) > limits.name_length:
+        yield Problem(where, f"a name is at most {limits.name_length} characters", "shorten it")
+    if limits.name_pattern is not None and not re.fullmatch(limits.name_pattern, definition.name):
+        yield Problem(where, f"the name does not match {limits.name_pattern}", "rename it")
+
+
+def foreign_tools(definitions: Iterable[Definition], is_own: Callable[[str], bool]) -> Iterable[Problem]:
+    """The tools that other vendors define, by the vendor their id begins with."""
+    for definition in definitions:
+        if isinstance(definition, ProviderDefinition):
+            vendor, dot, _ = definition.id.partition(".")
+            if dot and not is_own(vendor):
+                message = f"it is a tool of {vendor}, which this API does not have"
+                yield Problem(f"tools.{definition.id}", message, "offer a tool of this API's own, or a function")
+
+
+def choice_problems(request: Request, features: Features) -> Iterable[Problem]:
+    """What is wrong with which tools must be called."""
+    choice = request.choice
+    if choice.mode in ("required", "one", "subset") and not request.definitions:
+        yield Problem("choice", f'"{choice.mode}" without a tool', "offer the tool, or choose auto")
+        return
+    if request.definitions and choice.mode not in features.choices:
+        yield Problem("choice", f'this model has no choice "{choice.mode}"', f"use {', '.join(features.choices)}")
+    # Only when a tool is named: what is not asked for costs nothing per tool.
+    known = {name for one in request.definitions for name in chosen_by(one)} if choice.names else set()
+    for name in choice.names:
+        if name not in known:
+            yield Problem("choice", f"no tool {name!r} is offered.{nearest(name, known)}", "name one that is offered")
+    thinks = request.thinking is not None and request.thinking.level != "off"
+    forced = choice.mode in ("required", "one") or choice.required
+    if thinks and forced and not features.forced_choice_with_thinking:
+        yield Problem(
+            "choice", "this model cannot be forced to call a tool while it thinks", "choose auto or switch thinking off"
+        )
+
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
+
+def once(function: Callable[[Given], Found]) -> Callable[[Given], Found]:
+    """Remembers what a function found out about a toolset, so that one that is unchanged costs nothing per tool.
+
+    A toolset is known by being the very same object, which is kept, so that no other can take its place.
+    """
+    known: dict[int, tuple[Given, Found]] = {}
+
+    @functools.wraps(function)
+    def remembered(given: Given) -> Found:
+        found = known.get(id(given))
+        if found is None:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[id(given)] = (given, function(given))
+        return found[1]
+
+    return remembered
+
+
+@once
+def hosted_of(definitions: tuple[Definition, ...]) -> tuple[ProviderDefinition, ...]:
+    """The tools of a toolset that a provider defines."""
+    return tuple(one for one in definitions if isinstance(one, ProviderDefinition))
+
+
+def chosen_by(definition: Definition) -> tuple[str, ...]:
+    """The names a choice may give a definition: its own, and for a provider's tool its id."""
+    if isinstance(definition, FunctionDefinition | FreeformDefinition):
+        return (
+            (definition.name,)
+            if definition.namespace is None
+            else (
+                definition.name,
+                f"{definition.namespace}.{definition.name}",
+            )
+        )
+    return (definition.id,) if definition.name is None else (definition.id, definition.name)
+
+
+def restoring(lowering: Lowering, definitions: Sequence[Definition], features: Features) -> Lowering:
+    """The way back for names and kinds too: a namespace joined to a name, a text wrapped in an object."""
+    names: dict[str, tuple[str, str]] = {}
+    texts: list[str] = []
+    for definition in definitions:
+        if isinstance(definition, ProviderDefinition):
+            continue
+        wire = definition.name
+        if definition.namespace is not None and not features.namespaces:
+            wire = joined_name(definition.namespace, definition.name)
+            names[wire] = (definition.namespace, definition.name)
+        if isinstance(definition, FreeformDefinition) and not features.freeform_tools:
+            texts.append(wire)
+    if not names and not texts:
+        return lowering
+    return msgspec.structs.replace(lowering, names=names, texts=tuple(texts))
+
+
+def joined_name(namespace: str | None, name: str) -> str:
+    """A tool's name on a wire without namespaces."""
+    return name if namespace is None else f"{namespace}__{name}"
+
+
+# ── small things every codec needs ───────────────────────────────────────────
+
+
+def written_tools(wire: list[Any]) -> tuple[msgspec.Raw, tuple[Problem, ...]]:
+    """The tools of a body as the bytes they are, or the problem with them: half a character, a value JSON has not."""
+    try:
+        return msgspec.Raw(msgspec.json.encode(wire)), ()
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
+        problem = Problem("tools", f"they cannot be written as JSON ({error})", "use JSON values alone")
+        return msgspec.Raw(b"[]"), (problem,)
+
+
+def read_arguments(text: str | None) -> dict[str, Any] | str:
+    """A call's arguments as a mapping, or the text itself when it is no JSON object. Nothing said is `{}`."""
+    if text is None or not text.strip():
+        return {}
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) and not is_too_deep(value, text) else text
+
+
+def as_json(body: Any) -> Any:
+    """An error body as JSON where it is that, else as text: of a web page its title, of a long text its beginning."""
+    if isinstance(body, bytes | bytearray | memoryview):
+        body = bytes(body).decode("utf-8", "replace")
+    if isinstance(body, str):
+        try:
+            return msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            if body.lstrip()[:1] == "<":
+                return f"the server sent a web page{page_title(body)}, not an answer of an API"
+            return shortened(body, 2000)
+    return body
+
+
+def page_title(page: str) -> str:
+    """The title of a web page, or else its first words, in brackets; nothing where it has neither."""
+    from html import unescape
+
+    page = page[:100_000]
+    found = _TITLE.search(page)
+    title = " ".join(unescape(found[1] if found is not None else _TAG.sub(" ", page)).split())
+    return f' ("{shortened(title, 100)}")' if title else ""
+
+
+_TITLE = re.compile(r"<(?:title|h1)\b[^<>]*>([^<]+)", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+def shortened(text: str, length: int = 200) -> str:
+    """A text, or its beginning where it is longer."""
+    text = text.strip()
+    return text if len(text) <= length else f"{text[:length].rstrip()}…"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds a provider asks to wait, in the headers' several forms."""
+    lowered = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _number(lowered.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = lowered.get("retry-after")
+    seconds = _number(said)
+    if seconds is not None or said is None:
+        return seconds
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        then = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    return max(0.0, (then - datetime.now(UTC)).total_seconds()) if then.tzinfo else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None
+
+
+def retryable(status: int | None) -> bool:
+    """Whether the same request may succeed later."""
+    return status in (408, 409, 425, 429, 529) or (status is not None and 500 <= status < 600 and status != 501)

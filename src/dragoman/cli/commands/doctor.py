@@ -1,0 +1,168 @@
+"""`dragoman doctor`: what of the logs could not be read, or was not known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from dragoman.cli.log_files import as_line, files_of, format_option, written
+from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
+from dragoman.cli.terminal.default_group import DefaultGroup
+from dragoman.errors import LogError
+
+if TYPE_CHECKING:
+    from dragoman.logs import Found, Originals
+    from dragoman.model import AnyEvent
+
+
+@click.group(cls=DefaultGroup)
+def command() -> None:
+    """Check logs: what could not be read, or was not known.
+
+    Without a sub-command: `run`, over every log of this machine or those that are named.
+    """
+
+
+@command.command("inspect")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--lines", type=click.IntRange(min=1), default=50, show_default=True, help="Events to show.")
+@json_option
+@click.pass_obj
+def inspect(console: Console, *, file: Path, lines: int, as_json: bool) -> ExitCode:
+    """Show what FILE is taken for, how sure every format is, and its first events with the bytes they came from."""
+    from itertools import islice
+
+    from dragoman.logs import Originals, confidences, numbered, read
+    from dragoman.model import ToolCalled
+
+    sure = confidences(file)
+    best = max(sure, key=lambda name: sure[name])
+    if as_json:
+        with Originals() as originals:
+            events = (
+                [as_line(event, originals) for event in islice(numbered(read(file, best)), lines)] if sure[best] else []
+            )
+        console.json({"file": str(file), "format": best if sure[best] else None, "confidence": sure, "events": events})
+        return ExitCode.OK if sure[best] else ExitCode.NO
+    for name, confidence in sorted(sure.items(), key=lambda one: -one[1]):
+        if confidence:
+            console.line(f"{name}  {confidence:.2f}", "strong" if name == best else "quiet")
+    if not sure[best]:
+        console.note(f"{file} is in no format that is known here ({', '.join(sure)}).")
+        return ExitCode.NO
+    for event in islice(numbered(read(file, best)), lines):
+        source = event.source
+        place = "" if source is None else source.row or f"{source.offset}+{source.length}"
+        kind = str(event.__struct_config__.tag)
+        about = f" {event.call.native.name}" if isinstance(event, ToolCalled) else ""
+        console.line(f"{place:>16}  {kind}{about}")
+    return ExitCode.OK
+
+
+@command.command("check")
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
+@click.option("--client", "format", metavar="NAME", help="Read it as this client's, instead of by what it holds.")
+@json_option
+@click.pass_context
+def check(context: click.Context, /, *, file: Path, format: str | None, as_json: bool) -> Any:
+    """Read FILE, or a folder, whole: records read, unreadable and unknown ones, unrecognised tools."""
+    return context.invoke(run, wanted=(str(file),), raw=False, format=format, as_json=as_json)
+
+
+@command.command("run")
+@click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
+@click.option("--raw", is_flag=True, help="Show the bytes of what was unreadable, and of one unknown record each.")
+@format_option
+@json_option
+@click.pass_obj
+def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | None, as_json: bool) -> ExitCode:
+    """Check logs: for each file its format, version, records read, unreadable and unknown ones, unrecognised tools.
+
+    Exits with 1 when something was unreadable, unknown or unrecognised. With --raw the bytes come too, in base64 where
+    they are no UTF-8.
+    """
+    from dragoman.logs import Originals
+
+    rows: list[dict[str, Any]] = []
+    files = files_of(console, wanted, format)
+    with console.progress("checking", len(files)) as advance, Originals() as originals:
+        for found in files:
+            rows.append(_checked(found, originals if raw else None))
+            advance(1)
+    sick = [row for row in rows if row.get("error") or row["unreadable"] or row["unknown"] or row["unrecognised"]]
+    if as_json:
+        console.json(rows)
+    else:
+        for row in sick:
+            console.line(f"{row['file']}  ({row['format']} {row['version'] or ''})", "strong")
+            if row.get("error"):
+                console.line(f"  {row['error']}", "bad")
+            for reason in row["unreadable"]:
+                place = reason.get("row") or f"byte {reason['offset']} ({reason['length']} bytes)"
+                where = f"{place} of {reason['file']}" if "file" in reason else place
+                console.line(f"  unreadable at {where}: {reason['reason']}", "bad")
+                _show_raw(console, reason.get("raw"))
+            for kind in ("unknown", "unrecognised"):
+                for name, count in row[kind].items():
+                    console.line(f"  {kind}: {name} ×{count}")
+                    _show_raw(console, row.get("examples", {}).get(name) if kind == "unknown" else None)
+        events = sum(row["events"] for row in rows)
+        records = sum(row["records"] for row in rows)
+        console.line(
+            f"{len(rows)} files, {records} records, {events} events; {len(sick)} files with something to look at"
+        )
+    return ExitCode.NO if sick else ExitCode.OK
+
+
+def _show_raw(console: Console, raw: Any) -> None:
+    """What `written` made of an original."""
+    if isinstance(raw, dict):
+        raw = encoded(raw).decode()
+    for line in [] if raw is None else str(raw).removesuffix("\n").split("\n"):
+        console.line(f"    | {line}", "quiet")
+
+
+def _checked(found: Found, originals: Originals | None) -> dict[str, Any]:
+    from dragoman.logs import read_log
+    from dragoman.model import ToolCalled, UnknownRecord, Unreadable, operations as op
+
+    unreadable: list[dict[str, Any]] = []
+    unknown: Counter[str] = Counter()
+    examples: dict[str, Any] = {}
+    unrecognised: Counter[str] = Counter()
+    row: dict[str, Any] = {"file": str(found.path), "format": found.format, "version": None, "records": 0, "events": 0}
+    records: set[tuple[str, int, str | None]] = set()
+    try:
+        for event in read_log(found):
+            row["events"] += 1
+            row["version"] = event.version or row["version"]
+            if event.source is not None:
+                records.add((event.source.file, event.source.offset, event.source.row))
+            if isinstance(event, Unreadable):
+                place = {} if event.source is None else msgspec.to_builtins(event.source)
+                if place.get("file") == row["file"]:
+                    del place["file"]  # one that is read together with this one stays named
+                unreadable.append({**place, "reason": event.reason, **_raw(event, originals)})
+            elif isinstance(event, UnknownRecord):
+                unknown[event.name or "?"] += 1
+                if originals is not None and (event.name or "?") not in examples:
+                    examples[event.name or "?"] = _raw(event, originals).get("raw")
+            elif isinstance(event, ToolCalled) and any(
+                isinstance(one, op.Unrecognised) for one in event.call.operations
+            ):
+                unrecognised[event.call.native.name] += 1
+    except LogError as error:
+        row["error"] = str(error)
+    row["records"] = len(records)
+    told = {"unreadable": unreadable, "unknown": dict(unknown), "unrecognised": dict(unrecognised)}
+    return {**row, **told, **({"examples": examples} if originals is not None else {})}
+
+
+def _raw(event: AnyEvent, originals: Originals | None) -> dict[str, Any]:
+    if originals is None or event.source is None:
+        return {}
+    return {"raw": written(originals.of(event.source))}

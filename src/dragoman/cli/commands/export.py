@@ -1,0 +1,230 @@
+"""`dragoman export`: a recorded session in another form."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from dragoman.cli.log_files import files_of, format_option
+from dragoman.cli.terminal.console import Console, ExitCode, json_option
+
+if TYPE_CHECKING:
+    from dragoman.logs import Query, Redactor, Strategy
+    from dragoman.model import AnyEvent, Session
+
+_ENDINGS = {
+    ".jsonl": "jsonl",
+    ".md": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".txt": "text",
+    ".parquet": "parquet",
+}
+_JSON = ("jsonl", "dragoman", "atif", "otel")
+# Listing them must not load all that reads logs; a test holds them to `dragoman.logs.TARGETS`.
+_TARGETS = ("jsonl", "dragoman", "markdown", "html", "text", "atif", "otel", "parquet")
+_STRATEGIES = ("raw", "clean", "reasoning")
+
+
+@click.command
+@click.argument("wanted", metavar="ID|PATH")
+@click.option("--to", "--export-format", "target", type=click.Choice(_TARGETS), help="What to write: see above.")
+@click.option("--strategy", type=click.Choice(_STRATEGIES), help="What to keep: see above.")
+@click.option("--redact", is_flag=True, help="Take out secrets, home folders, user names and e-mail addresses.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=True),
+    help="The file to write, or the folder for parquet; else standard output.",
+)
+@format_option
+@json_option
+@click.pass_obj
+def command(
+    console: Console,
+    *,
+    wanted: str,
+    target: str | None,
+    strategy: Strategy | None,
+    redact: bool,
+    output: Path | None,
+    format: str | None,
+    as_json: bool,
+) -> ExitCode:
+    """Write a recorded session in another form. ID is a session's id or how it begins; PATH a log file or a folder.
+
+    \b
+    jsonl      the events, one JSON object per line, as `dragoman events` prints them
+    dragoman   our own log format: read back, it gives the same events
+    markdown   a transcript with diffs, sub-agents inside
+    html       the same as one file without scripts
+    text       the same in plain text
+    atif       an Agent Trajectory Interchange Format document (Harbor)
+    otel       OpenTelemetry spans (GenAI conventions) as OTLP JSON
+    parquet    a folder with the seven tables of `dragoman query` and the events they were made of
+
+    \b
+    --strategy raw        every event, with its original record
+    --strategy clean      what was said and done, without the client's book-keeping
+    --strategy reasoning  what was asked, thought, said and called; what tools gave is cut
+
+    Without --strategy, jsonl, dragoman and parquet hold every event, and the others what is clean. Without --to, the
+    ending of the output's name says it.
+
+    --redact puts placeholders where keys, tokens, passwords, values of variables named like *KEY* or *TOKEN*, home
+    folders, user names and e-mail addresses were, the same for the same value; how many is told on standard error.
+    It does not look into pictures or archives: read what you give away.
+
+    \b
+    dragoman export 3f2a --to html -o session.html --redact
+    dragoman export ~/.codex/sessions/2026/11/15/rollout-….jsonl --to atif -o trajectory.json
+    """
+    from dragoman.logs import TARGETS, Chosen, write_as
+
+    chosen_target = _target(target, output)
+    if as_json and output is None:
+        raise click.UsageError("--json tells what was written: name where to with -o FILE.")
+    events = _events(console, wanted, format)
+    redactor = _redactor(console) if redact else None
+    chosen = Chosen(events, strategy or TARGETS[chosen_target].strategy, redactor)
+    if TARGETS[chosen_target].is_folder:
+        if output is None:
+            raise click.UsageError(f"{chosen_target} is several files: name a folder for them with -o FOLDER.")
+        if output.exists() and not output.is_dir():
+            raise click.UsageError(f"{output} is a file; {chosen_target} is several: name a folder for them.")
+        write_as(chosen, chosen_target, output)
+    elif output is None:
+        _to_standard_output(console, chosen_target, lambda out: write_as(chosen, chosen_target, out))
+    else:
+        with _written_whole(output) as file:
+            write_as(chosen, chosen_target, file)
+    _tell(console, chosen_target, output, redactor, as_json=as_json)
+    return ExitCode.OK
+
+
+def _target(target: str | None, output: Path | None) -> str:
+    if target is not None:
+        return target
+    told = None if output is None else _ENDINGS.get(output.suffix.lower())
+    if told is None:
+        raise click.UsageError(f"say what to write: --to {'|'.join(_TARGETS)}")
+    return told
+
+
+# --- what is exported --------------------------------------------------------------------------------------------
+
+
+def _events(console: Console, wanted: str, format: str | None) -> Callable[[], Iterator[AnyEvent]]:
+    """The events of a session or of files, as often as they are asked for."""
+    from dragoman.logs import Filter, key_of, numbered, read_log
+
+    if format is not None or "/" in wanted or os.path.exists(wanted):
+        files = files_of(console, (wanted,), format)
+
+        def of_files() -> Iterator[AnyEvent]:
+            with console.progress("reading", len(files)) as advance:
+                for found in files:
+                    yield from read_log(found)
+                    advance(1)
+
+        return lambda: numbered(of_files())
+    from dragoman.cli.filter_options import query_of
+
+    query = query_of(console)
+    session = query.session(wanted)
+    wanted_keys = set(_keys(session))
+    root = Filter(session=_root(query, session.id))
+    return lambda: (event for event in query.events(root) if key_of(event) in wanted_keys)
+
+
+def _keys(session: Session) -> Iterator[tuple[str, str]]:
+    yield session.id, session.stream
+    for child in session.children:
+        yield from _keys(child)
+
+
+def _root(query: Query, id: str) -> str:
+    """The session above all: events are found by it, also those of its agents."""
+    above = {row.session: row.parent_session for row in query.sessions(with_agents=True) if row.stream == "main"}
+    seen: set[str] = set()
+    while id not in seen and (parent := above.get(id)) in above:
+        seen.add(id)
+        id = parent or id
+    return id
+
+
+def _redactor(console: Console) -> Redactor:
+    import getpass
+
+    from dragoman.cli.secrets import secrets_of
+    from dragoman.config import home_folder
+    from dragoman.logs import Redactor
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = None
+    home = home_folder()
+    known = secrets_of(console.configuration())
+    return Redactor(known, home=None if home == Path(home.anchor) else home, user=user)
+
+
+# --- where it is written -----------------------------------------------------------------------------------------
+
+
+def _to_standard_output(console: Console, target: str, write: Callable[[BinaryIO], None]) -> None:
+    """Bytes as they are in a pipe; on a terminal nothing of them steers it."""
+    sys.stdout.flush()
+    if not sys.stdout.isatty():
+        write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    import msgspec
+
+    kept = io.BytesIO()
+    write(kept)
+    # Not `splitlines`: a text may hold other breaks of lines, and then half a line is no JSON.
+    for line in kept.getvalue().decode().removesuffix("\n").split("\n"):
+        if target in _JSON:
+            console.json(msgspec.Raw(line.encode()) if line else None)
+        else:
+            console.line(line)
+
+
+@contextmanager
+def _written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file for the user alone that appears when it is complete: a failure leaves what was there."""
+    from tempfile import NamedTemporaryFile
+
+    folder = path.parent
+    if path.is_dir():
+        raise click.UsageError(f"{path} is a folder; name a file in it.")
+    if not folder.is_dir():
+        raise click.UsageError(f"there is no folder {folder} to write {path.name} into.")
+    file = NamedTemporaryFile(dir=folder, prefix=f".{path.name}.", delete=False)  # noqa: SIM115 - it is renamed
+    try:
+        with file:
+            yield file  # type: ignore[misc]
+        os.replace(file.name, path)
+    except BaseException:
+        os.unlink(file.name)
+        raise
+
+
+def _tell(console: Console, target: str, output: Path | None, redactor: Redactor | None, *, as_json: bool) -> None:
+    counts = None if redactor is None else {kind: redactor.counts[kind] for kind in ("secret", "home", "user", "email")}
+    if redactor is not None and counts is not None:
+        words = {"secret": "secrets", "home": "home folders", "user": "user names", "email": "e-mail addresses"}
+        told = ", ".join(f"{count} {words[kind]}" for kind, count in counts.items())
+        console.note(f"redacted: {told}. What is in pictures or archives was not looked at.")
+    if as_json:
+        console.json({"target": target, "output": output, "redacted": counts})
+    elif output is not None:
+        console.note(f"{target} written to {output}")

@@ -1,0 +1,360 @@
+"""`dragoman mcp`: serve tools to other programs, look at their servers, list those that are set up."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+import msgspec
+
+from dragoman.cli.sandbox import sandbox_option, use_mode
+from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
+from dragoman.cli.vocabulary import complete_dialects
+from dragoman.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from dragoman.agents import McpServer, McpServers, Served
+    from dragoman.config import Configuration
+    from dragoman.dialects import Dialect
+    from dragoman.engine import Approver, ToolPolicy
+    from dragoman.tools import Toolset
+
+
+@click.group
+def command() -> None:
+    """Serve tools over the Model Context Protocol, and look at servers of others.
+
+    Servers are set up in the settings ([mcp.servers.NAME] with command and args, or url), or in a project's .mcp.json
+    (or the like of Cursor, VS Code, Gemini CLI and opencode), which needs `dragoman trust`.
+    """
+
+
+# --- serve -------------------------------------------------------------------------------------------------------
+
+
+@command.command(short_help="Serve tools to an MCP client.")
+@click.option(
+    "--tools",
+    "-t",
+    metavar="NAMES",
+    multiple=True,
+    help="The tools to serve, by name, glob or kind (read, search, write, …), with commas.",
+)
+@click.option("--history", is_flag=True, help="Serve the tools that look into recorded sessions.")
+@click.option("--dialect", "-d", default="plain", metavar="NAME", shell_complete=complete_dialects, help="Whose words.")
+@click.option(
+    "--workspace",
+    "-w",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder to work in; the current one, when none is named.",
+)
+@click.option("--yes", "-y", "approval", flag_value="yes", help="Allow what would be asked about; clients ask too.")
+@click.option("--deny", "approval", flag_value="deny", help="Refuse it (so it is when nothing is said).")
+@click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP instead of standard input and output.")
+@click.option(
+    "--token-env", metavar="VARIABLE", help="The variable with the token that HTTP clients must send; else one is made."
+)
+@click.option("--no-token", is_flag=True, help="Serve every program on this machine over HTTP, without a token.")
+@click.option(
+    "--allow-origin", "origins", metavar="URL", multiple=True, help="Let pages of this origin use it over HTTP."
+)
+@click.option(
+    "--allow-host", "hosts", metavar="NAME", multiple=True, help="A further name HTTP clients may call it by."
+)
+@sandbox_option
+@click.option("--text-only", is_flag=True, help="Leave the typed outcomes out of results.")
+@click.pass_obj
+def serve(
+    console: Console,
+    *,
+    tools: tuple[str, ...],
+    history: bool,
+    dialect: str,
+    workspace: Path | None,
+    approval: str | None,
+    address: str | None,
+    token_env: str | None,
+    no_token: bool,
+    origins: tuple[str, ...],
+    hosts: tuple[str, ...],
+    sandbox: str | None,
+    text_only: bool,
+) -> ExitCode:
+    """Serve tools over standard input and output, or over HTTP.
+
+    What only reads, searches or plans runs at once; everything else is refused, because nobody is here to be asked,
+    unless --yes or the settings allow it. Rules of the settings that deny hold in any case.
+
+    Over HTTP, clients must send `Authorization: Bearer TOKEN`. The token is made at the start and printed, unless
+    --token-env names one. Pages in a browser are refused, also those served on this machine, unless --allow-origin
+    allows them.
+
+    \b
+    dragoman mcp serve --tools read,search
+    dragoman mcp serve --history
+    dragoman mcp serve --http 127.0.0.1:8808 --yes
+    """
+    from dragoman.agents import ToolServer
+    from dragoman.cli.runner import run
+    from dragoman.dialects import dialect_named
+    from dragoman.engine import configured_sandbox, web_for
+
+    use_mode(console, sandbox)
+    configuration = console.configuration()
+    words = [word.strip() for text in tools for word in text.split(",") if word.strip()]
+    chosen = dialect_named(dialect, files=True)
+    server = ToolServer(
+        _served(configuration, words, chosen, history=history),
+        dialect=chosen,
+        policy=_policy(configuration),
+        workspace=_workspace(configuration, workspace),
+        approver=_approver(approval),
+        sandbox=configured_sandbox(configuration, askable=False),
+        web=lambda: web_for(configuration),
+        structured=not text_only,
+    )
+    for note in server.facade.notes:
+        console.note(f"{note.tool}: {note.message}")
+    if address is None:
+        run(server.serve_stdio())
+        return ExitCode.OK
+    host, port = _address(address)
+    token = _token(token_env, no_token=no_token)
+
+    def ready(served: Served) -> None:
+        console.note(f"Serving at {served.url}")
+        if token is None:
+            console.note(f"Clients must send: Authorization: Bearer {served.token}")
+
+    run(server.serve_http(host, port, token=token, hosts=hosts, origins=origins, ready=ready))
+    return ExitCode.OK
+
+
+def _served(configuration: Configuration, words: list[str], dialect: Dialect, *, history: bool) -> Toolset:
+    from dragoman.cli.offered import tools_named, usual_tools
+    from dragoman.engine import web_for
+    from dragoman.tools import Toolset
+
+    found = Toolset()
+    if words or not history:
+        found = Toolset(tools_named(words) if words else usual_tools(dialect))
+    web = web_for(configuration)
+    if "search_web" in found and not web.can_search:  # no model stands behind a server, so no provider searches for it
+        if "search_web" in words:
+            why = web.why_no_search or "search.backend is not set"
+            raise click.BadParameter(f"search_web cannot be served: {why}.", param_hint="--tools")
+        found = found.without("search_web")
+    if "ask_user" in words:
+        message = "ask_user is not served: a client asks its own user, in its own way."
+        raise click.BadParameter(message, param_hint="--tools")
+    found = Toolset(tool for tool in found if tool.name != "ask_user")
+    return found.merge(_history()) if history else found
+
+
+def _history() -> Toolset:
+    try:
+        from dragoman.logs import history_toolset  # type: ignore[attr-defined, unused-ignore]
+    except ImportError as error:
+        raise ConfigError("this version of dragoman has no tools for recorded sessions") from error
+    made: Toolset = history_toolset()
+    return made
+
+
+def _policy(configuration: Configuration) -> ToolPolicy:
+    from dragoman.engine import Approval, ToolPolicy
+
+    policy = ToolPolicy.from_settings(configuration.settings)
+    if policy.default != "ask":
+        return policy
+    harmless = tuple(Approval("allow", kind=kind) for kind in ("read", "search", "plan"))
+    return msgspec.structs.replace(policy, approval=(*policy.approval, *harmless))
+
+
+def _approver(chosen: str | None) -> Approver | None:
+    from dragoman.cli.terminal.approver import says
+
+    if chosen == "yes":
+        return says(allowed=True, by="--yes")
+    if chosen == "deny":
+        return says(allowed=False, by="--deny", reason="whoever serves these tools refuses what would need a yes")
+    return None
+
+
+def _workspace(configuration: Configuration, chosen: Path | None) -> Any:
+    from dragoman.tools import DiskWorkspace
+
+    return DiskWorkspace(chosen or configuration.settings.workspace or here())
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise click.BadParameter(f'"{text}" is not of the form HOST:PORT, as in 127.0.0.1:8808.', param_hint="--http")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _token(variable: str | None, *, no_token: bool) -> str | Literal[False] | None:
+    if no_token and variable is not None:
+        raise click.UsageError("--no-token and --token-env cannot be used together.")
+    if variable is None:
+        return False if no_token else None
+    token = os.environ.get(variable)
+    if not token:
+        raise ConfigError(f"the environment variable {variable} has no token in it")
+    return token
+
+
+# --- test --------------------------------------------------------------------------------------------------------
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """What a server said of itself."""
+
+    name: str
+    where: str
+    version: str | None
+    protocol: str | None
+    tools: list[dict[str, Any]]
+    problems: tuple[str, ...]
+    outcome: Any = None
+
+
+@command.command(
+    short_help="Open a server, and show what it offers.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.option("--call", "tool", metavar="TOOL", help="Call one of its tools, and show the outcome.")
+@click.option("--arguments", default="{}", metavar="JSON", help="The arguments of that call.")
+@json_option
+@click.argument("target", nargs=-1, required=True, metavar="COMMAND…|URL|NAME")
+@click.pass_obj
+def test(console: Console, *, target: tuple[str, ...], tool: str | None, arguments: str, as_json: bool) -> ExitCode:
+    """Open the server that a command starts, that listens at a URL, or that is set up under a NAME.
+
+    Exits with 1 when a tool of it cannot be offered, with 7 when it cannot be opened.
+
+    \b
+    dragoman mcp test npx -y @modelcontextprotocol/server-everything
+    dragoman mcp test --call echo --arguments '{"message": "hello"}' everything
+    """
+    from dragoman.cli.runner import run
+
+    server = _found(console.configuration(), target)
+    tried, opened, failed = run(_tried(server, tool, arguments))
+    if as_json:
+        console.json(tried)
+    else:
+        _show(console, tried)
+    if not opened or failed:
+        return ExitCode.TOOL
+    return ExitCode.NO if tried.problems else ExitCode.OK
+
+
+def _found(configuration: Configuration, target: tuple[str, ...]) -> McpServer:
+    from dragoman.agents import configured_mcp_servers, mcp_server_at
+    from dragoman.tools import find_program
+
+    known = configured_mcp_servers(configuration)
+    if len(target) == 1 and target[0] in known:
+        server = known[target[0]]
+        if server.refused is not None:
+            raise ConfigError(f"the MCP server {server.name} is not started: {server.refused}")
+        return server
+    if "://" not in target[0] and find_program(target[0]) is None:
+        hint = nearest(target[0], known) or " `dragoman mcp list` shows the servers that are set up."
+        raise click.UsageError(f'There is no server and no program "{target[0]}".{hint}')
+    return mcp_server_at(*target)
+
+
+async def _tried(server: McpServer, tool: str | None, arguments: str) -> tuple[Tried, bool, bool]:
+    from dragoman.agents import McpServers
+    from dragoman.model import Failure
+
+    async with McpServers([server]) as servers:
+        outcome = await _outcome(servers, server, tool, arguments) if tool is not None else None
+        opened = servers.connections[server.name].client is not None
+        return _said(servers, server, outcome), opened, isinstance(outcome, Failure)
+
+
+async def _outcome(servers: McpServers, server: McpServer, tool: str, arguments: str) -> Any:
+    from dragoman.agents import mcp_tool_name
+    from dragoman.tools import Context, outcome_of
+
+    named = tool if tool in servers.toolset else mcp_tool_name(server.name, tool)
+    return await outcome_of(lambda: servers.toolset.get(named).call(arguments, Context()))  # type: ignore[union-attr]
+
+
+def _said(servers: McpServers, server: McpServer, outcome: Any) -> Tried:
+    connection = servers.connections[server.name]
+    client = connection.client
+    about = client.server_info if client is not None else None
+    return Tried(
+        name=about.name if about is not None else connection.server.name,
+        where=connection.server.shown,
+        version=about.version if about is not None else None,
+        protocol=client.protocol_version if client is not None else None,
+        tools=[tool.snapshot() for tool in connection.tools],
+        problems=connection.problems,
+        outcome=outcome,
+    )
+
+
+def _show(console: Console, tried: Tried) -> None:
+    console.line(f"{tried.name} {tried.version or ''}".rstrip(), "strong")
+    console.note(f"{tried.where}  (protocol {tried.protocol or 'unknown'}, {len(tried.tools)} tools)")
+    if tried.outcome is not None:
+        from dragoman.dialects import tell
+        from dragoman.model import operations as op
+
+        told = tell(op.CallFunction(tried.name), tried.outcome)
+        for piece in (told,) if isinstance(told, str) else told:
+            console.line(piece if isinstance(piece, str) else f"[{piece.media_type}, {piece.size or '?'} bytes]")
+    elif tried.tools:
+        rows = [(tool["name"], tool["kind"] or "", _first_line(tool["description"])) for tool in tried.tools]
+        console.table(("tool", "kind", "description"), rows)
+    for problem in tried.problems:
+        console.error(problem)
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().split("\n", 1)[0]
+    return line if len(line) <= 100 else f"{line[:99]}…"
+
+
+# --- list --------------------------------------------------------------------------------------------------------
+
+
+@command.command("list", short_help="List the servers that are set up.")
+@json_option
+@click.pass_obj
+def list_servers(console: Console, *, as_json: bool) -> ExitCode:
+    """List the MCP servers of the settings and of the project's files; none of them is started."""
+    from dragoman.agents import configured_mcp_servers
+
+    servers = list(configured_mcp_servers(console.configuration()).values())
+    if as_json:
+        console.json([_row(server) for server in servers])
+    elif not servers:
+        console.note("There is none. Add one: [mcp.servers.NAME] in your settings, with a command or a url.")
+    else:
+        rows = [(one.name, one.transport, one.shown, one.origin or "", one.refused or "ok") for one in servers]
+        console.table(("name", "over", "what", "from", "state"), rows)
+        for server in servers:
+            if server.unmapped:
+                console.note(f"{server.name}: without a meaning here: {', '.join(server.unmapped)}")
+    return ExitCode.OK
+
+
+_ROW = ("name", "transport", "command", "cwd", "timeout", "trust_hints", "origin")
+
+
+def _row(server: McpServer) -> dict[str, Any]:
+    names = {"env": sorted(server.env), "headers": sorted(server.headers)}  # names alone: the values are secrets
+    facts = {name: getattr(server, name) for name in _ROW}
+    return {**facts, "url": server.shown if server.url else None, **names, **_state(server)}
+
+
+def _state(server: McpServer) -> dict[str, Any]:
+    return {"refused": server.refused, "unmapped": server.unmapped}

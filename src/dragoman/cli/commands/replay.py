@@ -1,0 +1,164 @@
+"""`dragoman replay`: do again what a recorded session did, and see where it comes out otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.log_files import are_own, events_of, files_of
+from dragoman.cli.sandbox import sandbox_option, use_mode
+from dragoman.cli.terminal.console import Console, ExitCode, json_option
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from dragoman.engine import Replayed
+
+_SHOWN = 12
+"""Lines of a difference."""
+
+
+@click.command
+@click.argument("wanted", metavar="PATH|ID")
+@click.option(
+    "--workspace",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder to work in: a copy of the project as it was when the session began.",
+)
+@click.option("--folder", help="The folder the session worked in, when its log does not say.")
+@click.option(
+    "--commands/--no-commands",
+    default=None,
+    help="Whether recorded commands are run. Default: only for logs in the folders of your own clients.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds a call may take.",
+)
+@click.option("--texts/--no-texts", default=True, help="Whether other words with the same meaning are shown.")
+@sandbox_option
+@json_option
+@click.pass_obj
+def command(
+    console: Console,
+    *,
+    wanted: str,
+    workspace: Path,
+    folder: str | None,
+    commands: bool | None,
+    timeout: float,
+    texts: bool,
+    sandbox: str | None,
+    as_json: bool,
+) -> ExitCode:
+    """Run the calls of a session again with our own tools, and show where they come out otherwise.
+
+    Files are changed and commands are run, in --workspace: give it a copy. No file tool leaves that folder, and no
+    command does where there is a sandbox; without one a command can reach everything that you can. So the commands of
+    a log that lies elsewhere than in the folders of your own clients are run only with --commands. Calls that ask
+    people, models or the network are passed over, as are those that were refused. Exits with 1 when the outcome of a
+    call differs from the log; other words alone are shown and exit with 0.
+    """
+    from collections import Counter
+    from contextlib import aclosing
+
+    from dragoman.cli.runner import run as run_in_loop
+    from dragoman.engine import configured_sandbox
+    from dragoman.logs import FORMATS
+
+    use_mode(console, sandbox)
+    configuration = console.configuration()
+    found = files_of(console, (wanted,))
+    events = list(events_of(console, found))
+    dialect = FORMATS[found[0].format].dialect
+    if commands is None:
+        commands = are_own(console, found)
+        if not commands:
+            console.note(
+                "The log is not in a folder of your own clients: its commands are not run (--commands runs them)."
+            )
+    counts: Counter[str] = Counter()
+
+    async def run() -> None:
+        from dragoman.dialects import DIALECTS
+        from dragoman.engine import REPLAYED, replay
+        from dragoman.model import Kind
+        from dragoman.tools import DiskWorkspace, Shell
+
+        kinds = REPLAYED if commands else REPLAYED - {Kind.EXECUTE}
+        again = replay(
+            events,
+            DIALECTS[dialect],
+            DiskWorkspace(workspace),
+            folder=folder,
+            seconds=timeout,
+            kinds=kinds,
+            shell=Shell(sandbox=configured_sandbox(configuration, askable=False)),
+        )
+        async with aclosing(again):  # nobody may read on, and what was begun is ended all the same
+            async for done in again:
+                _count(done, counts)
+                if as_json:
+                    console.json(_facts(done))
+                else:
+                    _show(console, done, texts=texts)
+
+    run_in_loop(run())
+    if not as_json:
+        console.line()
+        console.line(" · ".join(f"{number} {what}" for what, number in counts.items()) or "no calls", "strong")
+    return ExitCode.NO if counts["otherwise"] else ExitCode.OK
+
+
+def _count(done: Replayed, counts: Counter[str]) -> None:
+    if done.skipped is not None:
+        counts["passed over"] += 1
+    elif done.outcome_differs:
+        counts["otherwise"] += 1
+    elif done.text_differs:
+        counts["in other words"] += 1
+    else:
+        counts["the same"] += 1
+
+
+def _facts(done: Replayed) -> dict[str, Any]:
+    native = done.call.native
+    facts: dict[str, Any] = {"call": {"id": native.id, "name": native.name, "arguments": native.arguments}}
+    if done.skipped is not None:
+        return facts | {"skipped": done.skipped}
+    return facts | {"differences": [{"what": o.what, "theirs": o.theirs, "ours": o.ours} for o in done.differences]}
+
+
+def _show(console: Console, done: Replayed, *, texts: bool) -> None:
+    from .show import meaning, short
+
+    what = ", ".join(meaning(one) for one in done.call.operations) or short(str(done.call.native.arguments), 80)
+    name = f"{done.call.native.name}  {what}"
+    if done.skipped is not None:
+        console.line(f"· {name}  ({done.skipped})", "quiet")
+        return
+    style = "bad" if done.outcome_differs else "warning" if done.text_differs else "good"
+    mark = "✗" if done.outcome_differs else "≈" if done.text_differs else "✓"
+    console.line(f"{mark} {name}", style)
+    for one in done.differences:
+        if one.what == "text":
+            if texts:
+                _show_texts(console, str(one.theirs), str(one.ours))
+        else:
+            console.line(f"    {one.what}: {short(str(one.theirs), 200)}  here: {short(str(one.ours), 200)}")
+
+
+def _show_texts(console: Console, theirs: str, ours: str) -> None:
+    from difflib import unified_diff
+
+    lines = list(unified_diff(theirs.splitlines(), ours.splitlines(), "the log", "here", lineterm="", n=1))
+    for line in lines[:_SHOWN]:
+        console.line(f"    {line[:200]}", "quiet")
+    if len(lines) > _SHOWN:
+        console.line(f"    … {len(lines) - _SHOWN} more lines", "quiet")

@@ -1,0 +1,241 @@
+"""`dragoman run`: a task, a model, and the tools to do it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from dragoman.cli.runner import Runner
+from dragoman.cli.session import Session
+from dragoman.cli.session_options import Options, SessionCommand, concluded, session_options
+from dragoman.cli.terminal.console import Console, ExitCode
+from dragoman.cli.terminal.streams import stdout
+
+from .agents import complete_agents
+
+if TYPE_CHECKING:
+    from dragoman.cli.terminal.approver import WaitingCall
+    from dragoman.engine import Answer, Prepared
+
+
+@click.command(cls=SessionCommand)
+@click.argument("task", nargs=-1)
+@session_options
+@click.option(
+    "--agent", metavar="NAME|FILE", shell_complete=complete_agents, help="Run an agent that is written as a file."
+)
+@click.option(
+    "--approve", metavar="CALL", multiple=True, help="With --resume: allow a call that waits, by id or digest, or all."
+)
+@click.option(
+    "--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a call that waits, by id or digest, or all."
+)
+@click.option(
+    "--answer",
+    metavar="CALL=TEXT",
+    multiple=True,
+    help="With --resume: answer a question the model asks, by the call's id; once per question.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the exact request, and send nothing.")
+@click.pass_obj
+def command(
+    console: Console,
+    /,
+    *,
+    task: tuple[str, ...],
+    agent: str | None,
+    approve: tuple[str, ...],
+    refuse: tuple[str, ...],
+    answer: tuple[str, ...],
+    dry_run: bool,
+    **given: Any,
+) -> ExitCode:
+    """Give a model a TASK and the tools to do it; "-" takes it, or the rest of it, from standard input.
+
+    Without --model, the model of your settings answers, else one of the first provider whose key is set, else one
+    that a server on this machine has (Ollama, llama.cpp, LM Studio), else a small one in this process.
+
+    What only reads runs at once. Before anything is changed, run or fetched you are asked; where nobody can be asked
+    it is refused, unless --yes allows it or --ask makes the run wait.
+
+    \b
+    dragoman run "why does the last test fail?"
+    dragoman run --yes --model openai:gpt-5.2 "fix it" > answer.txt
+    git diff | dragoman run --tools none "review this:" -
+    dragoman run --agent reviewer "look at the last commit"
+    dragoman run --resume last "and now the other one"
+    dragoman run --from 5f0c --model gemini:gemini-2.5-pro "go on where Claude Code ended"
+    """
+    options = Options(**given)
+    if (approve or refuse or answer) and options.resume is None:
+        raise click.UsageError(
+            "--approve, --refuse and --answer are for calls of an earlier run: name it with --resume."
+        )
+    if options.resume is not None and options.system is not None:
+        raise click.UsageError("A run that is resumed keeps its instructions: --system is for new ones.")
+    text = _text(task, options)
+    if agent is not None:
+        if dry_run:
+            raise click.UsageError("--dry-run shows the request of one model; --agent runs a tree of them.")
+        from dragoman.cli.agent_run import run_agent
+
+        return concluded(console, options, lambda: run_agent(console, options, agent, text))
+    return concluded(
+        console, options, lambda: _run(console, options, text, Given(approve, refuse, answer), dry_run=dry_run)
+    )
+
+
+def _text(task: tuple[str, ...], options: Options) -> str:
+    """What is to be done: the words, and where one of them is "-", what standard input holds."""
+    text = " ".join(word for word in task if word != "-").strip()
+    if "-" in task:
+        from dragoman.cli.vocabulary import text_from
+
+        given = text_from("-").strip()
+        if not given:
+            raise click.UsageError("Standard input holds nothing.")
+        return f"{text}\n\n{given}".strip()
+    if not text and options.resume is None and options.from_session is None:
+        raise click.UsageError('Say what is to be done: dragoman run "…"')
+    return text
+
+
+class Given(NamedTuple):
+    """What the command line says about calls that wait."""
+
+    approve: tuple[str, ...]
+    refuse: tuple[str, ...]
+    answer: tuple[str, ...]
+
+
+def _run(console: Console, options: Options, task: str, given: Given, *, dry_run: bool) -> ExitCode:
+    with Runner() as runner:
+        session = runner.run(Session.open(console, options, sending=not dry_run))
+        try:
+            if options.from_session is not None and not task and session.finished():
+                raise click.UsageError("The model had said all there was to say. Say what is to be done next.")
+            if dry_run:
+                return _show(console, session, task, as_json=options.as_json)
+            answers = _answers(session, task, given)
+            session.begins()
+            code = runner.run(session.turn(task, answers))
+        except KeyboardInterrupt:
+            session.stopped()
+            code = ExitCode.INTERRUPTED
+        finally:
+            runner.finish(session.close())
+        hint = session.how_to_resume(code, "run")
+        if hint is not None and (code is not ExitCode.OK or sys.stderr.isatty()):
+            console.note(hint)
+        return code
+
+
+def _answers(session: Session, task: str, given: Given) -> Mapping[str, Answer]:
+    """What was decided about calls that wait, by digest; an error when there is nothing to continue with.
+
+    An answer is for the exact operations that were asked about, under the definitions their tools had then.
+    """
+    if session.finished() and not task:
+        raise click.UsageError(
+            f'This run was done. Say what is to be done next: dragoman run --resume {session.id[:8]} "…"'
+        )
+    waiting = session.waiting_calls()
+    answers: dict[str, Answer] = {}
+
+    def give(call: WaitingCall, answer: Answer) -> None:
+        answers[call.digest] = answer
+        if [one.id for one in waiting].count(call.id) == 1:
+            # Found by its id, an answer that does not hold any more can say why.
+            answers[call.id] = answer
+
+    for words, allowed, by in ((given.approve, True, "--approve"), (given.refuse, False, "--refuse")):
+        for word in words:
+            for call in waiting if word == "all" else [_waiting_call(waiting, word, by, session.id)]:
+                if allowed and call.asks:
+                    if word == "all":
+                        continue  # a yes to everything is no answer to a question
+                    message = f"the call {call.id} is a question of the model: answer it with --answer '{call.id}=…'."
+                    raise click.BadParameter(message, param_hint=by)
+                give(call, call.answer(allowed=allowed))
+    for call, said in _given_answers(waiting, given.answer, session.id):
+        try:
+            give(call, call.answered(said))
+        except ValueError as error:
+            raise click.BadParameter(f"the call {call.id}: {error}.", param_hint="--answer") from error
+    return answers
+
+
+def _given_answers(
+    waiting: Sequence[WaitingCall], given: Sequence[str], run: str
+) -> Sequence[tuple[WaitingCall, list[str]]]:
+    """The words for each question that waits. Where only one call asks, its id may be left out."""
+    asking = [call for call in waiting if call.asks]
+    found: list[tuple[WaitingCall, list[str]]] = []
+    for text in given:
+        name, equals, words = text.partition("=")
+        named = [call for call in asking if call.id == name.strip()] if equals else []
+        if not named and len(asking) == 1:
+            call, words = asking[0], text
+        else:
+            call = _waiting_call(asking, name.strip(), "--answer", run)
+        row = next((row for known, row in found if known is call), None)
+        if row is None:
+            found.append((call, [words]))
+        else:
+            row.append(words)
+    return found
+
+
+def _waiting_call(waiting: Sequence[WaitingCall], word: str, option: str, run: str) -> WaitingCall:
+    """The one call that waits under this id, or whose digest begins so."""
+    from dragoman.cli.terminal.approver import SHORT_DIGEST
+
+    digest = len(word) >= SHORT_DIGEST
+    found = [call for call in waiting if call.id == word or (digest and call.digest.startswith(word))]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        listed = ", ".join(call.id for call in waiting) or "none"
+        raise click.BadParameter(f'no call "{word}" waits; those that do: {listed}.', param_hint=option)
+    listed = "".join(f"\n  {call.digest[:SHORT_DIGEST]}  {call.summary}" for call in found)
+    raise click.BadParameter(
+        f'{len(found)} calls wait under "{word}":{listed}\nName one by its digest (the first column), or answer each '
+        f"on a terminal: dragoman run --resume {run[:8]}",
+        param_hint=option,
+    )
+
+
+def _show(console: Console, session: Session, task: str, *, as_json: bool) -> ExitCode:
+    """The exact first request. Its body goes to standard output, ready for another program."""
+    import json
+
+    prepared = session.prepare(task)
+    encoded = prepared.encoded
+    assert encoded is not None
+    url = session.url(encoded.path)
+    if as_json:
+        console.json({"method": "POST", "url": url, "headers": encoded.headers, "body": encoded.body})
+        return ExitCode.OK
+    console.note(f"POST {url}")
+    for name, value in encoded.headers.items():
+        console.note(f"{name}: {value}")
+    console.note("(and the key, in its header)")
+    if console.debug:
+        _say_notes(console, prepared)
+    if stdout().isatty():
+        console.line(json.dumps(encoded.body, indent=2, ensure_ascii=False))
+    else:
+        stdout().flush()
+        stdout().buffer.write(encoded.to_bytes() + b"\n")
+        stdout().buffer.flush()
+    return ExitCode.OK
+
+
+def _say_notes(console: Console, prepared: Prepared) -> None:
+    for note in prepared.notes:
+        console.note(f"{note.tool}: {note.message}")
+    for remark in prepared.encoded.report if prepared.encoded is not None else ():
+        console.note(f"{remark.where}: {remark.message}")

@@ -1,0 +1,192 @@
+"""`dragoman schema`: the shapes of what logs hold, and where they differ from what is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from dragoman.cli.log_files import files_of, format_option
+from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
+
+if TYPE_CHECKING:
+    from dragoman.logs import Drift, Found, Shapes
+
+
+@click.group
+def command() -> None:
+    """Learn the shapes of logs, and check them for drift.
+
+    Clients change: a tool gets a new name, a parameter comes or goes, a record of a new kind appears. `extract` writes
+    down what logs hold; `check` holds them against the catalogue of this version of dragoman.
+    """
+
+
+def _wanted(function: Any) -> Any:
+    function = click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")(function)
+    return click.option("--client", help="Only logs of this client, for example codex.")(function)
+
+
+def _files(console: Console, wanted: tuple[str, ...], format: str | None, client: str | None) -> list[Found]:
+    from dragoman.errors import nearest
+    from dragoman.logs import FORMATS
+
+    if client is not None and client not in FORMATS:
+        raise click.BadParameter(
+            f"there is no client {client!r}; there are {', '.join(FORMATS)}.{nearest(client, FORMATS)}",
+            param_hint="--client",
+        )
+    return [one for one in files_of(console, wanted, format) if client in (None, one.format)]
+
+
+# --- extract -----------------------------------------------------------------------------------------------------
+
+
+@command.command(short_help="Write down the shapes of tools and records.")
+@_wanted
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A .json file for all, or a folder for CLIENT/VERSION.json each.",
+)
+@format_option
+@json_option
+@click.pass_obj
+def extract(
+    console: Console,
+    *,
+    wanted: tuple[str, ...],
+    client: str | None,
+    output: Path | None,
+    format: str | None,
+    as_json: bool,
+) -> ExitCode:
+    """Infer JSON Schemas from logs: of every tool's arguments and every kind of record, per client and version.
+
+    A name is `required` when it was there each time; texts are an `enum` when few, short ones came again and again.
+    `x-count` says how often a value was seen and `x-seen` where first. Without PATH, all logs of this machine.
+    """
+    from dragoman.logs import extract_shapes
+
+    files = _files(console, wanted, format, client)
+    with console.progress("reading", len(files)) as advance:
+        learnt = extract_shapes(files, advance, console.warn)
+    if output is not None:
+        _write(console, learnt, output)
+    if as_json:
+        console.json({name: {one: it.document() for one, it in its.items()} for name, its in learnt.items()})
+    elif output is None:
+        rows = [
+            (name, version, str(len(shapes.tools)), str(len(shapes.records)), str(_calls(shapes)))
+            for name, versions in learnt.items()
+            for version, shapes in versions.items()
+        ]
+        console.table(("client", "version", "tools", "record kinds", "calls"), rows)
+        console.note("The schemas themselves: --json, or -o FOLDER.")
+    return ExitCode.OK if learnt else ExitCode.NO
+
+
+def _calls(shapes: Shapes) -> int:
+    return sum(shape.count for shape in shapes.tools.values())
+
+
+def _write(console: Console, learnt: dict[str, dict[str, Shapes]], output: Path) -> None:
+    if output.suffix == ".json":
+        document = {name: {one: it.document() for one, it in its.items()} for name, its in learnt.items()}
+        output.write_bytes(_indented(document))
+        console.note(f"written to {output}")
+        return
+    count = 0
+    for name, versions in learnt.items():
+        for version, shapes in versions.items():
+            path = output / name / f"{_as_file_name(version)}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(_indented(shapes.document()))
+            count += 1
+    console.note(f"{count} files written below {output}")
+
+
+def _indented(document: Any) -> bytes:
+    """A document for people to read. The name of a log in it may be no UTF-8, which msgspec does not format."""
+    import json
+
+    text = json.dumps(json.loads(encoded(document)), indent=2, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _as_file_name(version: str) -> str:
+    """A version comes from a log, and may be anything."""
+    return "".join(one if one.isalnum() or one in ".-_+" else "_" for one in version).lstrip(".") or "unknown"
+
+
+# --- check -------------------------------------------------------------------------------------------------------
+
+_TITLES = {
+    "new_tool": "new tool",
+    "new_parameter": "new parameter",
+    "missing_parameter": "missing parameter",
+    "changed_type": "changed type",
+    "changed_text": "changed text",
+    "new_record": "new kind of record",
+    "unreadable": "unreadable",
+}
+
+
+@command.command(short_help="Hold logs against the catalogue; exit 1 on drift.")
+@_wanted
+@click.option(
+    "--language",
+    type=click.Choice(["python", "toml"]),
+    default="python",
+    show_default=True,
+    help="What the drafts of missing tools are written in.",
+)
+@format_option
+@json_option
+@click.pass_obj
+def check(
+    console: Console,
+    *,
+    wanted: tuple[str, ...],
+    client: str | None,
+    language: Literal["python", "toml"],
+    format: str | None,
+    as_json: bool,
+) -> ExitCode:
+    """Compare logs with what is known of each client: tools, their parameters and types, kinds of records.
+
+    Each difference is told with where it was seen first, how often, and in which versions; tools that are not known
+    come as the draft of their spelling, in which every guess is marked. A call the client itself refused is a model's
+    mistake and not counted. Exits with 1 when anything differs. Without PATH, all logs of this machine.
+    """
+    from dragoman.logs import check_drift
+
+    files = _files(console, wanted, format, client)
+    with console.progress("checking", len(files)) as advance:
+        report = check_drift(files, advance, console.warn)
+    skeleton = report.skeleton(language)
+    if as_json:
+        told = {"files": report.files, "calls": report.calls, "refused": report.refused}
+        console.json({**told, "drifts": report.drifts, "skeleton": skeleton})
+    else:
+        for drift in report.drifts:
+            _show(console, drift)
+        if skeleton:
+            console.line()
+            console.line("The missing spellings, drafted:", "strong")
+            console.line(skeleton.rstrip("\n"))
+        console.note(
+            f"{report.files} files, {report.calls} calls ({report.refused} refused by the client, not counted); "
+            f"{len(report.drifts)} differences"
+        )
+    return ExitCode.NO if report.drifts else ExitCode.OK
+
+
+def _show(console: Console, drift: Drift) -> None:
+    versions = ", ".join(drift.versions[:3]) + (" …" if len(drift.versions) > 3 else "")
+    console.line(f"{_TITLES[drift.kind]}: {drift.what}", "bad")
+    console.line(f"  {drift.client} {versions}, ×{drift.count}", "quiet")
+    if drift.source is not None:
+        console.line(f"  {drift.source.file} at {drift.source.row or f'byte {drift.source.offset}'}", "quiet")

@@ -1,0 +1,64 @@
+"""`dragoman sessions`: what the coding agents on this machine did, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.filter_options import filter_options, query_of
+from dragoman.cli.terminal.console import Console, ExitCode, json_option
+
+if TYPE_CHECKING:
+    from dragoman.logs import Filter, SessionRow
+
+
+@click.command
+@click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
+@filter_options(limit=20)
+@click.option("--no-update", is_flag=True, help="What the index knows already; no log is looked at.")
+@click.option("--agents", is_flag=True, help="Sub-agents too, each as a line of its own.")
+@json_option
+@click.pass_obj
+def command(
+    console: Console, *, wanted: tuple[str, ...], asked: Filter, no_update: bool, agents: bool, as_json: bool
+) -> ExitCode:
+    """List recorded sessions, newest first: of every client found here, or of the files and folders named.
+
+    What was read once is kept in an index (`dragoman index info`); only logs that changed are read again.
+    """
+    found = query_of(console, wanted, update=not no_update).sessions(asked, with_agents=agents)
+    if as_json:
+        console.json([_facts(row) for row in found])
+    elif not found:
+        console.note("No session was found. `dragoman sources` shows where they are looked for.")
+    else:
+        console.table(
+            ("session", "client", "began", "turns", "calls", "tokens", "title"), [_cells(row) for row in found]
+        )
+    return ExitCode.OK if found else ExitCode.NO
+
+
+def _cells(row: SessionRow) -> tuple[str, ...]:
+    return (
+        row.session[:12] if row.stream == "main" else f"  {row.stream}",
+        row.client or "",
+        "" if row.started is None else f"{row.started:%Y-%m-%d %H:%M}",
+        str(row.turns),
+        str(row.calls),
+        "" if row.tokens is None else str(row.tokens),
+        row.title or "",
+    )
+
+
+def _facts(row: SessionRow) -> dict[str, Any]:
+    same = ("client", "version", "project", "repository", "branch", "models", "turns", "steps", "calls", "failures")
+    about = ("tokens", "title", "agents", "parent_session", "parent_call", "unreadable", "unknown", "file")
+    return {
+        "id": row.session,
+        "stream": row.stream,
+        **{name: getattr(row, name) for name in same},
+        "started": row.started.isoformat() if row.started else None,
+        "ended": row.ended.isoformat() if row.ended else None,
+        **{name: getattr(row, name) for name in about},
+    }

@@ -1,0 +1,140 @@
+"""`dragoman stats`: calls, failures, tokens, cost and durations, counted by what one likes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dragoman.cli.filter_options import filter_options, operation_named, query_of
+from dragoman.cli.terminal.console import Console, ExitCode, json_option
+
+if TYPE_CHECKING:
+    from dragoman.logs import Calls, Filter, Group, Tokens
+
+_BY = ("tool", "operation", "client", "model", "project", "day")
+
+
+@click.command
+@click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
+@click.option("--by", type=click.Choice(_BY), multiple=True, help="What to count by; several may be given.")
+@click.option("--tool", help="Only calls of this tool, by its native name.")
+@click.option("--op", "operation", callback=operation_named, help="Only calls that mean this operation (run_command).")
+@click.option(
+    "--tokens", "tokens_only", is_flag=True, help="Tokens and cost alone: no call is looked at, which is quick."
+)
+@filter_options(limit=50)
+@json_option
+@click.pass_obj
+def command(
+    console: Console,
+    *,
+    wanted: tuple[str, ...],
+    by: tuple[str, ...],
+    tool: str | None,
+    operation: str | None,
+    tokens_only: bool,
+    asked: Filter,
+    as_json: bool,
+) -> ExitCode:
+    """Count what was done: in every recorded session, or in the files, folders and sessions named.
+
+    Tokens are those of exchanges with a model, each counted once, whichever sessions tell of it; cost is by the list
+    prices of the day. What is not known is shown as "?" and counted. --since, --until and --model choose calls and
+    exchanges; days are of UTC. --limit is how many groups are shown.
+
+    \b
+    dragoman stats --by tool --since 1w
+    dragoman stats --by day --by model --tokens
+    dragoman stats ~/.codex/sessions --by operation --json
+    """
+    import msgspec
+
+    from dragoman.logs import Query, statistics
+
+    if tokens_only and (tool is not None or operation is not None or {"tool", "operation"} & set(by)):
+        raise click.UsageError("Tokens belong to exchanges with a model, not to tools: leave --tokens out.")
+    limit = asked.limit
+    asked = msgspec.structs.replace(asked, tool=tool, operation=operation, limit=None)
+    if tokens_only:
+        import gc
+
+        gc.disable()  # millions of small things are made and let go, none of them in a cycle, and then this ends
+        places = console.configuration().settings.logs
+        query = Query(homes=places.homes, folders=places.folders, paths=wanted or None)
+        click.get_current_context().call_on_close(query.close)
+    else:
+        query = query_of(console, wanted)
+    found = statistics(query, asked, by, tokens_only=tokens_only, limit=limit)  # type: ignore[arg-type]
+    if as_json:
+        console.json(found)
+        return ExitCode.OK if found.total.sessions else ExitCode.NO
+    if not found.total.sessions:
+        console.note(
+            "Nothing was found to count. `dragoman sessions` lists sessions, `dragoman sources` where they lie."
+        )
+        return ExitCode.NO
+    rows = [_cells(by, group) for group in found.groups]
+    rows.append(("total", *[""] * (len(by) - 1), *_cells((), found.total)) if by else _cells((), found.total))
+    console.table(_columns(by, found.total), rows)
+    _notes(console, found.total, found.left_out)
+    return ExitCode.OK
+
+
+_CALLS = ("calls", "failed", "waiting", "median", "p90", "longest")
+_TOKENS = ("exchanges", "input", "cache read", "cache write", "output", "reasoning", "tokens", "cost")
+
+
+def _columns(by: tuple[str, ...], total: Group) -> tuple[str, ...]:
+    columns = (*by, "sessions")
+    columns += () if total.calls is None else _CALLS
+    return columns if total.tokens is None else (*columns, *_TOKENS)
+
+
+def _cells(by: tuple[str, ...], group: Group) -> tuple[str, ...]:
+    names = tuple("?" if (name := group.group.get(one)) is None else name for one in by)
+    return (*names, str(group.sessions), *_of_calls(group.calls), *_of_tokens(group.tokens))
+
+
+def _of_calls(calls: Calls | None) -> tuple[str, ...]:
+    if calls is None:
+        return ()
+    failed = f"{calls.failures} ({calls.failures / calls.calls:.0%})" if calls.failures else "0"
+    times = (calls.median, calls.p90, calls.longest)
+    return (str(calls.calls), failed, str(calls.waiting), *("?" if one is None else _seconds(one) for one in times))
+
+
+def _of_tokens(tokens: Tokens | None) -> tuple[str, ...]:
+    if tokens is None:
+        return ()
+    counts = (
+        *(tokens.input_tokens, tokens.cached_read_tokens, tokens.cached_write_tokens),
+        *(tokens.output_tokens, tokens.reasoning_tokens, tokens.tokens),
+    )
+    cost = "?" if tokens.cost is None else f"${tokens.cost:.2f}"
+    if tokens.unpriced and tokens.cost is not None:
+        cost += f" + {tokens.unpriced}×?"
+    return (str(tokens.exchanges), *("?" if one is None else str(one) for one in counts), cost)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f}s" if seconds < 100 else f"{seconds:.0f}s"
+
+
+def _notes(console: Console, total: Group, left_out: int) -> None:
+    """What the numbers do not say of themselves."""
+    if left_out:
+        console.note(f"{left_out} more groups are not shown; --all shows them.")
+    if total.calls is not None and total.calls.failed_by:
+        console.note("Failures: " + ", ".join(f"{kind} {count}" for kind, count in total.calls.failed_by.items()))
+    tokens = total.tokens
+    if tokens is None:
+        return
+    if tokens.unpriced:
+        console.note(f"The price of {tokens.unpriced} exchanges is not known; [[prices]] in the settings adds prices.")
+    if tokens.unsaid:
+        console.note(f"The tokens of {tokens.unsaid} exchanges are not in the logs.")
+    if tokens.repeated:
+        console.note(f"{tokens.repeated} exchanges were told by another session or file before, and are counted there.")
+    if tokens.logged_cost is not None:
+        console.note(f"The logs themselves say ${tokens.logged_cost:.2f} for those exchanges they put a price on.")

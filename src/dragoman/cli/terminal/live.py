@@ -1,0 +1,458 @@
+"""What a run looks like while it runs: text as it streams, calls as they are made, and what it all took.
+
+The model's text is the result and goes to standard output; all else is said beside it, on standard error. So a pipe
+gets the text alone, and a terminal shows both in their order, the text as the Markdown it is. `JsonLines` is the same
+for machines.
+
+Rule: a terminal shows text as it comes, and says when an answer broke off and begins anew. What is written to a pipe or
+a file cannot be taken back, so there an answer is written once it is complete.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from dragoman.model import (
+    AnyChunk,
+    AnyEvent,
+    Call,
+    CallStarted,
+    ExecutedBy,
+    Failure,
+    ModelAsked,
+    ModelFinished,
+    RefusalChunk,
+    Restarted,
+    SessionEnded,
+    TextChunk,
+    ThinkingChunk,
+    ToolCalled,
+    ToolProgressed,
+    ToolReturned,
+    operations as op,
+)
+
+from .call_lines import MOST_LINES, Line, as_printed, cut, said_of, told_of
+from .console import Console, foreign
+from .markdown_stream import Prose
+from .streams import stdout
+
+if TYPE_CHECKING:
+    from dragoman.engine import RunResult
+    from dragoman.errors import EngineError
+
+
+class View(Protocol):
+    """Whoever is told of a run."""
+
+    def begins(self, text: str) -> None: ...
+    def chunk(self, chunk: AnyChunk) -> None: ...
+    def event(self, event: AnyEvent) -> None: ...
+    def notice(self, error: EngineError, wait: float) -> None: ...
+    def progress(self, what: str, done: int, whole: int) -> None: ...
+    def pause(self) -> None: ...
+    def held(self) -> AbstractContextManager[None]: ...
+    def asked(self, call: Call) -> None: ...
+    def ended(self, result: RunResult, seconds: float) -> None: ...
+    def close(self) -> None: ...
+
+
+class JsonLines:
+    """Each event as one line of JSON, in the very form of a recording."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def event(self, event: AnyEvent) -> None:
+        self._console.json(event)
+
+    def notice(self, error: EngineError, wait: float) -> None:
+        self._console.warn(retry_notice(error, wait))
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def begins(self, text: str) -> None: ...
+    def chunk(self, chunk: AnyChunk) -> None: ...
+    def progress(self, what: str, done: int, whole: int) -> None: ...
+    def pause(self) -> None: ...
+    def asked(self, call: Call) -> None: ...
+    def ended(self, result: RunResult, seconds: float) -> None: ...
+    def close(self) -> None: ...
+
+
+class Lines:
+    """For people: on a terminal, with a line that shows what is going on; in a pipe, plain lines."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = Status(console) if _is_lively(sys.stderr) else None
+        self._prose = Prose(console, stdout()) if _is_lively(stdout()) and console.coloured(stdout()) else None
+        self._doing_now = ""
+        """What a model in this process does before it answers, as it was told last."""
+        self._open: TextIO | None = None
+        """Where a line has begun and not ended."""
+        self._style: str | None = None
+        self._running: dict[str, Call] = {}
+        self._last: str | None = None
+        """The call that was spoken of last."""
+        self._seen: set[str] = set()
+        """Calls whose change was shown when the user was asked."""
+        self._output: dict[str, list[str]] = {}
+        """What a command wrote, by its call, as far as it was shown."""
+        self._parts: dict[str, str] = {}
+        """The line each running command has begun and not ended."""
+        self._held: list[Line] | None = None
+        self._incomplete: list[str] | None = None if stdout().isatty() else []
+        """The text of an answer that is still coming, where it is not shown as it comes."""
+
+    # ── what is told ───────────────────────────────────────────────────────
+
+    def begins(self, text: str) -> None:
+        self._aside(self._wrapped(text), "quiet")
+
+    def chunk(self, chunk: AnyChunk) -> None:
+        if isinstance(chunk, TextChunk | RefusalChunk):
+            if self._incomplete is None:
+                self._stream(stdout(), chunk.text, None)
+            else:
+                self._incomplete.append(chunk.text)
+        elif isinstance(chunk, ThinkingChunk):
+            if sys.stderr.isatty():
+                self._stream(sys.stderr, chunk.text, "quiet")
+        elif isinstance(chunk, CallStarted):
+            self._busy(f"{chunk.name} is being called")
+        elif isinstance(chunk, Restarted):
+            if self._incomplete is not None:
+                self._incomplete.clear()
+            self._aside(f"The answer broke off ({chunk.reason}) and starts again:", "quiet")
+
+    def event(self, event: AnyEvent) -> None:
+        match event:
+            case ModelAsked(model=model):
+                self._busy(f"waiting for {model}")
+            case ModelFinished(stream=stream):
+                if stream == "main":
+                    self._complete()
+                self._end_line()
+                self._sources(event)
+                self._busy(None)
+            case ToolCalled():
+                self._called(event)
+            case ToolReturned():
+                self._returned(event)
+            case ToolProgressed():
+                self._progressed(event)
+            case SessionEnded(stream="main"):
+                self._give_up()
+
+    def _progressed(self, event: ToolProgressed) -> None:
+        """A tool told something on its way: of a command, that is what it writes."""
+        call = self._running.get(event.call_id or "")
+        if call is None:
+            return
+        as_it_comes = any(isinstance(one, op.RunCommand) for one in call.operations)
+        text = self._parts.pop(call.id, "") + event.message
+        text += "" if as_it_comes or text.endswith("\n") else "\n"
+        *lines, self._parts[call.id] = text.split("\n")
+        for line in lines:
+            self._wrote(call, as_printed(line))
+
+    def _wrote(self, call: Call, line: str) -> None:
+        shown = self._output.setdefault(call.id, [])
+        shown.append(line)
+        if len(shown) <= MOST_LINES:
+            if self._last != call.id:
+                self._head(call)
+            self._aside(f"  {_bar()} {line}")
+
+    def notice(self, error: EngineError, wait: float) -> None:
+        self._end_line()
+        self._clear()
+        self._console.warn(f"{retry_notice(error, wait)} (Ctrl-C stops)")
+
+    def progress(self, what: str, done: int, whole: int) -> None:
+        """How far a model in this process is; told from any thread."""
+        new, self._doing_now = what != self._doing_now, what
+        if self._status is not None:
+            self._status.label(_how_far(what, done, whole))
+        elif new and what != "reading the prompt":
+            sys.stderr.write(f"{_how_far(what, 0, whole)}\n")
+
+    def pause(self) -> None:
+        """Somebody else is about to write."""
+        self._end_line()
+        self._busy(None)
+
+    def _complete(self) -> None:
+        """An answer is complete: nothing takes it back any more."""
+        if self._incomplete:
+            text = "".join(self._incomplete)
+            self._incomplete.clear()
+            self._stream(stdout(), text, None)
+
+    def _give_up(self) -> None:
+        """An answer that is not complete never will be."""
+        if self._incomplete:
+            length = sum(map(len, self._incomplete))
+            self._incomplete.clear()
+            self._aside(f"The answer broke off after {length:,} characters, which are not printed.", "quiet")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While somebody else has the terminal, what there is to tell waits."""
+        self.pause()
+        self._held, self._last = [], None
+        try:
+            yield
+        finally:
+            waited, self._held = self._held, None
+            for text, style in waited:
+                self._aside(text, style)
+            self._busy(self._doing())
+
+    def asked(self, call: Call) -> None:
+        """The user was shown what a call would do: it need not be shown again."""
+        self._seen.add(call.id)
+
+    def ended(self, result: RunResult, seconds: float) -> None:
+        self.pause()
+        self._aside(self._wrapped(_bill(result, seconds)), "quiet")
+
+    def close(self) -> None:
+        self.pause()
+        if self._status is not None:
+            self._status.close()
+
+    # ── calls ──────────────────────────────────────────────────────────────
+
+    def _called(self, event: ToolCalled) -> None:
+        call = event.call
+        self._running[call.id] = call
+        self._head(call)
+        self._busy(self._doing())
+
+    def _head(self, call: Call) -> None:
+        who = " (the provider does it)" if call.native.executed_by is ExecutedBy.PROVIDER else ""
+        self._aside(self._fitted(f"{_bullet()} {foreign(said_of(call), one_line=True)}{who}"), "strong")
+        self._last = call.id
+
+    def _doing(self) -> str | None:
+        calls = list(self._running.values())
+        if len(calls) > 1:
+            return f"{len(calls)} calls are running"
+        return foreign(said_of(calls[0]), one_line=True) if calls else None
+
+    def _returned(self, event: ToolReturned) -> None:
+        result = event.result
+        call = self._running.pop(result.call_id, None)
+        if call is None and all(isinstance(one, Failure) and one.kind == "cancelled" for one in result.outcomes):
+            return  # it was never begun, so nobody heard of it
+        rest = self._parts.pop(result.call_id, "")
+        if call is not None and rest:
+            self._wrote(call, as_printed(rest))
+        if call is not None and self._last != call.id:
+            self._head(call)
+        shown = self._output.pop(result.call_id, None)
+        if shown is not None and len(shown) > MOST_LINES:
+            for line, style in list(cut(shown))[MOST_LINES * 3 // 4 :]:
+                self._aside(f"  {_bar()} {line}", style)
+        done = not any(isinstance(one, Failure) for one in result.outcomes)
+        diffs = not (done and result.call_id in self._seen)
+        for line, style in told_of(result.outcomes, result.duration, output=shown is None, diffs=diffs):
+            self._aside(f"  {line}", style)
+        self._busy(self._doing())
+
+    def _sources(self, event: ModelFinished) -> None:
+        citations = event.reply.citations if event.reply is not None else ()
+        urls = dict.fromkeys(citation.url for citation in citations if citation.url)
+        for number, url in enumerate(urls, 1):
+            self._aside(f"  [{number}] {url}", "quiet")
+
+    # ── writing ────────────────────────────────────────────────────────────
+
+    def _stream(self, stream: TextIO, text: str, style: str | None) -> None:
+        """A piece of a text that goes on."""
+        if not text:
+            return
+        if self._held is not None:
+            self._held.append((text.rstrip("\n"), style))
+            return
+        self._clear()
+        if self._open is not None and (self._open is not stream or self._style != style):
+            self._end_line()
+        if self._prose is not None and stream is stdout():
+            self._prose.write(foreign(text))
+        else:
+            stream.write(self._console.styled(stream, foreign(text), style))
+            stream.flush()
+        self._open, self._style = (None if text.endswith("\n") else stream), style
+
+    def _end_line(self) -> None:
+        if self._prose is not None:
+            if self._open is stdout():
+                self._open = None
+            self._prose.end()
+        if self._open is not None:
+            self._open.write("\n")
+            self._open.flush()
+            self._open = None
+
+    def _aside(self, text: str, style: str | None = None) -> None:
+        if self._held is not None:
+            self._held.append((text, style))
+            return
+        self._end_line()
+        self._clear()
+        stdout().flush()
+        sys.stderr.write(self._console.styled(sys.stderr, foreign(text), style) + "\n")
+        sys.stderr.flush()
+
+    def _fitted(self, text: str) -> str:
+        """One line of the terminal, whatever its width; as it is elsewhere."""
+        return fitted(text, width_of(sys.stderr)) if sys.stderr.isatty() else text
+
+    def _wrapped(self, text: str) -> str:
+        """Words that are not torn apart at the end of a terminal's line."""
+        from textwrap import fill
+
+        return (
+            fill(text, width_of(sys.stderr), break_long_words=False, break_on_hyphens=False)
+            if sys.stderr.isatty()
+            else text
+        )
+
+    def _clear(self) -> None:
+        if self._status is not None:
+            self._status.clear()
+
+    def _busy(self, label: str | None) -> None:
+        if self._status is not None and self._held is None:
+            self._status.show(label, ready=lambda: self._open is None and (self._prose is None or not self._prose.open))
+
+
+class Status:
+    """One line at the bottom that says what is going on; it leaves no trace."""
+
+    _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._label: str | None = None
+        self._since = 0.0
+        self._drawn = False
+        self._ready: Any = lambda: True
+        self._timer: asyncio.TimerHandle | None = None
+
+    def show(self, label: str | None, *, ready: Any) -> None:
+        self.clear()
+        self._label, self._ready, self._since = label, ready, time.monotonic()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        if label is not None:
+            # Not at once: what takes no time needs no word, and nothing flickers.
+            self._timer = asyncio.get_running_loop().call_later(0.4, self._draw)
+
+    def label(self, label: str) -> None:
+        """Says what is going on now in other words, where something is."""
+        if self._label is not None:
+            self._label = label
+
+    def _draw(self) -> None:
+        if self._label is None:
+            return
+        if self._ready():
+            seconds = time.monotonic() - self._since
+            frames = self._FRAMES if speaks(sys.stderr, self._FRAMES) else "-\\|/"
+            frame = frames[int(seconds * 10) % len(frames)]
+            text = fitted(f"{frame} {self._label} {seconds:.0f} s", width_of(sys.stderr) - 1)
+            sys.stderr.write(f"\r\x1b[2K{self._console.styled(sys.stderr, foreign(text), 'quiet')}")
+            sys.stderr.flush()
+            self._drawn = True
+        self._timer = asyncio.get_running_loop().call_later(0.1, self._draw)
+
+    def clear(self) -> None:
+        if self._drawn:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+            self._drawn = False
+
+    def close(self) -> None:
+        self.clear()
+        self._label = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def retry_notice(error: EngineError, wait: float) -> str:
+    """What went wrong, how long the provider asks to wait, and what is done."""
+    asked = error.retry_after
+    longer = f"; it asks for a wait of {asked:g} s" if asked is not None and asked > wait else ""
+    return f"{error}{longer}; trying again in {wait:.1f} s"
+
+
+def _how_far(what: str, done: int, whole: int) -> str:
+    if not whole:
+        return what
+    if what == "reading the prompt":
+        return f"{what}: {done:,} of {whole:,} tokens"
+    verb = "" if what == "checking" else "fetching from "
+    return f"{verb}{what}: {done / 1e6:,.0f} of {whole / 1e6:,.0f} MB"
+
+
+def _is_lively(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def speaks(stream: TextIO, text: str) -> bool:
+    """Whether a stream has these characters."""
+    try:
+        text.encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bullet() -> str:
+    return "●" if speaks(sys.stderr, "●") else "*"
+
+
+def _bar() -> str:
+    return "│" if speaks(sys.stderr, "│") else "|"
+
+
+def width_of(stream: TextIO) -> int:
+    """Columns of a terminal; 80 of anything else."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def fitted(text: str, width: int) -> str:
+    """A line of at most so many columns, its end replaced where it is longer."""
+    from rich.cells import cell_len, set_cell_size
+
+    end = "…" if speaks(sys.stderr, "…") else "..."
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - len(end))) + end
+
+
+def _bill(result: RunResult, seconds: float) -> str:
+    usage = result.usage
+    told = [f"{result.rounds} round{'s' * (result.rounds != 1)}"]
+    read, written = usage.cached_read_tokens, usage.cached_write_tokens
+    if usage.total is not None:
+        said = [count for count in (usage.input_tokens, read, written) if count is not None]
+        cached = f" ({read:,} of them cached)" if read else ""
+        told += [f"{sum(said):,} tokens in{cached}", f"{usage.output_tokens or 0:,} out"]
+    cost = result.cost
+    told.append("cost not known" if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:.2f}")
+    told.append(f"{seconds:.1f} s")
+    return " · ".join(told) if speaks(sys.stderr, "·") else ", ".join(told)

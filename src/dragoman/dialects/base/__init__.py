@@ -1,0 +1,1 @@
+"""What every vocabulary is made of: declarations, results, and the text formats several of them share."""

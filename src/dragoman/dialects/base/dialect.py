@@ -1,0 +1,971 @@
+"""A vocabulary: its spellings, what it does not speak, and the one way in and out of it.
+
+`read_call` and `read_result` are called for live replies and for logs alike: there is no second
+reader. Rule: reading never raises and never guesses; what cannot be read is a `Call` with a
+`failure`, what is not known is `Unrecognised`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol
+
+import msgspec
+
+from dragoman.errors import DefinitionError, ToolError, Unspeakable
+from dragoman.model import operations as op
+from dragoman.model.calls import Call, Coercion, ExecutedBy, NativeCall, NativeResult, Result
+from dragoman.model.json_text import converted
+from dragoman.model.outcomes import Failure, FailureKind, Outcome
+from dragoman.model.request import Definition
+from dragoman.registry import DIALECTS
+from dragoman.schema import Reader
+
+from .availability import (
+    AnySpelling,
+    define,
+    for_family,
+    ignored_fields,
+    last_before,
+    overlap,
+    qualified,
+    run_by,
+    version_number,
+    within,
+)
+from .fidelity import Fidelity, field_rows, result_rows
+from .mcp_names import McpNames, Servers
+from .provider_rows import ProviderRow
+from .spelling import Content, Spelling, Told, knows_all, left_over, structs_in
+from .steering import PlanApproval as PlanApproval, Steer as Steer, approval_told as approval_told
+
+_HERE, _THERE = ExecutedBy.CLIENT, ExecutedBy.PROVIDER  # for what runs for every call: reaching a member is slow
+_convert = msgspec.convert
+
+
+class Failures(Protocol):
+    """How a vocabulary words what went wrong, whichever tool it was."""
+
+    def tell(self, call: Call, failure: Failure) -> Told:
+        """The failure in the vocabulary's words, and the error flag that goes with it."""
+        ...
+
+    def understand(self, call: Call, native: NativeResult) -> Failure | None:
+        """The failure a result tells of, or `None` when it tells of none."""
+        ...
+
+
+class Unspelled(Protocol):
+    """How a vocabulary words the results of calls that are no spelling's: of MCP servers, functions, the client."""
+
+    def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[Outcome]) -> Content:
+        """The outcomes in the vocabulary's words."""
+        ...
+
+    def understand(self, operation: op.Operation, native: NativeResult) -> Outcome:
+        """What a result in these words says."""
+        ...
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """A field of an operation that does not survive being said, and why."""
+
+    field: str
+    reason: str
+
+
+class Dialect:
+    """A vocabulary. Immutable: `at`, `but` and `knowing` give another one."""
+
+    def __init__(
+        self,
+        name: str,
+        spellings: Sequence[AnySpelling],
+        *,
+        unspoken: Mapping[type[op.Operation], str] | None = None,
+        steering: Sequence[Steer] = (),
+        mcp: Sequence[McpNames] = (),
+        mcp_items: Mapping[str, str] | None = None,
+        provider_tools: Sequence[ProviderRow] = (),
+        failures: Failures | None = None,
+        unspelled: Unspelled | None = None,
+        unparsed: Callable[[Mapping[str, Any]], str | None] | None = None,
+        default_family: str | None = None,
+        captured: Sequence[str] = (),
+        beside: Dialect | str | None = None,
+        version: str | None = None,
+        family: str | None = None,
+        servers: Servers | None = None,
+        functions: Collection[str] = (),
+    ) -> None:
+        self.name = name
+        self.spellings = tuple(spellings)
+        self.unspoken = dict(unspoken or {})
+        self.steering = tuple(steering)
+        self.mcp = tuple(mcp)
+        self.mcp_items = dict(mcp_items or {})
+        """Types of items that call an MCP server's tool by its bare name, each with its key for the server."""
+        self.provider_tools = tuple(provider_tools)
+        """The tools a provider defines, the newest version of each first."""
+        self.default_family = default_family
+        self._beside = beside
+        self.captured = tuple(sorted(captured, key=version_number))
+        """The versions whose tools are known; one in between is offered what the last of them before it was."""
+        self.version, self.family = version, family
+        self._at = last_before(self.captured, version)
+        self.servers, self.functions = dict(servers or {}), frozenset(functions)
+        if failures is None:
+            from .default_words import PLAIN_FAILURES
+
+            failures = PLAIN_FAILURES
+        self.failures: Failures = failures
+        self.unspelled = unspelled
+        self.unparsed = unparsed
+        """Finds the text of arguments that were no JSON, where a client wraps it up as if they were."""
+        self._by_name: dict[str, tuple[AnySpelling, ...]] = {}
+        self._plain: dict[str, Plain] = {}
+        self._by_operation: dict[type[op.Operation], tuple[AnySpelling, ...]] = {}
+        self._hosted_by_name: dict[str, tuple[AnySpelling, ...]] = {}
+        self._steer_by_name: dict[str, Steer] = {}
+        self._served: dict[str, tuple[str | None, str]] = {}
+        """Names that were found to be of an MCP server's tools, with the server and the tool."""
+        self._as_told: _AsTold | None = None
+        self._index()
+
+    def __repr__(self) -> str:
+        narrowed = " ".join(filter(None, (self.version, self.family)))
+        return f"<Dialect {self.name}{f' at {narrowed}' if narrowed else ''}>"
+
+    @property
+    def beside(self) -> Dialect | None:
+        """The vocabulary of the provider's own tools, which reads what the provider ran."""
+        if not isinstance(self._beside, str):
+            return self._beside
+        beside: Dialect = DIALECTS[self._beside]  # looked up when it is first needed: no dialect knows another
+        self._beside = beside
+        return beside
+
+    # ── made from one another ──────────────────────────────────────────────
+
+    def at(self, version: str | None = None, family: str | None = None) -> Dialect:
+        """What this version, or this family of models, is offered. Reading stays as wide as ever."""
+        return self._derived(version=version or self.version, family=family or self.family)
+
+    def but(self, *spellings: AnySpelling, without: Collection[str] = ()) -> Dialect:
+        """The same with these spellings in place of those of the same name, and `without` some names."""
+        replaced = {spelling.native_name for spelling in spellings} | set(without)
+        kept = [spelling for spelling in self.spellings if spelling.native_name not in replaced]
+        spoken = {operation for spelling in spellings for operation in spelling.operation_types}
+        unspoken = {operation: reason for operation, reason in self.unspoken.items() if operation not in spoken}
+        return self._derived(spellings=(*kept, *spellings), unspoken=unspoken)
+
+    def knowing(self, *, servers: Servers | Collection[str] = (), functions: Collection[str] = ()) -> Dialect:
+        """The same in a run that has these MCP servers (with their tools, where known) and these functions."""
+        more = servers if isinstance(servers, Mapping) else dict.fromkeys(servers, ())
+        return self._derived(servers={**self.servers, **more}, functions={*self.functions, *functions})
+
+    def of_rows(self, rows: Sequence[ProviderRow]) -> Dialect:
+        """The same with the tools of these rows alone."""
+        spellings = [one for one in self.spellings if any(one in row.spellings for row in rows)]
+        spoken = {operation for spelling in spellings for operation in spelling.operation_types}
+        unspoken = {operation: reason for operation, reason in self.unspoken.items() if operation not in spoken}
+        named = {spelling.native_name for spelling in spellings}
+        steering = [one for one in self.steering if one.executed_by is ExecutedBy.PROVIDER or one.name in named]
+        return self._derived(spellings=spellings, unspoken=unspoken, steering=steering, provider_tools=rows)
+
+    def _derived(self, **changes: Any) -> Dialect:
+        same = {
+            "spellings": self.spellings,
+            "unspoken": self.unspoken,
+            "steering": self.steering,
+            "mcp": self.mcp,
+            "mcp_items": self.mcp_items,
+            "provider_tools": self.provider_tools,
+            "failures": self.failures,
+            "unspelled": self.unspelled,
+            "unparsed": self.unparsed,
+            "default_family": self.default_family,
+            "captured": self.captured,
+            "beside": self._beside,
+            "version": self.version,
+            "family": self.family,
+            "servers": self.servers,
+            "functions": self.functions,
+        }
+        return Dialect(self.name, **{**same, **changes})
+
+    # ── offering ───────────────────────────────────────────────────────────
+
+    def offers(self, spelling: AnySpelling) -> bool:
+        """Whether this version and model family is offered the tool."""
+        if not within(spelling.since, spelling.until, self._at):
+            return False
+        return for_family(spelling.families, self.family or self.default_family)
+
+    def on_request(self, spelling: AnySpelling) -> bool:
+        """Whether this version offers the tool only when it is asked for."""
+        return spelling.on_request is not None and within(spelling.on_request_since, None, self._at)
+
+    def speaks(self, operation: type[op.Operation], *, executed_by: ExecutedBy | None = None) -> bool:
+        """Whether an offered tool can say this operation; with `executed_by`, one that is run there."""
+        spellings = self._by_operation.get(operation, ())
+        offered = [one for one in spellings if self.offers(one) and one.read_only is None]
+        return any(one.only_by_id is None and run_by(one, executed_by) for one in offered)
+
+    def word_for(self, operation: type[op.Operation]) -> AnySpelling | None:
+        """The first tool that is offered here for an operation, to be run here."""
+        words = [one for one in self._by_operation.get(operation, ()) if self.offers(one) and one.read_only is None]
+        return next((one for one in words if one.executed_by is ExecutedBy.CLIENT), None)
+
+    def definitions(
+        self,
+        operation_types: Iterable[type[op.Operation]] | None = None,
+        *,
+        names: Collection[str] = (),
+        executed_by: ExecutedBy | None = None,
+        ignoring: Mapping[type[op.Operation], Collection[str]] | None = None,
+    ) -> list[Definition]:
+        """The tools offered for these operations (all of them when not given), in the order of the vocabulary.
+
+        A tool that is offered on request only is given when `names` has it, or when nothing else says
+        an operation that was asked for. `ignoring` are fields that whoever runs the operation does not
+        honour: what means only them is not offered.
+        """
+        wanted = None if operation_types is None else set(operation_types)
+        defined: list[Definition] = []
+        for spelling in self.chosen(wanted, names, executed_by=executed_by):
+            row = self._row_of(spelling)
+            ignored = ignored_fields(spelling, ignoring or {})
+            definition = define(spelling, self._at, ignored) if row is None else row.define()
+            if row is None or definition not in defined:  # several tools come with one row
+                defined.append(definition)
+        return defined
+
+    def required_unhonoured(
+        self,
+        operation_types: Collection[type[op.Operation]],
+        ignoring: Mapping[type[op.Operation], Collection[str]],
+    ) -> list[tuple[str, str, str]]:
+        """Parameters that are offered because a tool requires them, although they mean an ignored field: the tool, the
+        parameter, the field."""
+        chosen = self.chosen({*operation_types}, executed_by=ExecutedBy.CLIENT) if operation_types else []
+        return [
+            (spelling.native_name, name, parameter.means)
+            for spelling in chosen
+            for name, parameter in spelling.parameters.items()
+            if parameter.is_required and parameter.means in ignored_fields(spelling, ignoring)
+        ]
+
+    def provider_tool(self, id: str) -> ProviderRow | None:
+        """The provider's tool of this id, or `None` when it is not in the catalogue."""
+        return next((row for row in self.provider_tools if row.id == id), None)
+
+    @property
+    def plan_approvals(self) -> tuple[Steer, ...]:
+        """Tools by which a model of this version has its plan approved."""
+        approving = (one for one in self.steering if one.approves is not None)
+        return tuple(one for one in approving if within(one.since, one.until, self._at))
+
+    def _row_of(self, spelling: AnySpelling) -> ProviderRow | None:
+        """The newest version of a provider's tool that this family of models has."""
+        rows = [row for row in self.provider_tools if spelling in row.spellings]
+        family = self.family or self.default_family
+        return next((row for row in rows if for_family(row.models, family)), rows[0] if rows else None)
+
+    def chosen(
+        self,
+        wanted: set[type[op.Operation]] | None,
+        names: Collection[str] = (),
+        *,
+        executed_by: ExecutedBy | None = None,
+    ) -> list[AnySpelling]:
+        """The spellings `definitions` are made of."""
+        offered = [one for one in self.spellings if self.offers(one) and one.read_only is None]
+        offered = [one for one in offered if one.only_by_id is None and run_by(one, executed_by)]
+        asked = [spelling for spelling in offered if wanted is None or wanted.intersection(spelling.operation_types)]
+        usual = [spelling for spelling in asked if spelling.native_name in names or not self.on_request(spelling)]
+        if wanted is None:
+            return usual
+        said = {operation for spelling in usual for operation in spelling.operation_types}
+        for spelling in asked:
+            if spelling not in usual and wanted.intersection(spelling.operation_types) - said:
+                usual.append(spelling)
+                said.update(spelling.operation_types)
+        return [spelling for spelling in asked if spelling in usual]
+
+    # ── calls ──────────────────────────────────────────────────────────────
+
+    def read_call(self, native: NativeCall) -> Call:
+        """What a native call means."""
+        return self.hear(native)[0]
+
+    def hear(self, native: NativeCall) -> Heard:
+        """What a native call means, and the spelling it fits as it is: its result is read by that one.
+
+        Whoever reads both keeps it, and `read_result` need not find it again.
+        """
+        if _is_plain(native):
+            plain = self._plain.get(native.name) or self._made_plain(native.name)
+            heard = _read_plainly(plain, native) if plain else self._read_served(native)
+            return heard or self._read_freely(native)
+        return self._read_freely(native)[0], None
+
+    def _made_plain(self, name: str) -> Plain:
+        """The spellings of a name with what reading a call plainly takes of each, found out once."""
+        plain = tuple([(one, one.meaningful, structs_in(one)) for one in self._by_name.get(name, ())])
+        if plain:
+            self._plain[name] = plain
+        return plain
+
+    def _read_served(self, native: NativeCall) -> Heard | None:
+        """A call of a server's tool that was called before: whose it is need not be found out again."""
+        named, arguments = self._served.get(native.name), native.arguments
+        if named is None or type(arguments) is not dict:
+            return None
+        if self.unparsed is not None and self.unparsed(arguments) is not None:
+            return None
+        return Call(native.id, (op.CallMcpTool(*named, arguments),), native), self._as_told
+
+    def _read_freely(self, native: NativeCall) -> Heard:
+        """A call that is not plainly one of this vocabulary's words."""
+        if native.item is not None or native.executed_by is not _HERE:
+            hosted = self._read_hosted(native)
+            if hosted is not None:
+                return hosted, None
+        name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
+        spellings = self._by_name.get(name) or self._spellings(native)
+        heard, failed = None, False
+        if spellings is not None:
+            heard = _read_as(spellings[0], native) if len(spellings) == 1 else _read(spellings, native)
+            failed = heard[0].failure is not None
+            if not failed and not heard[0].unmapped:
+                return heard
+        # What a client wraps a text in is no parameter of any tool, so a call that was read whole has none.
+        if self.unparsed is not None and isinstance(native.arguments, dict):
+            text = self.unparsed(native.arguments)
+            if text is not None:
+                return _unread(native, f"the arguments are no JSON: {text}"), None
+        steer = self._steer_by_name.get(name)
+        if heard is None or (failed and steer is not None and steer.fits(native)):
+            return self._read_otherwise(name, native), None
+        return heard
+
+    def _read_hosted(self, native: NativeCall) -> Call | None:
+        """A call that is no tool's of this vocabulary whatever it is called: a server's, or one the provider ran."""
+        server = self._server_of(native)
+        if server is None:
+            beside = self._reader_beside(native)
+            return None if beside is None else beside.read_call(native)
+        if not isinstance(native.arguments, dict):
+            return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
+        return Call(native.id, (op.CallMcpTool(server, native.name, native.arguments),), native)
+
+    def _server_of(self, native: NativeCall) -> str | None:
+        """The MCP server an item says it calls."""
+        if native.item is None or native.item.get("type") not in self.mcp_items:
+            return None
+        server = native.item.get(self.mcp_items[native.item["type"]])
+        return server if isinstance(server, str) else None
+
+    def _reader_beside(self, native: NativeCall) -> Dialect | None:
+        """The vocabulary beside this one, when it has the word: on its own calls, and first on what a provider ran."""
+        if self._beside is None:
+            return None
+        name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
+        own = name in self._by_name or name in self._steer_by_name or native.name in self.functions
+        if own and native.item is None and native.executed_by is _HERE:
+            return None
+        beside = self.beside
+        assert beside is not None
+        if beside._server_of(native) is not None:
+            return beside
+        if own and native.executed_by is _HERE:
+            return None
+        # What is run here is this client's own, by whatever name; only its item can say that it is the neighbour's.
+        theirs = beside.knows(name) if native.item is not None else beside.hosts(native)
+        return beside if theirs else None
+
+    def _read_otherwise(self, name: str, native: NativeCall) -> Call:
+        arguments = native.arguments
+        if native.name in self.functions and isinstance(arguments, dict):
+            return Call(native.id, (op.CallFunction(native.name, arguments),), native)
+        steer = self._steer_by_name.get(name)
+        if steer is not None and steer.opens is not None:
+            return self._read_opened(steer, native)
+        if steer is not None and isinstance(arguments, dict):
+            unknown = {key: value for key, value in arguments.items() if key not in steer.parameters}
+            return Call(native.id, (op.SteerClient(steer.action or steer.name, arguments),), native, unknown)
+        beside = self._reader_beside(native)
+        if beside is not None:
+            return beside.read_call(native)
+        for names in self.mcp:
+            found = names.read(native.name, native.namespace, self.servers)
+            if found is not None and isinstance(arguments, dict):
+                if _is_plain(native):
+                    self._remember_served(native.name, found)
+                return Call(native.id, (op.CallMcpTool(found[0], found[1], arguments),), native)
+        if native.namespace is not None and native.name in self._by_name:
+            return _read(self._by_name[native.name], native)[0]
+        return Call(native.id, (op.Unrecognised(name, arguments),), native)
+
+    def _remember_served(self, name: str, found: tuple[str | None, str]) -> None:
+        if self._as_told is None:
+            from .default_words import understand
+
+            self._as_told = _AsTold(understand if self.unspelled is None else self.unspelled.understand)
+        if len(self._served) < _REMEMBERED:
+            self._served[name] = found
+
+    def _read_opened(self, steer: Steer, native: NativeCall) -> Call:
+        inner = steer.opened(native)
+        if inner is None:
+            return _unread(native, f"expected a tool's name and its arguments in {' and '.join(steer.opens or ())}")
+        call = self.read_call(inner)
+        assert isinstance(native.arguments, dict)  # only a mapping carries a call
+        beside = {key: value for key, value in native.arguments.items() if key not in (steer.opens or ())}
+        return msgspec.structs.replace(call, native=native, unmapped={**call.unmapped, **beside})
+
+    def knows(self, name: str) -> bool:
+        """Whether a native name is this vocabulary's own, or stands beside it."""
+        return (
+            name in self._by_name
+            or name in self._steer_by_name
+            or (self.beside is not None and self.beside.knows(name))
+        )
+
+    def hosts(self, native: NativeCall) -> bool:
+        """Whether a call is of a tool that the provider of this vocabulary runs."""
+        spellings = self._spellings(native)
+        if spellings is None:
+            return qualified(native.namespace, native.name) in self._steer_by_name
+        return any(spelling.executed_by is _THERE for spelling in spellings)
+
+    def _plain_spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
+        """The spellings of a call that is run here under a name of this vocabulary, as nearly every one is."""
+        return self._by_name.get(native.name) if _is_plain(native) else None
+
+    def _spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
+        """The spellings of a name. What a provider ran needs no namespace: nobody else can have such a tool."""
+        spellings = self._by_name.get(qualified(native.namespace, native.name))
+        if spellings is None and native.executed_by is _THERE:
+            return self._hosted_by_name.get(native.name)
+        return spellings
+
+    def recognises(self, native: NativeCall) -> bool:
+        """Whether a call is one of this vocabulary's own tools, or of a server its items name."""
+        if self._spellings(native) is not None or native.name in self._by_name or self._server_of(native) is not None:
+            return True
+        steer = self._steer_by_name.get(qualified(native.namespace, native.name))
+        return steer is not None and steer.executed_by is native.executed_by
+
+    def spelling_of(self, native: NativeCall) -> Spelling[Any] | None:
+        """The native call as an instance of its spelling, or `None` when it has none or does not fit."""
+        plain, arguments = self._plain_spellings(native), native.arguments
+        if plain is not None and type(arguments) is dict:
+            try:
+                return _convert(arguments, plain[0])
+            except (msgspec.ValidationError, UnicodeEncodeError):
+                pass  # another spelling fits, or this one with some liberty
+        name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
+        spellings = self._by_name.get(name, ())
+        if not spellings or native.item is not None or native.executed_by is not _HERE:
+            beside = self._reader_beside(native)
+            if beside is not None:
+                return beside.spelling_of(native)
+            if self._server_of(native) is not None:
+                return None
+            spellings = self._spellings(native) or self._by_name.get(native.name, ())
+            steer = None if spellings else self._steer_by_name.get(name)
+            inner = None if steer is None else steer.opened(native)
+            if inner is not None:
+                return self.spelling_of(inner)
+        for spelling in spellings:
+            given = _mapping(spelling, arguments)
+            if given is not None:
+                try:
+                    return _converted(spelling, given, native.name)
+                except ToolError:
+                    continue
+        return None
+
+    def write_call(self, id: str, operation: op.Operation) -> tuple[NativeCall, ...]:
+        """The operation said in this vocabulary, in as many calls as it takes.
+
+        Of several tools that can say it, the first that says this value without loss does. A tool that
+        the provider runs, or that is no longer offered, says only what no other can.
+        """
+        said = self._say(operation)
+        if said is None:
+            return (self._write_otherwise(id, operation),)
+        return tuple(
+            _native(id if index == 0 else f"{id}_{index + 1}", spelling) for index, spelling in enumerate(said[0])
+        )
+
+    def loss(self, operation: op.Operation) -> tuple[Loss, ...]:
+        """What of this value would not survive `write_call`, with the reasons."""
+        said = self._say(operation)
+        if said is None:
+            heard = self.read_call(self._write_otherwise("", operation)).operations
+            spellings: tuple[Spelling[Any], ...] = ()
+            if isinstance(operation, op.CallFunction | op.Unrecognised):
+                return ()  # written as it is; whose it is, the run knows
+        else:
+            spellings, heard = said
+        reasons = {**type(spellings[0]).approximated, **type(spellings[0]).unsaid} if spellings else {}
+        if len(heard) == 1 and type(heard[0]) is type(operation):
+            return tuple(
+                Loss(field, _reason(reasons, operation, field))
+                for field in operation.__struct_fields__
+                if getattr(heard[0], field) != getattr(operation, field)
+            )
+        return () if heard == (operation,) else (Loss("*", "it is said as another operation"),)
+
+    def _say(self, operation: op.Operation) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
+        spellings = [one for one in self._by_operation.get(type(operation), ()) if one.read_only is None]
+        offered = [one for one in spellings if self.offers(one)]
+        # What is run here is not said to have been run by the provider, though its tool might say it more exactly.
+        here = [one for one in offered if one.executed_by is ExecutedBy.CLIENT]
+        there = [one for one in offered if one not in here]
+        older = [one for one in spellings if one not in offered]
+        said = _nearest(here, operation) or _nearest(there, operation) or _nearest(older, operation)
+        if said is None and spellings:
+            raise Unspeakable(self.name, _tag(operation), "its tools for this cannot say this value")
+        return said
+
+    def _write_otherwise(self, id: str, operation: op.Operation) -> NativeCall:
+        if isinstance(operation, op.CallMcpTool):
+            for names in self.mcp:
+                written = names.write(operation.server, operation.tool)
+                if written is not None:
+                    return NativeCall(id, written[1], operation.arguments, namespace=written[0])
+            if operation.server is not None:
+                for kind, key in self.mcp_items.items():
+                    item = {"type": kind, key: operation.server}
+                    return NativeCall(id, operation.tool, operation.arguments, None, ExecutedBy.PROVIDER, item)
+        if isinstance(operation, op.CallFunction | op.Unrecognised):
+            return NativeCall(id, operation.name, operation.arguments)
+        if isinstance(operation, op.SteerClient):
+            for steer in self.steering:
+                if operation.action == (steer.action or steer.name):
+                    return NativeCall(id, steer.name, operation.arguments, steer.namespace, steer.executed_by)
+        reason = self.unspoken.get(type(operation), "no native tool says it")
+        raise Unspeakable(self.name, _tag(operation), reason)
+
+    # ── results ────────────────────────────────────────────────────────────
+
+    def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | _AsTold | None = None) -> Result:
+        """What a native result says: one outcome per operation of its call. `said` is what `hear` gave beside it."""
+        try:
+            return self._read_result(call, native, said)
+        except (ValueError, OverflowError) as error:
+            # A number of more than 4,300 digits, or one that is infinite as a float, is none that a tool prints.
+            if isinstance(error, ValueError) and "integer string conversion" not in str(error):
+                raise
+            from .default_words import understand
+
+            text = understand(op.Unrecognised(call.native.name, call.native.arguments), native)
+            return Result(native.call_id, (text,) * max(1, len(call.operations)), native=native)
+
+    def _read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | _AsTold | None) -> Result:
+        if said is not None:
+            failure = self.failures.understand(call, native)
+            if failure is None:
+                return Result(native.call_id, said.to_outcomes(call.operations, native), native=native)
+            return Result(native.call_id, (failure,) * len(call.operations), native=native)
+        asked = call.native
+        beside = self._reader_beside(asked) if self._plain_spellings(asked) is None else None
+        if beside is not None:
+            return beside.read_result(call, native)
+        failure = self.failures.understand(call, native)
+        if failure is not None:
+            return Result(native.call_id, (failure,) * max(1, len(call.operations)), native=native)
+        spelling = self._spelling_for(call)
+        operations = call.operations or (op.Unrecognised(call.native.name, call.native.arguments),)
+        if spelling is not None:
+            return Result(native.call_id, spelling.to_outcomes(operations, native), native=native)
+        from .default_words import understand
+
+        reader = understand if self.unspelled is None else self.unspelled.understand
+        understood = tuple([reader(operation, native) for operation in operations])
+        return Result(native.call_id, understood, native=native)
+
+    def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
+        """The outcomes of a call in this vocabulary's words."""
+        beside = self._reader_beside(call.native)
+        if beside is not None:
+            return beside.write_result(call, outcomes)
+        told: Told
+        spelling = self._spelling_for(call)
+        failure = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)
+        if failure is not None and len(outcomes) == 1:
+            told = self.failures.tell(call, failure)
+        elif spelling is not None:
+            told = spelling.from_outcomes(call.operations, tuple(outcomes))
+        else:
+            from .default_words import tell_all
+
+            teller = tell_all if self.unspelled is None else self.unspelled.tell
+            told = teller(call.operations, tuple(outcomes)), None
+        asked = call.native
+        item = told[2] if len(told) == 3 else None
+        return NativeResult(asked.id, told[0], told[1], asked.name, asked.namespace, asked.executed_by, item)
+
+    def _spelling_for(self, call: Call) -> Spelling[Any] | None:
+        """A call that could not be read is told in no tool's words, nor is a function of the run, whatever its name."""
+        if call.failure is not None:
+            return None
+        for operation in call.operations:
+            if isinstance(operation, op.CallFunction):
+                return None
+        return self.spelling_of(call.native)
+
+    def reconsidered(self, call: Call, outcomes: Sequence[Outcome]) -> Call | None:
+        """What a call means after all, when its only operation failed because the world is not as it had to guess.
+
+        A tool that looks at files and folders alike does not say which; whoever runs a call asks here
+        and, given another, runs that one instead.
+        """
+        if len(call.operations) != 1 or len(outcomes) != 1 or not isinstance(outcomes[0], Failure):
+            return None
+        spelling = self._spelling_for(call)
+        instead = None if spelling is None else spelling.meant_instead(call.operations[0], outcomes[0])
+        return None if instead is None else msgspec.structs.replace(call, operations=(instead,))
+
+    # ── what is lost ───────────────────────────────────────────────────────
+
+    def fidelity(self) -> list[Fidelity]:
+        """Per operation, tool and field: how well this vocabulary says it."""
+        rows: list[Fidelity] = []
+        for tag, operation in op.OPERATIONS.items():
+            spellings = [one for one in self._by_operation.get(operation, ()) if self.offers(one) and not one.read_only]
+            if not spellings:
+                rows.extend(self._unspoken_rows(tag, operation))
+            for spelling in spellings:
+                rows.extend(field_rows(tag, operation, spelling))
+                rows.extend(result_rows(tag, spelling))
+        return rows
+
+    def _unspoken_rows(self, tag: str, operation: type[op.Operation]) -> list[Fidelity]:
+        if operation in (op.CallFunction, op.Unrecognised):
+            return [Fidelity(tag, None, None, None, "exact", "written as it is")]
+        if operation is op.CallMcpTool and (self.mcp or self.mcp_items):
+            native = self.mcp[0].template if self.mcp else next(iter(self.mcp_items))
+            return [Fidelity(tag, native, None, None, "exact")]
+        if operation is op.SteerClient and self.steering:
+            return [Fidelity(tag, steer.name, None, None, "exact", steer.reason) for steer in self.steering]
+        return [Fidelity(tag, None, None, None, "unspoken", self.unspoken.get(operation, "not stated"))]
+
+    # ── tables ─────────────────────────────────────────────────────────────
+
+    def _offered_now(self, spelling: AnySpelling) -> bool:
+        usual = spelling.only_by_id is None and for_family(spelling.families, self.default_family)
+        return usual and spelling.read_only is None and spelling.until is None
+
+    def _row_problems(self) -> list[str]:
+        ids = [row.id for row in self.provider_tools]
+        problems = [f"two rows have the id {id!r}" for id in sorted({id for id in ids if ids.count(id) > 1})]
+        for row in self.provider_tools:
+            strange = [one.__name__ for one in row.spellings if one not in self.spellings]
+            problems += [f"{row.id!r} is spelled by {name}, which is not listed" for name in strange]
+            if row.spellings and all(one.executed_by is not row.executed_by for one in row.spellings):
+                problems.append(f"{row.id!r} is run by the {row.executed_by}, and no spelling of it is")
+        return problems
+
+    def _strange(self, spelling: AnySpelling) -> bool:
+        return not within(spelling.since, spelling.until, self._at)
+
+    def _index(self) -> None:
+        by_name: dict[str, list[AnySpelling]] = {}
+        by_operation: dict[type[op.Operation], list[AnySpelling]] = {}
+        for spelling in self.spellings:
+            for name in (spelling.native_name, *spelling.formerly):
+                by_name.setdefault(qualified(spelling.namespace, name), []).append(spelling)
+            for operation in spelling.operation_types:
+                by_operation.setdefault(operation, []).append(spelling)
+        problems = [
+            f"{name!r} is said twice at the same time by {one.__name__} and {other.__name__}"
+            for name, spellings in by_name.items()
+            for index, one in enumerate(spellings)
+            for other in spellings[index + 1 :]
+            if one.native_name == other.native_name and overlap(one, other) and not (one.read_only or other.read_only)
+        ]
+        problems += self._row_problems()
+        problems += [
+            f"{operation.__name__} is unspoken and spoken by {by_operation[operation][0].__name__}"
+            for operation in self.unspoken
+            if any(self._offered_now(spelling) for spelling in by_operation.get(operation, ()))
+        ]
+        for steer in self.steering:
+            for name in (steer.name, *steer.formerly):
+                key = qualified(steer.namespace, name)
+                if key in by_name and not steer.otherwise:
+                    problems.append(f"{key!r} is a spelling and steers the client")
+                self._steer_by_name[key] = steer
+        if problems:
+            raise DefinitionError(f"dialect {self.name!r}", problems)
+        if self.version is not None:  # a shape that two versions mean differently is read as this one means it
+            by_name = {name: sorted(spellings, key=self._strange) for name, spellings in by_name.items()}
+        self._by_name = {name: tuple(spellings) for name, spellings in by_name.items()}
+        hosted = [one for one in self.spellings if one.executed_by is ExecutedBy.PROVIDER and one.namespace is not None]
+        self._hosted_by_name = {name: (one,) for one in hosted for name in (one.native_name, *one.formerly)}
+        self._by_operation = {operation: tuple(spellings) for operation, spellings in by_operation.items()}
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+def _is_plain(native: NativeCall) -> bool:
+    """Whether a call is run here and says no more than its name and its arguments, as nearly every one does."""
+    return native.item is None and native.executed_by is _HERE and native.namespace is None
+
+
+class _AsTold:
+    """Reads the results of calls that have no spelling."""
+
+    def __init__(self, understand: Callable[[op.Operation, NativeResult], Outcome]) -> None:
+        self._understand = understand
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
+        """One outcome per operation."""
+        return tuple([self._understand(operation, native) for operation in operations])
+
+
+Heard = tuple[Call, Spelling[Any] | _AsTold | None]
+"""A call, and what reads its result where that is known: the spelling it fits as it is."""
+
+_REMEMBERED = 1000
+"""Names of servers' tools that a vocabulary remembers: a log may hold any number."""
+
+
+Nested = tuple[tuple[str, type[msgspec.Struct]], ...]
+Plain = tuple[tuple[AnySpelling, frozenset[str], Nested], ...]
+"""The spellings of a name, each with the names of its parameters that mean something, and those that hold objects."""
+
+
+def _read_plainly(spellings: Plain, native: NativeCall) -> Heard | None:
+    """A call that fits a spelling of its name as it is and says nothing else; `None`: it has to be looked at.
+
+    Nearly every call does, so this is all that reading one takes; of such a call all else here says the same.
+    """
+    arguments = native.arguments
+    if type(arguments) is not dict:
+        return None
+    for spelling, meaningful, nested in spellings:
+        if not meaningful.issuperset(arguments) or (nested and not _knows_inside(nested, arguments)):
+            continue
+        try:
+            said = _convert(arguments, spelling)
+            return Call(native.id, said.to_operations(), native), said
+        except (ValueError, ToolError):
+            continue
+    return None
+
+
+def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
+    """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
+    read: list[Heard] = []
+    fitting: list[Spelling[Any]] = []
+    able, arguments = spellings, native.arguments
+    if not isinstance(arguments, str):
+        able = tuple([spelling for spelling in spellings if spelling.required.issubset(arguments)])
+        if not able:  # then what is missing is said by the one that leaves least unmapped
+            return _read_as(min(spellings, key=lambda spelling: len(arguments.keys() - spelling.meaningful)), native)
+    for spelling in able:
+        said = _strictly(spelling, native.arguments)
+        if said is None:
+            continue
+        if _says_all(spelling, native.arguments):
+            heard = _meant(said, native, {})
+            if heard[0].failure is None:
+                return heard
+            read.append(heard)
+        else:
+            fitting.append(said)
+    read += [_meant(said, native, _unmapped(type(said), native.arguments)) for said in fitting]
+    if all(call.failure is not None for call, _ in read):  # liberties are only taken where nothing fits as it is
+        read = [_read_as(spelling, native) for spelling in able]
+    return min(read, key=_misfit)
+
+
+def _misfit(heard: Heard) -> tuple[bool, int, int]:
+    call = heard[0]
+    return (call.failure is not None, len(call.coercions), len(call.unmapped))
+
+
+def _read_as(spelling: AnySpelling, native: NativeCall) -> Heard:
+    """Reads with one spelling, if need be with the liberties a tool takes."""
+    said = _strictly(spelling, native.arguments)
+    unmapped = _unmapped(spelling, native.arguments)
+    if said is not None:
+        return _meant(said, native, unmapped)
+    arguments = _mapping(spelling, native.arguments)
+    if arguments is None:
+        return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}"), None
+    if arguments.keys().isdisjoint(spelling.__struct_encode_fields__):
+        refused = _refusal_of_nothing(spelling, native.name)
+        if refused is not None:
+            failure = Failure("invalid_arguments", refused[0], {"problems": [dict(one) for one in refused[1]]})
+            return Call(native.id, (), native, unmapped, failure=failure), None
+    try:
+        said, coercions = _leniently(spelling, arguments, native.name)
+    except ToolError as error:
+        failure = Failure("invalid_arguments", str(error), error.details)
+        return Call(native.id, (), native, unmapped, failure=failure), None
+    return _meant(said, native, unmapped, coercions)
+
+
+def _strictly(spelling: AnySpelling, said: dict[str, Any] | str) -> Spelling[Any] | None:
+    """The arguments as they are, `None` when one is missing or not of its type."""
+    arguments = said if isinstance(said, dict) else _mapping(spelling, said)
+    if arguments is None or not arguments.keys() >= spelling.required:
+        return None
+    try:
+        return converted(arguments, spelling)
+    except msgspec.ValidationError:
+        return None
+
+
+def _says_all(spelling: AnySpelling, arguments: dict[str, Any] | str) -> bool:
+    """Whether nothing is left unmapped."""
+    if type(arguments) is not dict:
+        return True
+    return spelling.meaningful.issuperset(arguments) and _knows_inside(structs_in(spelling), arguments)
+
+
+def _knows_inside(nested: Nested, arguments: dict[str, Any]) -> bool:
+    """Whether nothing stands inside the arguments that hold objects that is not known there."""
+    for wire, struct in nested:  # noqa: SIM110 - a generator costs as much as what it would do here
+        if wire in arguments and not knows_all(struct, arguments[wire]):
+            return False
+    return True
+
+
+def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any]:
+    if isinstance(arguments, str):
+        return {}
+    meaningful = spelling.meaningful
+    unmapped: dict[str, Any] = {}
+    if not meaningful.issuperset(arguments):
+        unmapped = {key: value for key, value in arguments.items() if key not in meaningful}
+    for wire, struct in structs_in(spelling):
+        if wire in arguments and wire not in unmapped:
+            unmapped.update(left_over(struct, arguments[wire], wire))
+    return unmapped
+
+
+def _meant(
+    said: Spelling[Any], native: NativeCall, unmapped: dict[str, Any], coercions: tuple[Coercion, ...] = ()
+) -> Heard:
+    try:
+        operations = said.to_operations()
+    except ValueError as error:
+        return _unread(native, str(error), unmapped), None
+    except ToolError as error:  # the call itself says that, and how, it went wrong
+        kind = msgspec.convert(error.kind, FailureKind)
+        return Call(native.id, (), native, unmapped, failure=Failure(kind, error.message, error.details)), None
+    return Call(native.id, operations, native, unmapped, coercions), said
+
+
+def _mapping(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any] | None:
+    if isinstance(arguments, dict):
+        return arguments
+    return {spelling.freeform.field: arguments} if spelling.freeform is not None else None
+
+
+def _converted(spelling: AnySpelling, arguments: dict[str, Any], name: str) -> Spelling[Any]:
+    try:
+        said: Spelling[Any] = converted(arguments, spelling)
+        return said
+    except msgspec.ValidationError:
+        return _leniently(spelling, arguments, name)[0]
+
+
+def _leniently(
+    spelling: AnySpelling, arguments: dict[str, Any], name: str
+) -> tuple[Spelling[Any], tuple[Coercion, ...]]:
+    """Reads sloppy arguments as a tool would, each liberty taken reported; raises `ToolError` when that fails too."""
+    known = {name: arguments[name] for name in spelling.__struct_encode_fields__ if name in arguments}
+    said, coerced = _reader(spelling, name).read(known)
+    return said, tuple(Coercion(*each) for each in coerced)
+
+
+@cache
+def _refusal_of_nothing(spelling: AnySpelling, name: str) -> tuple[str, list[dict[str, Any]]] | None:
+    """What is wrong with a call that says nothing the tool knows: a reply that was cut leaves many of them in a log."""
+    try:
+        _reader(spelling, name).read({})
+    except ToolError as error:
+        return error.message, error.details["problems"]
+    return None
+
+
+@cache
+def _reader(spelling: AnySpelling, name: str) -> Reader[Spelling[Any]]:
+    """A reader that speaks of the tool by the name it was called."""
+    return Reader.of_type(spelling, name)
+
+
+def _unread(native: NativeCall, message: str, unmapped: dict[str, Any] | None = None) -> Call:
+    details = {"tool": native.name, "problems": [{"path": "", "message": message}]}
+    failure = Failure("invalid_arguments", f"{native.name}: {message}", details)
+    return Call(native.id, (), native, unmapped or {}, failure=failure)
+
+
+# ── writing ──────────────────────────────────────────────────────────────────
+
+
+def _native(id: str, said: Spelling[Any]) -> NativeCall:
+    arguments: dict[str, Any] | str = said.said()
+    if said.freeform is not None and isinstance(arguments, dict):
+        arguments = str(arguments.get(said.freeform.field, ""))
+    return NativeCall(id, said.native_name, arguments, said.namespace, said.executed_by)
+
+
+def joined(operations: Sequence[op.Operation]) -> tuple[op.Operation, ...]:
+    """Edits of one file that follow one another are one: what one vocabulary says in two calls, another says in one."""
+    result: list[op.Operation] = []
+    for operation in operations:
+        last = result[-1] if result else None
+        if isinstance(operation, op.EditFile) and isinstance(last, op.EditFile) and _same_file(last, operation):
+            result[-1] = op.EditFile(last.path, last.edits + operation.edits, last.purpose)
+        else:
+            result.append(operation)
+    return tuple(result)
+
+
+def _same_file(one: op.EditFile, other: op.EditFile) -> bool:
+    return one.path == other.path and one.purpose == other.purpose
+
+
+def _nearest(
+    spellings: Sequence[AnySpelling], operation: op.Operation
+) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
+    """The calls of the spelling that loses least of the operation, and what they mean; `None` when none can say it."""
+    best: tuple[int, tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None = None
+    for spelling in spellings:
+        said = spelling.from_operation(operation)
+        if said is None:
+            continue
+        calls = said if isinstance(said, tuple) else (said,)
+        heard = joined([meant for call in calls for meant in call.to_operations()])
+        if heard == (operation,):
+            return calls, heard
+        lost = _distance(operation, heard)
+        if best is None or lost < best[0]:
+            best = (lost, calls, heard)
+    return None if best is None else best[1:]
+
+
+def _distance(operation: op.Operation, heard: tuple[op.Operation, ...]) -> int:
+    if len(heard) != 1 or type(heard[0]) is not type(operation):
+        return 1000 + len(heard)
+    return sum(getattr(heard[0], field) != getattr(operation, field) for field in operation.__struct_fields__)
+
+
+def _reason(reasons: Mapping[str, str], operation: op.Operation, field: str) -> str:
+    return reasons.get(field) or reasons.get(f"{type(operation).__name__}.{field}") or "this value cannot be said"
+
+
+def _tag(operation: op.Operation) -> str:
+    return str(operation.__struct_config__.tag)

@@ -1,0 +1,553 @@
+"""How one vocabulary says one tool: a class whose fields are the native parameters.
+
+From the one class come the schema offered to a model, reading a call (live or logged), writing
+one, telling a result and reading one back, older names and shapes, and the declared loss.
+
+Rules, checked when the class is created: every native parameter means something or is
+`native_only` with a reason; every field of the operation is said or `unsaid` with a reason;
+overriding one direction obliges the other, or a `read_only` reason.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import chain
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, dataclass_transform
+
+import msgspec
+
+from dragoman.errors import DefinitionError
+from dragoman.model import operations as op
+from dragoman.model.calls import ExecutedBy, NativeResult
+from dragoman.model.outcomes import Failure, Media, Outcome
+
+Spoken = TypeVar("Spoken", bound=op.Operation)
+Content = str | tuple[str | Media, ...]
+Tells = Mapping[type[Outcome], tuple[str, ...]]
+Told = tuple[Content, bool | None] | tuple[Content, bool | None, Any]
+"""A result: its content, the error flag where the vocabulary sets one, and its item where text is not enough."""
+
+
+class ResultWords(Protocol):
+    """How a tool's results are written and read: what `words.one_of` gives."""
+
+    def write(self, operation: op.Operation, outcome: Outcome) -> Content | None:
+        """The content of an outcome, or `None` where these words cannot say it."""
+        ...
+
+    def read(self, operation: op.Operation, native: NativeResult) -> Outcome | None:
+        """What a result says, or `None` where it is in none of these words."""
+        ...
+
+    def as_said(self, operation: op.Operation, outcome: Outcome) -> Outcome:
+        """The outcome with its fields as these words say them."""
+        ...
+
+    @property
+    def tells(self) -> Tells:
+        """Which fields of which outcomes these words carry."""
+        ...
+
+    def losses(self) -> list[tuple[str, str, bool, str]]:
+        """What is lost: the outcome, its field, whether it is said nearly, and why."""
+        ...
+
+
+class _Required:
+    """Marks a parameter without a default."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
+
+
+class Conversion(msgspec.Struct, frozen=True):
+    """Two exact inverses between a native value and the operation's: units, an empty text for "not said"."""
+
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    if seconds is not None and not abs(seconds) < 1e15:
+        raise ValueError(f"{seconds} seconds are no time to wait")
+    return None if seconds is None else round(seconds * 1000)
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    if milliseconds is None or milliseconds % 1000 == 0:
+        return None if milliseconds is None else milliseconds // 1000
+    seconds = milliseconds / 1000
+    if _milliseconds(seconds) != milliseconds:
+        raise ValueError(f"{milliseconds} milliseconds are more than seconds can say exactly")
+    return seconds
+
+
+SECONDS = Conversion(to=_milliseconds, back=_seconds)
+"""Native seconds, our milliseconds."""
+
+EMPTY_IS_UNSAID = Conversion(to=lambda text: text or None, back=lambda text: text or "")
+"""A native text that is required though nothing may be meant by it."""
+
+
+def _number(text: str | None) -> int | None:
+    if text is not None and str(int(text)) != text:
+        raise ValueError(f"{text!r} is not a plain number")
+    return None if text is None else int(text)
+
+
+TEXT_OF_NUMBER = Conversion(to=lambda number: None if number is None else str(number), back=_number)
+"""A native number where we hold a name; a name that is no number cannot be said."""
+
+
+def whole_number(number: float | None) -> int | None:
+    """A native number as the whole one it must be."""
+    if number is not None and number != int(number):
+        raise ValueError(f"{number} is no whole number")
+    return None if number is None else int(number)
+
+
+def sayable_number(number: int | None) -> int | None:
+    """A whole number where any may be said: beyond 2**53 not every one can be."""
+    if number is not None and int(float(number)) != number:
+        raise ValueError(f"{number} is more than such a number can say exactly")
+    return number
+
+
+WHOLE = Conversion(to=whole_number, back=sayable_number)
+"""A native number where only whole ones have a meaning."""
+
+TUPLE = Conversion(to=lambda items: tuple(items or ()), back=lambda items: list(items) or None)
+"""A native optional list where we hold a tuple."""
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """What is declared of one native parameter. Exactly one of `means` and `reason` is given in the end."""
+
+    means: str | None = None
+    reason: str | None = None
+    description: str = ""
+    default: Any = REQUIRED
+    name: str | None = None
+    convert: Conversion | None = None
+    since: str | None = None
+    until: str | None = None
+    schema: Mapping[str, Any] | None = None
+    without: Mapping[str, str] = {}
+    unhonoured: Mapping[str, str] = {}
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is REQUIRED
+
+
+def means(
+    canonical: str | None = None,
+    description: str = "",
+    *,
+    default: Any = REQUIRED,
+    name: str | None = None,
+    convert: Conversion | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    without: Mapping[str, str] = {},
+    unhonoured: Mapping[str, str] = {},
+) -> Any:
+    """A native parameter that means the operation's field `canonical` (its own name when not given).
+
+    `name` is the native name where it is no identifier; `since` and `until` are the first and last
+    versions that had it; `schema` adds to what is offered (a bound, an enum); `without` names what
+    stands inside it and has no meaning, with the reasons: kept, never offered; `unhonoured`
+    describes it where whoever runs the tool does not honour a field of the operation, by that field.
+    """
+    return Parameter(canonical, None, description, default, name, convert, since, until, schema, without, unhonoured)
+
+
+def native_only(
+    reason: str,
+    *,
+    default: Any = None,
+    name: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> Any:
+    """A native parameter without shared meaning: read and kept, never offered, because of `reason`."""
+    return Parameter(None, reason, "", default, name, None, since, until)
+
+
+class Freeform(msgspec.Struct, frozen=True):
+    """A tool whose input is text: the field that holds it, and the grammar it is offered with."""
+
+    field: str
+    syntax: Literal["lark", "regex"] | None = None
+    grammar: str | None = None
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(means, native_only))
+class SpellingMeta(msgspec.StructMeta):
+    """Turns declared parameters into the fields of a struct, and checks the declaration."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+        parameters: dict[str, Parameter] = {}
+        for field, annotation in namespace.get("__annotations__", {}).items():
+            if str(annotation).startswith("ClassVar"):
+                continue
+            declared = namespace.get(field, REQUIRED)
+            if not isinstance(declared, Parameter):
+                declared = Parameter(default=declared)
+            parameters[field] = declared
+            if declared.default is REQUIRED:
+                namespace.pop(field, None)
+            else:
+                namespace[field] = declared.default
+        renamed = {field: parameter.name for field, parameter in parameters.items() if parameter.name}
+        if renamed:
+            config["rename"] = renamed
+        if any(base.__dictoffset__ for base in bases):
+            config.setdefault("gc", True)  # a base without slots may hold anything, and what may refer to itself
+        cls: Any = super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **config)
+        inherited = getattr(cls.__base__, "parameters", {})
+        cls.parameters = {**inherited, **parameters}
+        if cls.native_name:
+            _declare(cls)
+        return cls
+
+
+class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False):
+    """The root of all spellings; see the module."""
+
+    native_name: ClassVar[str] = ""
+    namespace: ClassVar[str | None] = None
+    formerly: ClassVar[tuple[str, ...]] = ()
+    """Older names: read, never offered."""
+    unsaid: ClassVar[Mapping[str, str]] = {}
+    """Fields of the operation this tool cannot say, with the reason."""
+    approximated: ClassVar[Mapping[str, str]] = {}
+    """Fields it says only nearly, with the reason."""
+    always: ClassVar[Mapping[str, Any]] = {}
+    """Fields of the operation that this tool implies."""
+    unhonoured: ClassVar[Mapping[str, str]] = {}
+    """The description to offer where whoever runs the tool does not honour a field, by that field."""
+    unless_said: ClassVar[Mapping[str, Any]] = {}
+    """What the client does where a call leaves a field of the operation out: whoever runs it instead does the same."""
+    read_only: ClassVar[str | None] = None
+    """Why it is read and never written."""
+    since: ClassVar[str | None] = None
+    until: ClassVar[str | None] = None
+    """First and last version that offered it; no last one: the newest does."""
+    families: ClassVar[tuple[str, ...] | None] = None
+    """Model families (globs; those with "!" before them are left out) that are offered it; `None`: all."""
+    on_request: ClassVar[str | None] = None
+    """Why it is not offered unless asked for by name."""
+    on_request_since: ClassVar[str | None] = None
+    """First version of which that is true; `None`: it always was."""
+    only_by_id: ClassVar[str | None] = None
+    """Why it is never offered for an operation, only as the provider's tool that was asked for by its id."""
+    partial: ClassVar[str | None] = None
+    """Why it does not stand for its operations: it reaches a part of what they can, so other tools are offered too."""
+    freeform: ClassVar[Freeform | None] = None
+    wire_type: ClassVar[str | None] = None
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """What goes out beside the type of a tool the provider defines."""
+    provider_id: ClassVar[str | None] = None
+    executed_by: ClassVar[ExecutedBy] = ExecutedBy.CLIENT
+
+    operation_types: ClassVar[tuple[type[op.Operation], ...]] = ()
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    meaningful: ClassVar[frozenset[str]] = frozenset()
+    """The native names of the parameters that mean something."""
+    required: ClassVar[frozenset[str]] = frozenset()
+    """The native names of those without which a call cannot be read."""
+    reshaped: ClassVar[bool] = False
+    _build: ClassVar[Callable[[Any], op.Operation]]
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        """What this call means."""
+        return (type(self)._build(self),)
+
+    @classmethod
+    def from_operation(cls, operation: Spoken) -> Any:
+        """This operation as a call of this tool, several calls, or `None` when it cannot say this value."""
+        said: dict[str, Any] = {}
+        for field, parameter in cls.parameters.items():
+            if parameter.means is None:
+                continue
+            value = getattr(operation, parameter.means)
+            if parameter.convert is not None:
+                try:
+                    value = parameter.convert.back(value)
+                except ValueError:
+                    return None  # a value this tool has no form for
+            if value is None and parameter.default is REQUIRED:
+                return None  # the tool wants a value that was not said, and none is invented
+            said[field] = value
+        for canonical, implied in cls.always.items():
+            if getattr(operation, canonical) != implied:
+                return None
+        return cls(**said)
+
+    def meant_instead(self, operation: op.Operation, failure: Failure) -> op.Operation | None:
+        """What this call means after all when `operation` failed so: a folder where a file was looked for."""
+        return None
+
+    def from_outcome(self, operation: op.Operation, outcome: Outcome) -> Content:
+        """The outcome in this tool's own words. Failures are the dialect's to word."""
+        told = None if self.results is None else self.results.write(operation, outcome)
+        if told is not None:
+            return told
+        from .default_words import tell
+
+        return tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> Outcome:
+        """What a result in this tool's words says. Failures the dialect recognises do not get here."""
+        if self.results is None:
+            from .default_words import understand
+
+            return understand(operation, native)
+        outcome = self.results.read(operation, native)
+        if outcome is not None:
+            return outcome
+        from .default_words import understand_marked
+
+        return understand_marked(operation, native)
+
+    def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> Told:
+        """All outcomes of one call as its one result."""
+        if len(outcomes) == 1 and operations:
+            return self.from_outcome(operations[0], outcomes[0]), None
+        from .default_words import tell_all
+
+        return tell_all(operations, outcomes), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
+        """One outcome per operation. A result that does not tell them apart says the same of each."""
+        if len(operations) == 1:
+            return (self.to_outcome(operations[0], native),)
+        from .default_words import understand
+
+        whole = understand(op.Unrecognised(self.native_name), native)
+        return (whole,) * len(operations)
+
+    results: ClassVar[ResultWords | None] = None
+    """How results are written and read; see `words.py`. Without it: by the default wording, or by the methods above."""
+    tells: ClassVar[Tells] = {}
+    """Which fields of which outcomes this tool's words carry."""
+
+    def said(self) -> dict[str, Any]:
+        """The native arguments: every parameter that is not at its default."""
+        arguments: dict[str, Any] = {}
+        for field, wire in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):
+            value = getattr(self, field)
+            default = self.parameters[field].default
+            if default is REQUIRED or value != default:
+                arguments[wire] = _as_json(msgspec.to_builtins(value))
+        return arguments
+
+
+class ProviderExecuted(Spelling[Spoken]):
+    """A tool the provider runs itself: offered by its id, read from its replies, never run here."""
+
+    executed_by = ExecutedBy.PROVIDER
+
+
+def _as_json(value: Any) -> Any:
+    """A value as JSON would give it back: a tuple is a list."""
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    return {key: _as_json(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@cache
+def structs_in(holder: type[msgspec.Struct]) -> tuple[tuple[str, type[msgspec.Struct]], ...]:
+    """The fields that hold structs, or lists of them, by their native names."""
+    if not any(map(_may_hold_structs, _annotations(holder))):
+        return ()  # to make types of all annotations takes long, and most tools take texts and numbers
+    hints = typing.get_type_hints(holder)
+    named = zip(holder.__struct_encode_fields__, holder.__struct_fields__, strict=True)
+    found = [(wire, _struct_in(hints[field])) for wire, field in named]
+    return tuple((wire, struct) for wire, struct in found if struct is not None)
+
+
+def _annotations(holder: type[msgspec.Struct]) -> Iterator[Any]:
+    for base in holder.__mro__:
+        yield from vars(base).get("__annotations__", {}).values()
+
+
+_PLAIN = frozenset(["str", "int", "float", "bool", "None", "Any", "dict", "list", "tuple", "Literal"])
+_WORD = re.compile(r"\"[^\"]*\"|'[^']*'|([A-Za-z_][\w.]*)")
+
+
+def _may_hold_structs(annotation: Any) -> bool:
+    if not isinstance(annotation, str):
+        return True
+    return not annotation.startswith("ClassVar") and not _PLAIN.issuperset(filter(None, _WORD.findall(annotation)))
+
+
+def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return hint
+    return next((found for inner in typing.get_args(hint) if (found := _struct_in(inner)) is not None), None)
+
+
+def knows_all(struct: type[msgspec.Struct], value: Any) -> bool:
+    """Whether nothing stands inside an argument that is not known there."""
+    known, nested = _known_in(struct)
+    if isinstance(value, list):
+        if not nested and _OBJECTS.issuperset(map(type, value)):
+            return known.issuperset(chain.from_iterable(value))
+        return all([knows_all(struct, item) for item in value])  # noqa: C419 - twice as fast
+    if not isinstance(value, dict):
+        return True
+    return known.issuperset(value) and all(knows_all(inner, value[wire]) for wire, inner in nested if wire in value)
+
+
+def left_over(struct: type[msgspec.Struct], value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """What stands inside an argument and is not known there: `todos[0].id`."""
+    known, nested = _known_in(struct)
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            if nested or not isinstance(item, dict) or not known.issuperset(item):
+                yield from left_over(struct, item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        yield from ((f"{path}.{key}", inner) for key, inner in value.items() if key not in known)
+        for wire, inner_struct in nested:
+            if wire in value:
+                yield from left_over(inner_struct, value[wire], f"{path}.{wire}")
+
+
+_OBJECTS = frozenset({dict})
+
+
+@cache
+def _known_in(struct: type[msgspec.Struct]) -> tuple[frozenset[str], tuple[tuple[str, type[msgspec.Struct]], ...]]:
+    return frozenset(struct.__struct_encode_fields__), structs_in(struct)
+
+
+_ROOTS = (Spelling, *Spelling.__mro__)
+
+
+def _declare(cls: Any) -> None:
+    """Fills in what follows from a declaration and refuses one that hides a loss."""
+    problems: list[str] = []
+    cls.operation_types = _operation_types(cls)
+    if not cls.operation_types:
+        problems.append("it names no operation: write `class X(Spelling[op.ReadFile])`")
+    if not (cls.__doc__ or "").strip():
+        problems.append("it has no docstring, which is the description offered to the model")
+    reads = cls.to_operations is not Spelling.to_operations
+    writes = "from_operation" in {name for base in cls.__mro__ if base not in _ROOTS for name in vars(base)}
+    cls.reshaped = reads
+    canonical = {field: operation for operation in cls.operation_types for field in operation.__struct_fields__}
+    cls.parameters = {
+        field: _resolved(field, parameter, canonical, problems, by_method=reads)
+        for field, parameter in cls.parameters.items()
+    }
+    cls.meaningful = frozenset(
+        wire
+        for field, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+        if cls.parameters[field].reason is None
+    )
+    cls.required = frozenset(
+        wire
+        for field, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+        if cls.parameters[field].default is REQUIRED
+    )
+    if cls.results is not None and "tells" not in vars(cls):
+        cls.tells = cls.results.tells
+    if reads and not writes and cls.read_only is None:
+        problems.append("`to_operations` is overridden, so `from_operation` must be too (or `read_only` says why not)")
+    if writes and not reads:
+        problems.append("`from_operation` is overridden, so `to_operations` must be too")
+    if not reads and cls.operation_types:
+        problems.extend(_unsaid_problems(cls, canonical))
+        if not problems:
+            cls._build = _builder(cls)
+    for declared in (cls.unsaid, cls.approximated):
+        problems.extend(
+            f"{field!r} is declared lost or approximated, but no such field exists"
+            for field in declared
+            if field.rpartition(".")[2] not in canonical
+        )
+    if problems:
+        raise DefinitionError(f"spelling {cls.__name__!r} of {cls.native_name!r}", problems, _where(cls))
+
+
+def _operation_types(cls: Any) -> tuple[type[op.Operation], ...]:
+    for base in getattr(cls, "__orig_bases__", ()):
+        for argument in typing.get_args(base):
+            members = typing.get_args(argument) if isinstance(argument, types.UnionType) else (argument,)
+            if all(isinstance(member, type) and issubclass(member, op.Operation) for member in members):
+                return tuple(members)
+    return ()
+
+
+def _resolved(
+    field: str, parameter: Parameter, canonical: Mapping[str, Any], problems: list[str], *, by_method: bool
+) -> Parameter:
+    """A bare field means the operation's field of the same name; by a method it may mean anything."""
+    if parameter.reason is not None:
+        if not parameter.reason.strip():
+            problems.append(f"{field!r} is `native_only` without a reason")
+        return parameter
+    meaning = parameter.means or field
+    if meaning in canonical:
+        return msgspec.structs.replace(parameter, means=meaning)
+    if parameter.means is not None or not by_method:
+        problems.append(f"{field!r} means {meaning!r}, which the operation does not have; name its meaning or a reason")
+    return parameter
+
+
+def _unsaid_problems(cls: Any, canonical: Mapping[str, Any]) -> list[str]:
+    if len(cls.operation_types) > 1:
+        return ["it speaks several operations, so `to_operations` and `from_operation` must say which"]
+    meanings = [parameter.means for parameter in cls.parameters.values() if parameter.means]
+    said = set(meanings)
+    operation = cls.operation_types[0]
+    required = {field.name for field in msgspec.structs.fields(operation) if field.required}
+    problems = [
+        f"the operation's {field!r} is neither said nor `unsaid`"
+        for field in canonical
+        if field not in said and field not in cls.unsaid and field not in cls.always
+    ]
+    problems += [
+        f"two parameters mean {field!r}, so a method must say which" for field in said if meanings.count(field) > 1
+    ]
+    problems += [f"{field!r} is said and `unsaid`" for field in said if field in cls.unsaid]
+    problems += [
+        f"the operation's {field!r} is required, so it cannot be unsaid" for field in cls.unsaid if field in required
+    ]
+    return problems
+
+
+def _builder(cls: Any) -> Callable[[Any], op.Operation]:
+    """How to make the operation from a call. It runs for every call read, so it is written out once, as by hand."""
+    known: dict[str, Any] = {"operation": cls.operation_types[0]}
+    said: list[str] = []
+    for field, declared in cls.parameters.items():
+        if declared.means is None:
+            continue
+        value = f"call.{field}"
+        if declared.convert is not None:
+            known[f"to_{field}"] = declared.convert.to
+            value = f"to_{field}({value})"
+        said.append(f"{declared.means}={value}")
+    for canonical, implied in cls.always.items():
+        known[f"always_{canonical}"] = implied
+        said.append(f"{canonical}=always_{canonical}")
+    build: Callable[[Any], op.Operation] = eval(f"lambda call: operation({', '.join(said)})", known)
+    return build
+
+
+def _where(cls: Any) -> str | None:
+    import sys
+
+    module = sys.modules.get(cls.__module__)
+    return getattr(module, "__file__", None)

@@ -1,0 +1,88 @@
+"""What lies outside: resources of servers, tools not offered up front, the web."""
+
+from __future__ import annotations
+
+from dragoman.dialects.base.default_words import tell, understand
+from dragoman.dialects.base.responses_items import WebSearch as HostedWebSearch, tools_found
+from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .commands import NUMBER
+from .families import CATALOGUE, CLASSIC, variant
+from .results import (
+    ResourceResults,
+)
+
+
+class ListMcpResources(ResourceResults, Spelling[op.ListMcpResources]):
+    """List the resources of MCP servers."""
+
+    native_name = "list_mcp_resources"
+    since, families = "0.77.0", CLASSIC
+    unsaid = {"uri": "resources are listed server by server"}
+    always = {"templates": False}
+
+    server: str | None = means("server", "List those of this server only.", default=None)
+    cursor: str | None = means("cursor", "Where an earlier list was cut.", default=None)
+
+
+class ListMcpResourceTemplates(ResourceResults, Spelling[op.ListMcpResources]):
+    """List the resource templates of MCP servers."""
+
+    native_name = "list_mcp_resource_templates"
+    since, families = "0.77.0", CLASSIC
+    unsaid = {"uri": "resources are listed server by server"}
+    always = {"templates": True}
+
+    server: str | None = means("server", "List those of this server only.", default=None)
+    cursor: str | None = means("cursor", "Where an earlier list was cut.", default=None)
+
+
+class ReadMcpResource(ResourceResults, Spelling[op.ReadMcpResource]):
+    """Read a resource of an MCP server."""
+
+    native_name = "read_mcp_resource"
+    since, families = "0.77.0", CLASSIC
+
+    server: str = means("server", "The server.")
+    uri: str = means("uri", "The resource.")
+
+
+class ToolSearch(Spelling[op.SearchTools]):
+    """Look for tools that can be called but are not offered up front."""
+
+    native_name = wire_type = "tool_search"
+    since, families = "0.133.0", CATALOGUE
+    settings = {
+        "execution": "client",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What to look for."},
+                "limit": {"type": "number", "description": "How many tools to give at most."},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    }
+
+    query: str = means("query", "What to look for.")
+    limit: int | None = means("limit", "How many tools to give at most.", default=None, schema=NUMBER)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        return tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        return tools_found(native.item) or understand(operation, native)
+
+
+WebSearch = variant(
+    HostedWebSearch,
+    wire_type="web_search",
+    provider_id="openai.web_search",
+    settings={"external_web_access": True},
+    since="0.101.0",
+    families=CLASSIC,
+)
+"""The provider's tool as the client offers it; how it is called and answered is the provider's own."""

@@ -1,0 +1,1 @@
+"""What every reader of logs is made of."""

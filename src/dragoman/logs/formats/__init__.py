@@ -1,0 +1,1 @@
+"""One reader per client: its files as events."""

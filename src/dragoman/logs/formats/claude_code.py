@@ -1,0 +1,984 @@
+"""Claude Code's sessions: `<session>.jsonl`, a tree of records, with sub-agents in files of their own or inline.
+
+One model message is several lines, a block each, with the same `message.id` and the same usage on every one; so a
+message's tokens and end are told once, when the next message or turn begins or the file ends.
+
+What `--output-format stream-json` prints has the same records in other names, without what they follow. After 2.0 the
+tokens on its lines are those of the moment a reply began, so it is the `result` that tells them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from dragoman.logs.base.format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
+from dragoman.logs.base.listing import files_below
+from dragoman.logs.base.normalise import Normaliser, moment
+from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number, text as _text
+from dragoman.model import (
+    AgentEnded,
+    AgentsOutcome,
+    AgentStarted,
+    AnyEvent,
+    ClientNoted,
+    CommandInvoked,
+    ContextCompacted,
+    ErrorOccurred,
+    FinishReason,
+    HistoryRewound,
+    Interrupted,
+    Media,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    SessionStarted,
+    Source,
+    TokensUsed,
+    ToolReturned,
+    UserSaid,
+)
+from dragoman.registry import APIS
+
+from .parts.claude_stream import NOTES as _PRINTED_NOTES, Printed, as_logged, is_printed
+
+CLIENT = "claude_code"
+
+_KNOWN_NOTES = frozenset(
+    {
+        "agent-color",
+        "agent-name",
+        "agent-setting",
+        "ai-title",
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "artifact-autoreact-ledger",
+        "artifact-comment-monitor",
+        "atis-latch",
+        "attachment",
+        "attribution-snapshot",
+        "bridge-session",
+        "content-replacement",
+        "continued-in",
+        "cost-state",
+        "custom-title",
+        "dev-mods",
+        "ended-by-model",
+        "failed",
+        "file-history-delta",
+        "file-history-snapshot",
+        "fork-context-ref",
+        "frame-link",
+        "history-suppression",
+        "isolation-latch",
+        "last-prompt",
+        "launched",
+        "memory-mode",
+        "mode",
+        "observer-ref",
+        "permission-mode",
+        "pr-link",
+        "progress",
+        "queue-operation",
+        "relocated",
+        "result",
+        "started",
+        "summary",
+        "system",
+        "tag",
+        "tools-used",
+        "worktree-state",
+    }
+)
+"""Kinds of records that are the client's own book-keeping."""
+
+_FORK = "fork-context-ref"
+"""What the file of an agent begins with that has the conversation of its parent before it."""
+_TELLING = frozenset({_FORK, "queue-operation"})
+"""Those that say something of what follows, or of what the model will be told, perhaps in fewer words."""
+_MERE_NOTES = _KNOWN_NOTES - _TELLING
+
+_AGENT = "agent-"
+"""How the files of sub-agents begin."""
+
+_OWN_NAMES = frozenset({"sessionId", "leafUuid", "messageId"})
+"""What such a record is tied to a conversation by."""
+
+_JOURNAL = frozenset({"launched", "started", "result", "failed"})
+"""What the run of a workflow keeps beside its agents, in a file that names no session: which began, what they gave."""
+
+_TOLD = frozenset({"user", "assistant", "system", "attachment"})
+"""Kinds of records that belong to a session that has begun."""
+
+_FINISH = {
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP_SEQUENCE,
+    "max_tokens": FinishReason.LENGTH,
+    "tool_use": FinishReason.CALLS,
+    "pause_turn": FinishReason.PAUSED,
+    "refusal": FinishReason.REFUSED,
+    "model_context_window_exceeded": FinishReason.CONTEXT_EXCEEDED,
+    "compaction": FinishReason.COMPACTED,
+}
+_COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>", re.DOTALL)
+_COMMAND_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_INTERRUPTED = "[Request interrupted by user"
+_SUMMARISED = "compact_boundary"
+_COMPACTED = (_SUMMARISED, "microcompact_boundary")
+_LOCAL_COMMAND = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
+_OF_THE_CLIENT = ("<bash-stdout>", "<bash-stderr>", "<task-notification>")
+"""How words begin that the client says in the user's name, where the record does not tell that it does."""
+_NOTIFIED = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
+_ENDED = {"completed": "completed", "failed": "failed", "killed": "cancelled", "stopped": "cancelled"}
+"""How it is said that an agent that went on beside has stopped."""
+_OF_AGENTS = ("<teammate-message", "<agent-message", "<cross-session-message")
+"""How words begin that another agent says, a report or a message of its."""
+_BY_OTHERS = {"human": "user", "channel": "user", "coordinator": "agent", "peer": "agent", "observer": "agent"}
+"""Who is meant by the origin of what was said; any other is a part of the client."""
+_CARRIED = frozenset(_BY_OTHERS) - {"human"}
+"""Origins of words that the client only hands on, though it marks them as its own: other sessions, a user's chat."""
+
+
+class ClaudeCode(LogFormat):
+    """The format; see the module."""
+
+    name = CLIENT
+    dialect = CLIENT
+
+    def recognise(self, sample: Sample) -> float:
+        records = [record for record in sample.records if isinstance(record, dict)]
+        told = [record for record in records if record.get("type") in ("user", "assistant") and "message" in record]
+        if any("parts" in _mapping(record.get("message")) for record in told):
+            return 0.0  # Qwen Code and others keep the same envelope around Gemini's parts
+        if any("qwen_code_version" in record for record in records):
+            return 0.0  # it prints the same records, of other tools
+        strong = [record for record in told if "uuid" in record and "sessionId" in record and "isSidechain" in record]
+        if strong:
+            return 0.95
+        if any("uuid" in record or "parentUuid" in record or "sessionId" in record for record in told):
+            return 0.7
+        if any("parent_tool_use_id" in record and "session_id" in record for record in told):
+            return 0.7
+        own = [record for record in records if record.get("type") in _KNOWN_NOTES and _OWN_NAMES & record.keys()]
+        if own and len(own) == len(records):
+            return 0.5
+        kept = [record for record in records if record.get("type") in _JOURNAL]
+        is_journal = any("agentId" in record and "key" in record for record in kept) and len(kept) == len(records)
+        return 0.5 if is_journal else 0.0
+
+    def homes(self, places: Places) -> Iterator[Path]:
+        configured = places.environment.get("CLAUDE_CONFIG_DIR")
+        if configured:
+            yield Path(configured) / "projects"
+        yield places.home / ".claude" / "projects"
+        yield places.home / ".config" / "claude" / "projects"
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from files_below(home, "*.jsonl")
+
+    def beside(self, path: Path) -> Iterator[Path]:
+        """What the client keeps of an agent beside what the agent said: which call spawned it, of which kind it is."""
+        if path.name.startswith(_AGENT):
+            yield path.with_suffix(".meta.json")
+
+    def reader(self, path: Path) -> LogReader:
+        return _Reader(path)
+
+    def usage_reader(self, path: Path) -> LogReader:
+        return _Reader(path) if _takes_all(path) else _UsageReader(path)
+
+
+_UNSET = msgspec.UNSET
+_UNSAID = msgspec.Raw(b"null")
+
+
+class _Noted(msgspec.Struct, gc=False):
+    """What the client noted, as far as its name goes; or a prompt that was given while the model was at work."""
+
+    type: Any = None
+    prompt: Any = None
+    commandMode: Any = None  # noqa: N815 - the native name
+    origin: Any = None
+
+
+class _Block(msgspec.Struct, gc=False, omit_defaults=True):
+    """A part of a message, of any kind that is usual here; `whole` is one of another kind."""
+
+    tool_use_id: str | None = None
+    type: Literal["text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document"] | None = None
+    content: Any = None
+    is_error: bool | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    text: str | None = None
+    thinking: str | None = None
+    source: Any = None
+    whole: dict[str, Any] | None = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    """A message as the API has it."""
+
+    model: str | None = None
+    id: str | None = None
+    content: str | list[_Block] | None = None
+    stop_reason: str | None = None
+    usage: msgspec.Raw = _UNSAID
+    """As it is written: every line of a message has it, and it is read once."""
+
+
+def _named(wire: str) -> Any:
+    """A fact of a record that all events of it have, by the name the client gives it."""
+    return msgspec.field(default=None, name=wire)
+
+
+_Nothing = Literal["\0"]
+"""What no line of a log says: where one says it, it is printed, and is read as any JSON."""
+
+
+def _ours(name: str, default: Any) -> Any:
+    """What no line says: the client has no key that begins like this, and in one that has, it is of a wrong type."""
+    return msgspec.field(default=default, name=f" {name}")
+
+
+_Stream = Annotated[str, msgspec.Meta(min_length=1, max_length=0)]
+_Number = Annotated[int, msgspec.Meta(gt=0, lt=0)]
+
+
+class _Record(msgspec.Struct, gc=False, rename="camel"):
+    """What is read of a line; the rest of it is not even decoded. In the order the client writes it.
+
+    It is the place of its own events, so that none has to be made.
+    """
+
+    parent: str | None = _named("parentUuid")
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    cwd: str | None = None
+    session: str | None = _named("sessionId")
+    version: str | None = None
+    git_branch: str | None = None
+    agent_id: str | None = None
+    type: str | None = None
+    message: _Message | None = None
+    provider_id: str | None = _named("requestId")
+    uuid: str | None = None
+    time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
+    tool_use_result: Any = msgspec.UNSET
+    permission_decision: Any = msgspec.UNSET
+    tool_denial_kind: Any = msgspec.UNSET
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    origin: Any = None
+    content: Any = None
+    forked_from: Any = None
+    is_api_error_message: bool | None = None
+    api_error_status: Any = None
+    error: Any = None
+    subtype: Any = None
+    compact_metadata: Any = None
+    attachment: _Noted | None = None
+    data: _Noted | None = None
+    printed: _Nothing = _named("session_id")
+    source: Source = _ours("source", None)
+    stream: _Stream = _ours("stream", "main")
+    number: _Number = _ours("number", 0)
+
+
+_decode = msgspec.json.Decoder(_Record).decode
+_KEY, _NAME = "{place.uuid}@{place.source.offset}", "{place.uuid}"
+"""What tells a record from others of its session, and a message."""
+_HEAD = 4096
+"""How much of a file is looked at to tell what it is."""
+_REMEMBERED = 16
+"""Calls kept after their result: a session that is gone on with tells a call again before its result."""
+
+
+class _About(msgspec.Struct):
+    """What is known of a file before its first line."""
+
+    agent: dict[str, Any]
+    """What the client keeps beside it of the agent it is of."""
+    run: str | None
+    """The run of a workflow whose script spawned the agent of this file; the call that began it tells its name."""
+    session: str | None
+    """The session that records are of which do not say it."""
+    kept: str
+    """What tells records without a name from those of other files of the session."""
+
+
+class _Reader(LinesReader):
+    """Reads a log line by line. What few files need is held apart: Python is quicker where an object has few names."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED, key=_KEY))
+        self.decode = _decode
+        self._begun: set[str] = set()
+        self._told: str | None = None
+        """The session of them that is being told."""
+        self._file = _about(path)
+        self._is_fork = False
+        """Whether what follows is told of the parent: the message whose call spawned this agent."""
+        self._printed = Printed()
+        self._early: list[_Record] = []
+        """What was printed before it was said of which session."""
+        self._started_by: dict[str, str] = {}
+        """Agent → the call that started it, as its result says."""
+        self._endings: set[str] = set()
+        """What was said of agents that stopped: the client says it where it happens and where the model is told."""
+        self._open: str | None = None
+        self._last: _Record | _UsageRecord | None = None
+        """The model message whose lines are being read: its id, and its last line but for what that says."""
+        self._others: dict[str, tuple[str, _Record | _UsageRecord]] = {}
+        """The same of other agents in this file, by their streams: lines of messages of several may alternate."""
+        self._counted: set[str] = set()
+        self._prompts: dict[tuple[str | None, str | None], tuple[str | None, str, int]] = {}
+        """Session and what a prompt follows → its record, its event, and how many messages of the model came before."""
+        self._compaction: _Record | None = None
+        """Where the conversation was cut and what is said of that: its summary is the next thing that is said."""
+        self._is_linked = True
+        """Whether records say what they follow; in some files, not written by the client itself, none does."""
+        self._sidechains: dict[str, str] = {}
+        """Record → the inline sub-agent it belongs to, by the first record of its chain."""
+        self._usage = APIS["anthropic_messages"].read_usage_json
+        self._called, self._returned = self.normaliser.called, self.normaliser.returned
+        self._model_said = self.normaliser.maker(ModelSaid, "text", "model")
+        self._model_thought = self.normaliser.maker(ModelThought, "text", "model", "hidden")
+        self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model", key=_NAME)
+        self._user_said = self.normaliser.maker(UserSaid, "text", "media", "by")
+        self._client_noted = self.normaliser.maker(ClientNoted, "name")
+        self._tokens_used = self.normaliser.maker(TokensUsed, "usage", "model", key=_NAME)
+
+    def record(self, value: Any, source: Source) -> list[AnyEvent]:
+        events: list[AnyEvent] = []
+        self.add_record(value, source, events)
+        return events
+
+    def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
+        if type(value) is not _Record:
+            if isinstance(value, dict):
+                self._add_unusual(value, source, events)
+            else:
+                events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
+            return
+        kind, message = value.type, value.message
+        self._place(value, source)
+        if kind == "assistant" and message is not None:
+            # A result may stand between two lines of one message, so only another message ends it.
+            if message.id != self._open:
+                self._turn_to(message.id, value.stream, events)
+            if value.session != self._told:
+                if self._is_fork:
+                    events.append(self._client_noted(value, "fork/assistant"))
+                    return
+                self._begin(value, events)
+            self._assistant(value, message, events)
+            return
+        if value.session != self._told:
+            self._begin(value, events)
+        if kind == "user" and message is not None:
+            content = message.content
+            if type(content) is list and len(content) == 1 and content[0].type == "tool_result":  # as nearly all are
+                self._result(value, content[0], events)
+            else:
+                self._user(value, content, events)
+        elif kind == "system":
+            self._system(value, events)
+        elif kind in _MERE_NOTES:
+            noted = value.attachment
+            if noted is not None and noted.type == "queued_command" and noted.prompt:
+                self._queued(value, noted, events)
+            else:
+                events.append(self._client_noted(value, _note_name(value)))
+        else:
+            self._other(value, kind, events)
+
+    def _other(self, value: _Record, kind: str | None, events: list[AnyEvent]) -> None:
+        if kind not in _TELLING and kind not in _PRINTED_NOTES:
+            events.append(self.normaliser.unknown(value, kind))
+            return
+        if value.session is None and kind in _PRINTED_NOTES:
+            self._early.append(value)  # before the session has a name
+            return
+        events.append(self._client_noted(value, _note_name(value)))
+        if kind == _FORK:
+            self._is_fork = True
+        elif self._started_by:
+            self._notified(value, value.content, events)
+
+    def _add_unusual(self, said: dict[str, Any], source: Source, events: list[AnyEvent]) -> None:
+        known = len(self._printed.spawned_by)
+        value = self._fitted(said)
+        if self._early:
+            self._tell_early(value.session, events)
+        if known < len(self._printed.spawned_by) and value.agent_id in self._printed.spawned_by:
+            # Known by its call alone, which nothing else says to have spawned it.
+            above = msgspec.structs.replace(value, source=source)
+            events.append(self.normaliser.event(AgentStarted, above, agent=value.agent_id, call_id=value.agent_id))
+            value.number = above.number
+        self.add_record(value, source, events)
+        if value.type == "result" and is_printed(said):
+            self._turn_to(None, value.stream, events)
+            value.uuid, value.number = value.uuid or _key(value), 0  # its name does not hang on what else is told
+            events += [self._tokens_used(value, usage, model) for model, usage in self._printed.spent(said)]
+
+    def _tell_early(self, session: str | None, events: list[AnyEvent]) -> None:
+        for value in self._early:
+            value.session = session
+            events.append(self._client_noted(value, _note_name(value)))
+        self._early.clear()
+
+    def _fitted(self, said: dict[str, Any]) -> _Record:
+        value = _unusual(said)
+        if is_printed(said):
+            self._printed.session, message = value.session, value.message
+            call = _text(said.get("parent_tool_use_id"))
+            if call is not None:  # not every record of an agent has its name, in some versions none has
+                value.agent_id = self._printed.spawned_by.setdefault(call, value.agent_id or call)
+            if message is not None and message.stop_reason is not None and message.model != "<synthetic>":
+                self._printed.is_counted = True
+        return value
+
+    def _begin(self, value: _Record, events: list[AnyEvent]) -> None:
+        """The beginning of a session, told by the first record that belongs to it."""
+        value.session = session = value.session or self._printed.session
+        if session in self._begun:
+            self._told = session
+        elif session is not None and value.type in _TOLD:
+            self._begun.add(session)
+            self._told = session
+            if self._is_fork:
+                self._fork(value, events)
+            branch = value.git_branch or None
+            forked = _text(_mapping(value.forked_from).get("sessionId")) or _text(value.forked_from)
+            call = _text(self._file.agent.get("toolUseId"))
+            events.append(
+                self.normaliser.event(
+                    SessionStarted,
+                    value,
+                    cwd=value.cwd,
+                    branch=branch,
+                    parent_session=None if call is None else session,
+                    parent_call=call or self._file.run,
+                    forked_from=forked,
+                    metadata=self._file.agent,
+                )
+            )
+
+    def _fork(self, value: _Record, events: list[AnyEvent]) -> None:
+        """The first words of an agent that was forked: beside them stands what its parent was told of the call."""
+        self._is_fork = False
+        message = value.message
+        if value.type == "user" and message is not None:
+            value.origin = {"kind": "coordinator"}
+            if isinstance(message.content, list):
+                own = [block for block in message.content if block.type != "tool_result"]
+                events += [self._client_noted(value, "fork/tool_result") for _ in message.content[len(own) :]]
+                message.content = own
+
+    def end(self) -> list[AnyEvent]:
+        events: list[AnyEvent] = []
+        self._tell_early(None, events)
+        self._end_message(events)
+        while self._others:
+            self._open, self._last = self._others.pop(next(iter(self._others)))
+            self._end_message(events)
+        self._tell_compaction(None, events)
+        return events
+
+    # ── where a record stands ──────────────────────────────────────────────
+
+    def _place(self, value: _Record | _UsageRecord, source: Source) -> None:
+        value.source = source
+        if value.agent_id is not None or value.is_sidechain is True:
+            value.stream = self._stream(value)
+        if value.parent is None:
+            value.parent = value.logical_parent_uuid
+        if value.uuid is None:
+            value.uuid = self._file.kept
+            value.session = value.session or self._file.session
+
+    def _stream(self, value: _Record | _UsageRecord) -> str:
+        if value.agent_id:
+            return value.agent_id
+        if value.is_sidechain is not True:
+            return "main"
+        uuid, parent = value.uuid, value.parent
+        root = str(uuid) if parent is None else self._sidechains.get(parent, str(uuid))
+        if uuid is not None:
+            self._sidechains[uuid] = root
+        return f"sidechain-{root}"
+
+    # ── the model ──────────────────────────────────────────────────────────
+
+    def _assistant(self, value: _Record, message: _Message, events: list[AnyEvent]) -> None:
+        if value.is_api_error_message is True:
+            events.append(self._api_error(value, message))
+            return
+        model, content = message.model, message.content
+        if model != "<synthetic>":
+            message.content = None
+            self._open, self._last = message.id or _made_up_id(value), value
+        else:
+            model = None  # the client's own words in the model's place
+        if type(content) is not list or not content:
+            said = self._model_said(value, content, model) if content else self._client_noted(value, "assistant/empty")
+            events.append(said)
+            return
+        for block in content:
+            kind = block.type
+            if kind == "tool_use" and block.name is not None:
+                arguments = block.input
+                if type(arguments) is not dict or not block.id:
+                    events.append(self._called(value, _unusual_call(block, block.name, value)))
+                else:
+                    events.append(self._called(value, NativeCall(block.id, block.name, arguments)))
+            elif kind == "text":
+                events.append(self._model_said(value, block.text or "", model))
+            elif kind == "thinking":
+                events.append(self._model_thought(value, block.thinking or "", model, not block.thinking))
+            elif kind == "redacted_thinking":
+                events.append(self._model_thought(value, "", model, hidden=True))
+            else:
+                events += self._hosted(block.whole or msgspec.to_builtins(block), value)
+
+    def _api_error(self, value: _Record, message: _Message) -> AnyEvent:
+        content = message.content
+        text = " ".join(block.text or "" for block in content) if isinstance(content, list) else content
+        status = value.api_error_status
+        return self.normaliser.event(
+            ErrorOccurred,
+            value,
+            message=text or str(value.error or "an error of the API"),
+            status=status if isinstance(status, int) else None,
+            code=_text(value.error),
+        )
+
+    def _hosted(self, block: dict[str, Any], value: _Record) -> Iterator[AnyEvent]:
+        """Blocks that only the API's own reader knows: calls the provider ran, and what it gave."""
+        from dragoman.model import CallPart, ResultPart
+
+        for part in APIS["anthropic_messages"].read_parts([block]):
+            if isinstance(part, CallPart):
+                yield self.normaliser.called(value, part.call)
+            elif isinstance(part, ResultPart):
+                yield self.normaliser.returned(value, part.result)
+            else:
+                yield self.normaliser.event(ClientNoted, value, name=f"block:{block.get('type')}")
+
+    def _turn_to(self, id: str | None, stream: str, events: list[AnyEvent]) -> None:
+        """Another message begins, which ends the one before it of the same agent; or one of another agent goes on."""
+        last = self._last
+        if last is None or last.stream != stream:
+            if self._open is not None and last is not None and last.message is not None:
+                last.message.usage = last.message.usage.copy()  # of its own: it may wait for long
+                self._others[last.stream] = self._open, last
+            self._open, self._last = self._others.pop(stream, (None, None))
+        if id != self._open:
+            self._end_message(events)
+        if self._compaction is not None:
+            self._tell_compaction(None, events)
+
+    def _end_message(self, events: list[AnyEvent]) -> None:
+        """The tokens and the end of a message, once all its lines were read."""
+        id, last = self._open, self._last
+        if id is None or last is None or (message := last.message) is None:
+            return
+        self._open = self._last = None
+        if id in self._counted:  # a session that was gone on with may hold what was said before once more
+            return
+        self._counted.add(id)
+        last.uuid, last.number = id, 0  # where its last line stood, whose own events are all told
+        try:
+            used = self._usage(message.usage)
+        except UNDECODABLE:
+            said = decoded(bytes(message.usage))
+            used = APIS["anthropic_messages"].read_usage(said) if type(said) is dict else None
+        if used is not None:
+            events.append(self._tokens_used(last, used, message.model))
+        if message.stop_reason is not None:
+            finish = _FINISH.get(message.stop_reason) or FinishReason.UNKNOWN
+            events.append(self._model_finished(last, finish, message.model))
+
+    # ── the user, and what tools gave ──────────────────────────────────────
+
+    def _user(self, value: _Record, content: str | list[_Block] | None, events: list[AnyEvent]) -> None:
+        if content is None or isinstance(content, str):
+            if content:
+                self._said(value, content, (), events)
+            else:
+                events.append(self._client_noted(value, "user/empty"))
+            return
+        texts: list[str] = []
+        media: list[Media] = []
+        if len(content) > 1 and sum(block.type == "tool_result" for block in content) > 1:
+            value.tool_use_result = _UNSET  # of which of them it is, nobody can tell
+        for block in content:
+            kind = block.type
+            if kind == "tool_result":
+                self._result(value, block, events)
+            elif kind == "text" and block.text:
+                texts.append(block.text)
+            elif kind in ("image", "document") and (read := _media(block.source)) is not None:
+                media.append(read)
+            elif kind != "text":
+                events.append(self._client_noted(value, f"block:{kind or _mapping(block.whole).get('type')}"))
+        if texts or media:
+            # What an editor adds stands in parts of its own beside a command.
+            command = next((text for text in texts if text.startswith("<command-")), None)
+            self._said(value, command or "\n".join(texts), tuple(media), events)
+        elif not value.number:
+            events.append(self._client_noted(value, "user/empty"))
+
+    def _queued(self, value: _Record, noted: _Noted, events: list[AnyEvent]) -> None:
+        """What was said while the model was at work, which it is told along with the next result."""
+        is_prompt = noted.commandMode in (None, "prompt", "bash")
+        value.origin = noted.origin or (None if is_prompt else {"kind": noted.commandMode})
+        self._user(value, _unusual_parts(noted.prompt), events)
+
+    def _said(self, value: _Record, text: str, media: tuple[Media, ...], events: list[AnyEvent]) -> None:
+        if value.is_compact_summary is True and self._compaction is not None:
+            self._tell_compaction(text, events)
+            events.append(self._client_noted(value, "user/compact_summary"))
+            return
+        if text.startswith(_INTERRUPTED):
+            events.append(self.normaliser.event(Interrupted, value, text=text))
+            return
+        # Words may speak of a command, a summary's do; only what begins like one is one.
+        command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
+        if command is not None:
+            self._turn_to(None, value.stream, events)
+            said = _COMMAND_ARGUMENTS.search(text)
+            arguments = (said[1].strip() or None) if said else None
+            events.append(self.normaliser.event(CommandInvoked, value, name=command[1], arguments=arguments))
+            return
+        if text.startswith(_LOCAL_COMMAND):
+            events.append(self.normaliser.event(ClientNoted, value, name="local-command", data={"text": text}))
+            return
+        by = self._speaker(value, text)
+        if by == "user":
+            self._rewind(value, events)
+        if by != "client":
+            self._turn_to(None, value.stream, events)  # to the reply before belong its tokens, not to the next turn
+        events.append(self._user_said(value, text, media, by))
+        if by == "client" and self._started_by:
+            self._notified(value, text, events)
+        if by == "user":
+            followed = value.session, value.parent
+            self._prompts[followed] = value.uuid, events[-1].id, self._messages()
+
+    def _notified(self, value: _Record, text: Any, events: list[AnyEvent]) -> None:
+        """What the client says of agents that went on beside: of each that stopped how it ended, and its answer."""
+        for told in _NOTIFIED.findall(text) if isinstance(text, str) else ():
+            agent = _inside("task-id", told) or ""
+            call = self._started_by.get(agent)
+            if call is not None and told not in self._endings:
+                self._endings.add(told)
+                status, said = _ENDED.get(_inside("status", told) or "", "unknown"), _inside("result", told)
+                ended = self.normaliser.event(AgentEnded, value, agent=agent, call_id=call, status=status, text=said)
+                events.append(ended)
+
+    def _speaker(self, value: _Record, text: str) -> str:
+        if value.stream != "main" and value.parent is None:
+            return "agent"
+        origin = _text(_mapping(value.origin).get("kind"))
+        is_own = value.is_meta is True and origin not in _CARRIED
+        if is_own or value.is_compact_summary is True or text.startswith(_OF_THE_CLIENT):
+            return "client"
+        if text.startswith(_OF_AGENTS):
+            return "agent"
+        return _BY_OTHERS.get(origin, "client") if origin else "user"
+
+    def _messages(self) -> int:
+        """How many messages of the model there were so far."""
+        return len(self._counted) + (self._open is not None)
+
+    def _rewind(self, value: _Record, events: list[AnyEvent]) -> None:
+        """A prompt that follows what another one followed, which was answered, takes that one's place."""
+        uuid, event, before = self._prompts.get((value.session, value.parent), (value.uuid, "", 0))
+        if value.stream != "main" or uuid == value.uuid or before == self._messages():
+            return
+        if value.parent is None and (self._last is None or self._last.parent is None):
+            self._is_linked = False
+        if self._is_linked:
+            events.append(self.normaliser.event(HistoryRewound, value, to=event))
+
+    def _result(self, value: _Record, block: _Block, events: list[AnyEvent]) -> None:
+        id, content, given = block.tool_use_id or "", block.content, value.tool_use_result
+        if type(content) is not str:
+            content = _content(content)
+        is_all = given is not _UNSET and value.permission_decision is _UNSET and value.tool_denial_kind is _UNSET
+        item = {"toolUseResult": given} if is_all else _beside(value, given)
+        events.append(self._returned(value, NativeResult(id, content, block.is_error, item=item)))
+        if type(given) is dict:
+            if "agentId" in given or "runId" in given:
+                self._spawned(value, given, id, events)
+        elif value.stream != "main":
+            self._spawned_below(value, id, events)
+
+    def _spawned(self, value: _Record, given: dict[str, Any], id: str, events: list[AnyEvent]) -> None:
+        """The agent, or the run of a workflow, that a result says to have begun."""
+        if given.get("taskType") == "local_workflow" and isinstance(given.get("runId"), str):
+            name = _text(given.get("workflowName"))
+            events.append(self.normaliser.event(AgentStarted, value, agent=given["runId"], call_id=id, name=name))
+            return
+        agent = given.get("agentId")
+        call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
+        if call is not None and call.native.name in ("Task", "Agent", "Skill"):
+            prompt = _text(given.get("prompt"))
+            self._started_by[str(agent)] = id
+            events.append(self.normaliser.event(AgentStarted, value, agent=agent, call_id=id, prompt=prompt))
+            if given.get("status") == "completed":  # one that goes on beside has only begun
+                events.append(self.normaliser.event(AgentEnded, value, agent=agent, call_id=id, status="completed"))
+
+    def _spawned_below(self, value: _Record, id: str, events: list[AnyEvent]) -> None:
+        """The agent that another one began: files of sub-agents name it in the words of the result alone."""
+        returned, call = events[-1], self.normaliser.calls.get(id)
+        if not isinstance(returned, ToolReturned) or call is None or call.native.name not in ("Task", "Agent"):
+            return
+        for outcome in returned.result.outcomes:
+            for report in outcome.agents if isinstance(outcome, AgentsOutcome) else ():
+                if report.id is not None:
+                    events.append(self.normaliser.event(AgentStarted, value, agent=report.id, call_id=id))
+
+    def _system(self, value: _Record, events: list[AnyEvent]) -> None:
+        words = value.content if value.subtype == "local_command" else None
+        if isinstance(words, str) and words.startswith(("<command-", *_LOCAL_COMMAND)):
+            self._said(value, words, (), events)
+            return
+        if value.subtype in _COMPACTED:
+            self._turn_to(None, value.stream, events)
+            self._compaction = value
+            if value.subtype != _SUMMARISED:
+                self._tell_compaction(None, events)
+            return
+        events.append(self._noted(value))
+
+    def _tell_compaction(self, summary: str | None, events: list[AnyEvent]) -> None:
+        if self._compaction is None:
+            return
+        value, self._compaction = self._compaction, None
+        facts = _mapping(value.compact_metadata)
+        trigger = facts.get("trigger")
+        events.append(
+            self.normaliser.event(
+                ContextCompacted,
+                value,
+                summary=summary,
+                trigger=trigger if trigger in ("manual", "auto") else None,
+                tokens_before=_number(facts.get("preTokens")),
+                tokens_after=_number(facts.get("postTokens")),
+            )
+        )
+
+    def _noted(self, value: _Record) -> AnyEvent:
+        kind = value.subtype
+        if kind == "api_error":
+            error = _mapping(value.error)
+            status = _number(error.get("status"))
+            message = _told_error(value.error) or "an error of the API"
+            return self.normaliser.event(ErrorOccurred, value, message=message, status=status, retried=True)
+        return self.normaliser.event(ClientNoted, value, name=_note_name(value))
+
+
+def _about(path: Path) -> _About:
+    folder = path.absolute().parent
+    run = folder.name if folder.parent.name == "workflows" else None
+    beside = folder if run is None else folder.parent.parent
+    session = beside.parent.name if beside.name == "subagents" else None
+    kept = "" if session is None else folder.name if path.name == "journal.jsonl" else path.stem
+    return _About(_agent_of(path), run, session, kept)
+
+
+def _agent_of(path: Path) -> dict[str, Any]:
+    """What is kept of an agent beside its log; nothing where that is missing, or is no object."""
+    for beside in FORMAT.beside(path):
+        try:
+            return _mapping(decoded(beside.read_bytes())) if beside.is_file() else {}
+        except OSError:
+            return {}
+    return {}
+
+
+def _inside(tag: str, text: str) -> str | None:
+    _, opened, rest = text.partition(f"<{tag}>")
+    inside, closed, _ = rest.partition(f"</{tag}>")
+    return inside if opened and closed else None
+
+
+def _note_name(value: _Record) -> str:
+    noted = value.attachment or value.data
+    subtype = value.subtype or (noted and noted.type)
+    return f"{value.type}/{subtype}" if isinstance(subtype, str) else str(value.type)
+
+
+def _unusual_call(block: _Block, name: str, value: _Record) -> NativeCall:
+    """A call without an id, or whose arguments are no object."""
+    arguments = block.input
+    if not isinstance(arguments, dict | str):
+        arguments = {} if arguments is None else str(arguments)
+    return NativeCall(block.id or f"{_key(value)}.{value.number}", name, arguments)
+
+
+def _told_error(error: Any) -> str | None:
+    """What an error says, or the one within it: the provider's own answer is wrapped, up to 2.1 several times."""
+    while isinstance(error, dict):
+        message = _text(error.get("message")) or _text(error.get("formatted"))
+        if message is not None:
+            return message
+        error = error.get("error") or error.get("cause") or error.get("code")
+    return _text(error)
+
+
+def _key(value: _Record | _UsageRecord) -> str:
+    """What tells a record from others of its session, as the ids of its events have it."""
+    return _KEY.format(place=value)
+
+
+def _made_up_id(value: _Record | _UsageRecord) -> str:
+    """What stands for the id of a message that has none: its request's, else its line's."""
+    return value.provider_id or f"{_key(value)}/message"
+
+
+def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
+    """What a line says of a result beside its content, under the names it has there."""
+    decision, denial = value.permission_decision, value.tool_denial_kind
+    said = {"toolUseResult": given, "permissionDecision": decision, "toolDenialKind": denial}
+    return {name: one for name, one in said.items() if one is not _UNSET} or None
+
+
+def _takes_all(path: Path) -> bool:
+    """Whether it takes all that a file says to know its tokens: what was printed, or an agent that was forked."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return False
+    return b'"sessionId"' not in head or _FORK.encode() in head  # every log has that name near its beginning
+
+
+def _unusual(value: dict[str, Any]) -> _Record:
+    """A record that is not quite in its shape, or has parts of other kinds than usual."""
+    if is_printed(value):
+        value = as_logged(value)
+    if isinstance(value.get("message"), str):
+        value = {**value, "message": {"content": value["message"]}}
+    record = fitted(value, _Record)
+    record.time = moment(value.get("timestamp"))
+    if record.message is not None:
+        record.message.content = _unusual_parts(value["message"].get("content"))
+        record.message.usage = msgspec.Raw(json.dumps(value["message"].get("usage")))  # it may hold half a surrogate
+    return record
+
+
+def _unusual_parts(content: Any) -> str | list[_Block] | None:
+    if isinstance(content, str):
+        return content
+    parts: list[_Block] = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            parts.append(_Block(type="text", text=part))
+        elif isinstance(part, dict):
+            parts.append(fitted({**part, "whole": part}, _Block))
+    return parts
+
+
+def _media(source: Any) -> Media | None:
+    source = _mapping(source)
+    media_type = _text(source.get("media_type")) or "application/octet-stream"
+    data, url = _text(source.get("data")), _text(source.get("url"))
+    return None if data is None and url is None else Media(media_type, data=data, url=url)
+
+
+def _content(content: Any) -> str | tuple[str | Media, ...]:
+    """What a result says: its text, or texts and pictures in their order."""
+    if isinstance(content, str):
+        return content
+    pieces: list[str | Media] = []
+    for block in content if isinstance(content, list) else [content]:
+        if isinstance(block, str):
+            pieces.append(block)
+        if not isinstance(block, dict):
+            continue
+        kind = block.get("type")
+        media = _media(block.get("source")) if kind in ("image", "document") else None
+        if media is not None:
+            pieces.append(media)
+        elif kind == "tool_reference":
+            pieces.append(_text(block.get("tool_name")) or "")
+        elif (text := _text(block.get("text")) or _text(_mapping(block.get("resource")).get("text"))) is not None:
+            pieces.append(text)
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
+
+
+# ── tokens alone ─────────────────────────────────────────────────────────────
+
+
+class _UsageMessage(msgspec.Struct, gc=False):
+    """A message without what it says."""
+
+    model: str | None = None
+    id: str | None = None
+    usage: msgspec.Raw = _UNSAID
+    stop_reason: None = _ours("stop_reason", None)
+
+
+class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
+    """What a record says of where it stands, and its message's tokens."""
+
+    parent: str | None = _named("parentUuid")
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    session: str | None = _named("sessionId")
+    version: str | None = None
+    agent_id: str | None = None
+    type: str | None = None
+    message: _UsageMessage | None = None
+    provider_id: str | None = _named("requestId")
+    uuid: str | None = None
+    time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
+    is_api_error_message: bool | None = None
+    source: Source = _ours("source", None)
+    stream: _Stream = _ours("stream", "main")
+    number: _Number = _ours("number", 0)
+
+
+_decode_usage = msgspec.json.Decoder(_UsageRecord).decode
+
+
+class _UsageReader(_Reader):
+    """Reads no more than tokens: what anybody says is not even decoded."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.decode = _decode_usage
+
+    def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
+        if type(value) is not _UsageRecord:
+            if not isinstance(value, dict):
+                return
+            value = _unusual(value)
+        message = value.message
+        if value.type != "assistant" or message is None:
+            if value.is_sidechain:
+                self._stream(value)  # which sub-agent an inline record is of is known from the chain of all of them
+            return
+        self._place(value, source)
+        if message.id != self._open:
+            self._turn_to(message.id, value.stream, events)
+        if value.is_api_error_message is not True and message.model != "<synthetic>":
+            self._open, self._last = message.id or _made_up_id(value), value
+
+
+FORMAT = ClaudeCode()

@@ -1,0 +1,408 @@
+"""Cline's sessions: `<session>.messages.json`, one document of messages, and `<session>.json`, what is known of it.
+
+A sub-agent's messages are a document of its own, which names its parent's session but not the call that spawned it;
+its first words are that call's task. A document is rewritten as a whole, so events are told when all of it is there.
+The extension for editors keeps its tasks otherwise: see `cline_task`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
+from dragoman.logs.base.listing import files_below, files_in
+from dragoman.logs.base.normalise import Normaliser, Place, moment
+from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
+from dragoman.model import (
+    AnyEvent,
+    ClientNoted,
+    FinishReason,
+    Media,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    SessionStarted,
+    Source,
+    SystemSaid,
+    TokensUsed,
+    Usage,
+    UserSaid,
+)
+from dragoman.model.json_text import read_json
+
+from .parts.cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
+
+CLIENT = "cline"
+
+_LISTED = "messages"
+_SYSTEM = "system_prompt"
+_MESSAGES_NAME = "*.messages.json"
+_EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server", ".windsurf-server")
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_CUT_TASK = re.compile(
+    rb'\s*\[\s*\{\s*(?:"role"\s*:\s*"user".{0,200}?"<task>|"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:say|ask)")', re.DOTALL
+)
+_CUT_DOCUMENT = re.compile(rb'\s*\{.{0,200}?"agent"\s*:.{0,400}?"sessionId"\s*:.{0,400}?"origin"\s*:\s*\{', re.DOTALL)
+_WRAPPED = re.compile(r'<user_input mode="([^"]*)">(.*)</user_input>', re.DOTALL)
+_SAID_IN_PIECES = frozenset({"text", "image"})
+
+
+class Cline(LogFormat):
+    """The format; see the module."""
+
+    name = CLIENT
+    dialect = CLIENT
+
+    def recognise(self, sample: Sample) -> float:
+        document = sample.document
+        if isinstance(document, list):
+            return recognise_task(document)
+        if not isinstance(document, dict):
+            cut = document is None and (_CUT_DOCUMENT.match(sample.head) or _CUT_TASK.match(sample.head))
+            return 0.6 if cut else 0.0
+        if isinstance(document.get("sessionId"), str) and isinstance(document.get(_LISTED), list):
+            return 0.95 if "agent" in document and isinstance(document.get("origin"), dict) else 0.0
+        return 0.9 if {"session_id", "messages_path", "workspace_root", "enable_tools"} <= document.keys() else 0.0
+
+    def homes(self, places: Places) -> Iterator[Path]:
+        given = places.environment.get
+        root = Path(given("CLINE_DIR") or places.home / ".cline")
+        data = Path(given("CLINE_DATA_DIR") or root / "data")
+        yield Path(given("CLINE_SESSION_DATA_DIR") or data / "sessions")
+        yield data / "tasks"
+        yield places.home / ".cline" / "data" / "sessions"
+        users = [_settings(places) / editor / "User" for editor in _EDITORS]
+        # Where an editor works on another machine, its extensions run there.
+        users += [places.home / server / "data" / "User" for server in _SERVERS]
+        for user in users:
+            for extension in _EXTENSIONS:
+                yield user / "globalStorage" / extension / "tasks"
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from sorted({self.whole(path) for path in files_in(home, f"*/{SAID}", f"*/{SHOWN}")})
+        for folder in sorted({path.parent for path in files_below(home, _MESSAGES_NAME)}):
+            about = folder / f"{folder.name}.json"
+            if about.is_file():
+                yield about
+            yield from files_in(folder, _MESSAGES_NAME)
+
+    def whole(self, path: Path) -> Path:
+        """What the user saw of a task is read with what was said, where that is there."""
+        said = path.with_name(SAID)
+        return said if path.name == SHOWN and said.is_file() else path
+
+    def beside(self, path: Path) -> Iterator[Path]:
+        if path.name == SAID:
+            yield path.with_name(SHOWN)
+
+    def reader(self, path: Path) -> LogReader:
+        return _Chosen(path)
+
+
+def _settings(places: Places) -> Path:
+    """Where editors keep what is theirs."""
+    if places.system == "win32":
+        return Path(places.environment.get("APPDATA") or places.home / "AppData" / "Roaming")
+    if places.system == "darwin":
+        return places.home / "Library" / "Application Support"
+    return Path(places.environment.get("XDG_CONFIG_HOME") or places.home / ".config")
+
+
+class _Chosen(LogReader):
+    """Reads a session or a task: a list is one of a task's."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begin = b""
+        self._reader: LogReader | None = None
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        if self._reader is not None:
+            return self._reader.feed(data)
+        self._begin += data
+        first = self._begin.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not first:
+            return []
+        self._reader = TaskReader(self._path, CLIENT) if first.startswith(b"[") else _Reader(self._path)
+        return self._reader.feed(self._begin)
+
+    def close(self) -> list[AnyEvent]:
+        if self._reader is None and self._begin.strip():
+            self._reader = _Reader(self._path)
+            self._reader.feed(self._begin)
+        return [] if self._reader is None else self._reader.close()
+
+
+class _Reader(DocumentReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
+        self._stem = path.stem
+        self._pieces = Gathered(path)
+        self._session: str | None = None
+        self._stream = "main"
+        self._version: str | None = None
+        self._mode: str | None = None
+        self._system: str | None = None
+        self._ends_with_system = False
+        self._prompted = False
+        self._keys: set[str] = set()
+
+    # ── a document ─────────────────────────────────────────────────────────
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._pieces.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = self._pieces.take()
+        events: list[AnyEvent] = []
+        pieces = pieces_of(data, _LISTED)
+        if pieces is None:
+            self._read(data, Source(self.path, 0, len(data)), events)
+            return events
+        self._learn_servers([data[start:end] for start, end in pieces.elements])
+        self._ends_with_system = f'"{_SYSTEM}"'.encode() in data[pieces.tail : pieces.end]
+        return self.read_pieces(data, pieces)
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        """What stands after the messages: the system's words, as a rule."""
+        place = self._place(f"{self._stem}.end", source)
+        if self._ends_with_system and self._system is not None:
+            return self.normaliser.event(SystemSaid, place, text=self._system)
+        return self.normaliser.event(ClientNoted, place, name="document/end")
+
+    def _learn_servers(self, elements: list[bytes]) -> None:
+        """Servers whose tools gave results in the protocol's shape: a name alone (`a__b`) does not prove one."""
+        servers: dict[str, set[str]] = {}
+        for element in elements:
+            if b"tool_result" not in element or b"__" not in element:
+                continue
+            try:
+                message = msgspec.json.decode(element)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue  # it is told as unreadable when its turn comes
+            for block in _blocks(_mapping(message).get("content")):
+                server, mark, tool = (_text(block.get("name")) or "").partition("__")
+                if server and mark and tool and _is_from_server(block.get("content")):
+                    servers.setdefault(server, set()).add(tool)
+        if servers:
+            self.normaliser.knowing(servers=servers)
+
+    # ── records ────────────────────────────────────────────────────────────
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if not isinstance(value, dict):
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
+        elif "role" in value:
+            yield from self._message(value, source)
+        elif "session_id" in value:
+            yield from self._about(value, source)
+        elif "sessionId" in value:
+            yield from self._header(value, source)
+        else:
+            yield self.normaliser.unknown(self._place(f"{self._stem}@{source.offset}", source), None)
+
+    def _place(self, key: str, source: Source, time: Any = None) -> Place:
+        if key in self._keys:
+            key = f"{key}@{source.offset}"
+        self._keys.add(key)
+        return Place(
+            source=source,
+            key=key,
+            session=self._session,
+            stream=self._stream,
+            version=self._version,
+            time=moment(time),
+        )
+
+    def _header(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+        """The beginning of a document of messages."""
+        origin = _mapping(value.get("origin"))
+        parent, agent = _text(origin.get("parentThreadId")), _text(origin.get("subagent"))
+        self._session, self._version = _text(value.get("sessionId")), _text(origin.get("version"))
+        if parent and agent:
+            # A sub-agent's own session is `<session>__<agent>`, and so is the parent's if it is one itself.
+            self._session, self._stream = parent.partition("__")[0], agent
+        place = self._place(self._stem, source)
+        told = ("sessionId", _SYSTEM)
+        metadata = {key: value[key] for key in value if key not in told}
+        yield self.normaliser.event(SessionStarted, place, parent_session=parent, metadata=metadata)
+        self._system = _text(value.get(_SYSTEM))
+        if self._system is not None and not self._ends_with_system:
+            yield self.normaliser.event(SystemSaid, place, text=self._system)
+
+    def _about(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+        """What is known of a session, beside its messages; its tokens are those of the messages added up."""
+        facts = _mapping(value.get("metadata"))
+        self._session = _text(value.get("session_id"))
+        self._version = _text(_mapping(facts.get("sessionHistoryOrigin")).get("version"))
+        place = self._place(self._stem, source, value.get("started_at"))
+        told = ("session_id", "cwd", "model", "started_at", "ended_at", "status", "exit_code")
+        yield self.normaliser.event(
+            SessionStarted,
+            place,
+            cwd=_text(value.get("cwd")),
+            project=_text(value.get("workspace_root")),
+            branch=_text(_mapping(facts.get("git")).get("branch")),
+            model=_text(value.get("model")),
+            parent_session=_text(value.get("parent_session_id")),
+            metadata={key: value[key] for key in value if key not in told},
+        )
+        if value.get("ended_at") is not None:
+            place.time = moment(value["ended_at"])
+            data = {key: value[key] for key in ("status", "exit_code") if key in value}
+            yield self.normaliser.event(ClientNoted, place, name="session/ended", data=data)
+
+    # ── messages ───────────────────────────────────────────────────────────
+
+    def _message(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+        id = _text(value.get("id"))
+        place = self._place(f"{self._stem}@{source.offset}" if id is None else id, source, value.get("ts"))
+        if value["role"] == "assistant":
+            yield from self._assistant(value, place)
+        elif value["role"] == "user":
+            yield from self._user(value, place)
+        else:
+            yield self.normaliser.unknown(place, f"message/{value['role']}")
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{value['role']}/empty")
+
+    def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("id"))
+        if isinstance(content, str) and content:
+            yield self.normaliser.event(ModelSaid, place, text=content, model=model)
+        for block in _blocks(content):
+            yield self._block(block, place, model)
+        metrics = value.get("metrics")
+        if isinstance(metrics, dict):
+            yield self.normaliser.event(TokensUsed, place, usage=_usage(metrics), model=model, cost=_cost(metrics))
+        elif any(block.get("type") == "tool_use" for block in _blocks(content)):
+            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
+
+    def _block(self, block: dict[str, Any], place: Place, model: str | None) -> AnyEvent:
+        kind = block.get("type")
+        if kind == "text":
+            return self.normaliser.event(ModelSaid, place, text=_text(block.get("text")) or "", model=model)
+        if kind == "thinking":
+            text = _text(block.get("thinking")) or ""
+            return self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+        if kind == "redacted_thinking":
+            return self.normaliser.event(ModelThought, place, text="", model=model, hidden=True)
+        if kind == "tool_use" and isinstance(block.get("name"), str):
+            arguments = block.get("input")
+            native = NativeCall(
+                _text(block.get("id")) or f"{place.key}.{place.number}",
+                block["name"],
+                arguments if isinstance(arguments, dict | str) else {} if arguments is None else _encoded(arguments),
+            )
+            return self.normaliser.called(place, native)
+        return self.normaliser.event(ClientNoted, place, name=f"block/{kind}", data=block)
+
+    def _user(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        content = value.get("content")
+        texts: list[str] = [content] if isinstance(content, str) else []
+        media: list[Media] = []
+        for block in _blocks(content):
+            picture = _media(block)
+            if block.get("type") == "tool_result":
+                yield self.normaliser.returned(place, _result(block))
+            elif block.get("type") == "text":
+                texts.append(_text(block.get("text")) or "")
+            elif picture is not None:
+                media.append(picture)
+            else:
+                yield self.normaliser.event(ClientNoted, place, name=f"block/{block.get('type')}", data=block)
+        text = "\n".join(text for text in texts if text)
+        if text or media:
+            yield from self._said(text, tuple(media), place)
+
+    def _said(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[AnyEvent]:
+        wrapped = _WRAPPED.fullmatch(text)
+        if wrapped is not None:
+            text = wrapped[2]
+            if wrapped[1] != self._mode:
+                self._mode = wrapped[1]
+                yield self.normaliser.event(ClientNoted, place, name="mode", data={"mode": self._mode})
+        by = "user" if self._stream == "main" or self._prompted else "agent"
+        self._prompted = True
+        yield self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+
+
+# ── values ───────────────────────────────────────────────────────────────────
+
+
+def _result(block: dict[str, Any]) -> NativeResult:
+    flag = block.get("is_error")
+    return NativeResult(
+        _text(block.get("tool_use_id")) or "",
+        _content(block.get("content")),
+        is_error=flag if isinstance(flag, bool) else None,
+        name=_text(block.get("name")),
+    )
+
+
+def _content(content: Any) -> str | tuple[str | Media, ...]:
+    """What a result says: its text, texts and pictures, or the list of a batch's entries as the JSON it was sent as."""
+    if isinstance(content, str):
+        return content
+    blocks = _blocks(content)
+    if not isinstance(content, list) or any(_text(block.get("type")) not in _SAID_IN_PIECES for block in blocks):
+        return "" if content is None else _encoded(content)
+    pieces = [_media(block) or _text(block.get("text")) or "" for block in blocks]
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
+
+
+def _is_from_server(content: Any) -> bool:
+    """Whether a result has the shape of the Model Context Protocol: an object with a list of typed pieces."""
+    try:
+        given = read_json(content) if isinstance(content, str) else content
+    except msgspec.DecodeError:
+        return False
+    pieces = _mapping(given).get("content")
+    return isinstance(pieces, list) and all(isinstance(_mapping(piece).get("type"), str) for piece in pieces)
+
+
+def _usage(metrics: dict[str, Any]) -> Usage:
+    """Tokens of a reply; the input counts what the cache gave and took (OpenAI's way), where it can."""
+    prompt, answer = _number(metrics.get("inputTokens")), _number(metrics.get("outputTokens"))
+    read, wrote = _number(metrics.get("cacheReadTokens")), _number(metrics.get("cacheWriteTokens"))
+    cached = (read or 0) + (wrote or 0)
+    return Usage(
+        input_tokens=prompt - cached if prompt is not None and prompt >= cached else prompt,
+        cached_read_tokens=read,
+        cached_write_tokens=wrote,
+        output_tokens=answer,
+    )
+
+
+def _cost(metrics: dict[str, Any]) -> float | None:
+    """What the client reckons; 0 is what it writes for a model whose price it does not know."""
+    cost = metrics.get("cost")
+    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < 1e15 else None
+
+
+def _media(block: dict[str, Any]) -> Media | None:
+    source = _mapping(block.get("source")) or block
+    data = _text(source.get("data"))
+    kind = _text(source.get("mediaType")) or _text(source.get("media_type"))
+    return Media(kind, data=data) if data is not None and kind is not None else None
+
+
+def _encoded(value: Any) -> str:
+    """JSON; halves of surrogates, which only the standard library writes, stay as they were."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+FORMAT = Cline()

@@ -1,0 +1,638 @@
+"""Codex's sessions: `rollout-….jsonl`, the wire's own items in an envelope, with events of the client between them.
+
+The client tells many things twice: as an item of the wire and as an event. The item counts; the event says what the
+item does not (exit codes, what changed), and is given to the dialect beside the result. Tokens are cumulative counters,
+so what is told is the difference to what was told before. Before 0.34 items came bare, without an envelope; the first
+client, in TypeScript, kept them in one document (`rollout-….json`). What `codex exec --json` prints: `codex_stream`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
+from dragoman.logs.base.listing import files_below
+from dragoman.logs.base.normalise import Normaliser, Place, moment
+from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, text as _text
+from dragoman.model import (
+    AgentEnded,
+    AgentStarted,
+    AnyEvent,
+    CallPart,
+    ClientNoted,
+    CommandInvoked,
+    ContextCompacted,
+    ErrorOccurred,
+    FinishReason,
+    HistoryRewound,
+    Interrupted,
+    Media,
+    ModelChanged,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    ResultPart,
+    SessionStarted,
+    Source,
+    SystemSaid,
+    TextPart,
+    ThinkingPart,
+    TokensUsed,
+    Usage,
+    UserSaid,
+)
+from dragoman.model.json_text import read_json
+from dragoman.registry import APIS
+
+from .parts.codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed
+
+CLIENT = "codex"
+_ENVELOPE = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_BARE = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
+_NOTES = frozenset({"world_state", "inter_agent_communication_metadata", "security_risk_score"})
+_BY_CLIENT = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<subagent_notification>",
+    "<skills_instructions>",
+    "<apps_instructions>",
+    "<plugins_instructions>",
+    "<collaboration_mode>",
+    "<turn_aborted>",
+    "<skill>",
+    "<user_action>",
+    "<user_shell_command>",
+    "<hook_prompt",
+    "<goal_context>",
+    "<codex_internal_context",
+    "<recommended_plugins>",
+    "<external_",
+    "# AGENTS.md instructions",
+    "Warning: Your account was flagged for ",
+    "Warning: apply_patch was requested via ",
+    "Warning: The maximum number of unified exec processes",
+    "[omitted]",
+)
+"""How texts begin that the client says in the user's name."""
+_NOTED_ITEMS = frozenset(
+    {"ghost_snapshot", "additional_tools", "compaction", "compaction_summary", "context_compaction"}
+)
+_DESCRIBING = ("originator", "source", "model_provider", "agent_nickname", "agent_role", "agent_path")
+"""What a session's first record says of where it comes from, in a word each."""
+_OWN_COMMAND = re.compile(
+    r"<user_shell_command>\s*<command>\n(?P<command>.*?)\n</command>\s*<result>\n"
+    r"Exit code: (?P<code>-?\d+)\n(?:Duration: .*?\n)?Output:\n(?P<output>.*)\n</result>",
+    re.DOTALL,
+)
+_REQUEST = "## My request for Codex:"
+_LISTED = "items"
+_OPENING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:session|items)"\s*:')
+_CUT_DOCUMENT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{[^{}]*"id"[^{}]*\}\s*,\s*"items"\s*:\s*\[')
+
+
+class Codex(LogFormat):
+    """The format; see the module."""
+
+    name = CLIENT
+    dialect = CLIENT
+
+    def recognise(self, sample: Sample) -> float:
+        if _is_document(sample.document) or (sample.document is None and _CUT_DOCUMENT.match(sample.head)):
+            return 0.9
+        records = [record for record in sample.records if isinstance(record, dict)]
+        if not records:
+            return 0.0
+        wrapped = [one for one in records if one.get("type") in _ENVELOPE and isinstance(one.get("payload"), dict)]
+        if wrapped:
+            return 0.95
+        if any(is_printed(record) for record in records):
+            return 0.9
+        first = records[0]
+        if {"id", "timestamp", "instructions"} <= first.keys() and "type" not in first:
+            return 0.9
+        return 0.6 if any(one.get("record_type") == "state" for one in records) else 0.0
+
+    def homes(self, places: Places) -> Iterator[Path]:
+        configured = places.environment.get("CODEX_HOME")
+        for root in ([Path(configured)] if configured else []) + [places.home / ".codex"]:
+            yield root / "sessions"
+            yield root / "archived_sessions"
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from (path for path in files_below(home, "rollout-*.json*") if path.suffix in (".json", ".jsonl"))
+
+    def reader(self, path: Path) -> LogReader:
+        return _Reader(path) if path.suffix == ".jsonl" else _AnyReader(path)
+
+
+def _is_document(value: Any) -> bool:
+    """Whether a JSON value is a session as the first client kept it."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get(_LISTED), list)
+        and {"id", "timestamp"} <= _mapping(value.get("session")).keys()
+    )
+
+
+class _Reader(LinesReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
+        self._session: str | None = None
+        self._version: str | None = None
+        self._model: str | None = None
+        self._effort: str | None = None
+        self._counted: dict[str, int] | None = None
+        self._events: dict[str, dict[str, Any]] = {}
+        """Call id → the client's own record of what it did."""
+        self._inside: list[dict[str, Any]] | None = None
+        """Records of calls made inside a program that has not ended."""
+        self._said: set[str] = set()
+        self._unmatched: list[tuple[Place, str, str]] = []
+        """Texts told by events alone so far: where, who, what."""
+        self._is_agent = False
+        self._agents: dict[str, str | None] = {}
+        """Threads that were spawned → the call that did."""
+        self._is_aborted = self._has_spoken = self._has_called = self._has_viewed = False
+        self._owed: tuple[Place, Usage] | None = None
+        """What a reply used, told before the reply."""
+        self._turns: list[str | None] = []
+        """The event before each thing the user said that still counts."""
+        self._last: str | None = None
+        self._printed = Printed()
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if not isinstance(value, dict):
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
+            return
+        for event in self._told(value, source):
+            self._last = event.id
+            yield event
+
+    def _told(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+        kind, payload = value.get("type"), value.get("payload")
+        place = self._place(value, source)
+        if not isinstance(payload, dict):
+            yield from self._bare(value, place)
+        elif kind == "session_meta":
+            yield self._meta(payload, place)
+        elif kind == "response_item":
+            yield from self._item(payload, place)
+        elif kind == "event_msg":
+            yield from self._event(payload, place)
+        elif kind == "compacted":
+            yield self.normaliser.event(ContextCompacted, place, summary=_text(payload.get("message")) or None)
+        elif kind == "token_usage_record":
+            place.provider_id = _text(payload.get("response_id"))
+            yield from self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind)
+        elif kind == "turn_context":
+            yield from self._context(payload, place)
+        elif kind == "inter_agent_communication":
+            yield from self._settled()
+            yield self.normaliser.event(UserSaid, place, text=_text(payload.get("content")) or "", by="agent")
+        elif isinstance(kind, str) and kind in _NOTES:
+            yield self.normaliser.event(ClientNoted, place, name=kind)
+        else:
+            yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
+
+    def end(self) -> Iterator[AnyEvent]:
+        yield from self._settled()
+        for place, who, text in self._unmatched:
+            if text not in self._said:
+                if who == "user":
+                    yield self.normaliser.event(UserSaid, place, text=text)
+                else:
+                    yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+        self._unmatched.clear()
+
+    def _place(self, value: dict[str, Any], source: Source) -> Place:
+        return Place(
+            source=source,
+            key=f"@{source.offset}",
+            session=self._session,
+            version=self._version,
+            time=moment(value.get("timestamp")),
+        )
+
+    # ── the session ────────────────────────────────────────────────────────
+
+    def _bare(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        """A record without an envelope: as they were before 0.34, of a document, or as they are printed."""
+        kind = value.get("type")
+        if kind in _PRINTED:
+            if kind == "thread.started":
+                self._session = place.session = _text(value.get("thread_id"))
+            yield from self._printed.told(value, place, self.normaliser)
+            return
+        if kind is None and isinstance(value.get("role"), str):
+            yield from self._chat(value, place)
+            return
+        if kind is None and is_early(value):
+            yield from self._printed.told_early(value, place, self.normaliser)
+            return
+        if kind is None and isinstance(value.get("session"), dict):
+            value = value["session"]
+            place.time = moment(value.get("timestamp"))
+        if kind is None and "instructions" in value and isinstance(value.get("id"), str):
+            yield self._meta(value, place)
+        elif value.get("record_type") == "state":
+            yield self.normaliser.event(ClientNoted, place, name="state")
+            if self._has_called:  # nothing else tells where a reply ended then
+                self._has_called = False
+                yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS)
+        elif kind in _BARE or isinstance(kind, str):
+            yield from self._item(value, place)
+        else:
+            yield self.normaliser.unknown(place, None)
+
+    def _meta(self, payload: dict[str, Any], place: Place) -> AnyEvent:
+        id = _text(payload.get("id"))
+        if self._session is not None:  # what was copied from the session this one was made from
+            return self.normaliser.event(ClientNoted, place, name="session_meta", data={"id": id})
+        self._session = place.session = id
+        self._version = place.version = _text(payload.get("cli_version"))
+        source = payload.get("source")
+        spawned = _mapping(_mapping(_mapping(source).get("subagent")).get("thread_spawn"))
+        parent = _text(payload.get("parent_thread_id")) or _text(spawned.get("parent_thread_id"))
+        self._is_agent = parent is not None
+        functions = {name for one in _blocks(payload.get("dynamic_tools")) for name in _declared(one)}
+        if functions:
+            self.normaliser.knowing(functions=functions)
+        return self.normaliser.event(
+            SessionStarted,
+            place,
+            cwd=_text(payload.get("cwd")),
+            branch=_text(_mapping(payload.get("git")).get("branch")),
+            parent_session=parent,
+            forked_from=_text(payload.get("forked_from_id")),
+            metadata={key: payload[key] for key in _DESCRIBING if isinstance(payload.get(key), str)},
+        )
+
+    def _context(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        yield from self._settled()
+        model, effort = _text(payload.get("model")) or self._model, _text(payload.get("effort"))
+        if (model, effort) != (self._model, self._effort):
+            self._model, self._effort = model, effort
+            settings = {} if effort is None else {"effort": effort}
+            yield self.normaliser.event(ModelChanged, place, model=model, settings=settings)
+        else:
+            yield self.normaliser.event(ClientNoted, place, name="turn_context")
+
+    # ── items of the wire ──────────────────────────────────────────────────
+
+    def _item(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind = item.get("type")
+        place.provider_id = _text(item.get("id"))
+        if kind == "message":
+            yield from self._message(item, place)
+        elif kind in _NOTED_ITEMS:
+            yield self.normaliser.event(ClientNoted, place, name=f"response_item/{kind}")
+        elif kind == "agent_message":
+            text = _joined(item.get("content"))
+            yield from self._settled()
+            yield self.normaliser.event(UserSaid, place, text=text, by="agent")
+        else:
+            told = False
+            for part in APIS["openai_responses"].read_parts([item]):
+                for event in self._part(part, item, place):
+                    told = True
+                    yield event
+            if not told:
+                yield self.normaliser.unknown(place, f"response_item/{kind}")
+
+    def _part(self, part: Any, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        if not isinstance(part, ResultPart):
+            self._has_spoken = True
+        if isinstance(part, ThinkingPart):
+            yield self.normaliser.event(ModelThought, place, text=part.text, model=self._model, hidden=not part.text)
+        elif isinstance(part, TextPart):
+            yield self.normaliser.event(ModelSaid, place, text=part.text, model=self._model)
+        elif isinstance(part, CallPart):
+            if item.get("type") == "custom_tool_call" and part.call.name == "exec":
+                self._inside = []
+            self._has_called = True
+            self._has_viewed = self._has_viewed or part.call.name == "view_image"
+            yield self.normaliser.called(place, _numbered(part.call, place))
+        elif isinstance(part, ResultPart):
+            yield from self._result(part.result, place)
+
+    def _result(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
+        import msgspec
+
+        call = self.normaliser.calls.get(native.call_id)
+        beside: Any = self._events.pop(native.call_id, None)
+        if call is not None and call.native.name == "exec" and self._inside is not None:
+            beside, self._inside = self._inside or None, None
+        if beside is not None:
+            native = msgspec.structs.replace(native, item=beside)
+        yield self.normaliser.returned(place, native, duration=_took(_mapping(beside)))
+        if call is not None and call.native.name == "spawn_agent":
+            yield from self._spawned(native, place)
+
+    def _spawned(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
+        import msgspec
+
+        try:
+            told = read_json(native.content) if isinstance(native.content, str) else None
+        except msgspec.DecodeError:
+            return
+        agent = _mapping(told).get("agent_id")
+        if isinstance(agent, str):
+            yield from self._agent(agent, _text(_mapping(told).get("nickname")), native.call_id, place)
+
+    def _agent(self, agent: str, name: str | None, call_id: str | None, place: Place) -> Iterator[AnyEvent]:
+        """A thread that began, unless that was told."""
+        if agent not in self._agents:
+            self._agents[agent] = call_id
+            yield self.normaliser.event(
+                AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=call_id
+            )
+
+    def _agent_ended(self, agent: str, status: str, text: str | None, place: Place) -> AnyEvent:
+        call_id = self._agents.get(agent)
+        return self.normaliser.event(AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
+
+    def _message(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        role, text = item.get("role"), _joined(item.get("content"))
+        self._said.add(text)
+        if role != "assistant":
+            yield from self._settled()
+        if role == "assistant":
+            yield from self._by_model(item, text, place)
+        elif role in ("developer", "system"):
+            yield self.normaliser.event(SystemSaid, place, text=text)
+        elif text.startswith("<turn_aborted>"):
+            yield from self._aborted(place, text, "message/turn_aborted")
+        elif (own := _OWN_COMMAND.match(text)) is not None:
+            yield from self._own_command(own, place)
+        else:
+            media = _pictures(item.get("content"))
+            if text or media:
+                yield from self._asked(text, media, place)
+            for agent, status, words in _notices(text):
+                yield self._agent_ended(agent, status, words, place)
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{role}/empty")
+
+    def _by_model(self, item: dict[str, Any], text: str, place: Place) -> Iterator[AnyEvent]:
+        self._has_spoken = True
+        if text:
+            yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+        for block in _blocks(item.get("content")):
+            if isinstance(block.get("refusal"), str):
+                words = block["refusal"]
+                yield self.normaliser.event(ModelSaid, place, text=words, model=self._model, refused=True)
+
+    def _asked(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[AnyEvent]:
+        """A message of the user's; an editor puts what is open in it before the words, under a heading of its own."""
+        before, heading, request = text.partition(_REQUEST)
+        # Made first: who goes back goes to the event before both.
+        said = self._by_user(request.strip(), media, place) if heading else self._by_user(text, media, place)
+        if heading and before.strip():
+            yield self.normaliser.event(UserSaid, place, text=before.strip(), by="client")
+        yield said
+
+    def _by_user(self, text: str, media: tuple[Media, ...], place: Place) -> AnyEvent:
+        # The client showed the model a picture it had asked to view, up to 0.117.
+        is_shown = self._has_viewed and bool(media) and not text
+        by = "client" if is_shown or text.startswith(_BY_CLIENT) else "agent" if self._is_agent else "user"
+        if by != "client":
+            self._turns.append(self._last)
+            self._is_aborted = self._has_viewed = False
+        return self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+
+    def _own_command(self, found: re.Match[str], place: Place) -> Iterator[AnyEvent]:
+        """A command of the user's (`!ls`), not the model's, which is shown what it gave."""
+        yield self.normaliser.event(CommandInvoked, place, name="!", arguments=found["command"])
+        data = {"exit_code": int(found["code"]), "output": found["output"]}
+        yield self.normaliser.event(ClientNoted, place, name="message/user_shell_command", data=data)
+
+    def _aborted(self, place: Place, text: str | None, name: str) -> Iterator[AnyEvent]:
+        """An interrupt is an event, and in later versions a message as well: it is told once."""
+        if self._is_aborted:
+            yield self.normaliser.event(ClientNoted, place, name=name)
+        else:
+            self._is_aborted = True
+            yield self.normaliser.event(Interrupted, place, text=text)
+
+    def _chat(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        """A message as another protocol has them, which the first client could speak too."""
+        if value["role"] == "tool":
+            id = _text(value.get("tool_call_id")) or f"call{place.key}"
+            yield from self._result(NativeResult(id, _joined(value.get("content"))), place)
+        elif value["role"] == "assistant":
+            for part in APIS["openai_chat"].read_parts([value]):
+                yield from self._part(part, value, place)
+        else:
+            yield from self._message(value, place)
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{value['role']}/empty")
+
+    # ── events of the client ───────────────────────────────────────────────
+
+    def _event(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind = payload.get("type")
+        if kind == "token_count":
+            info = _mapping(payload.get("info"))
+            yield from self._tokens(info.get("total_token_usage"), info.get("last_token_usage"), place, kind)
+        elif kind in ("user_message", "agent_message"):
+            text = _text(payload.get("message")) or ""
+            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}", data={"text": text})
+            if text and text not in self._said:
+                self._unmatched.append((place, "user" if kind == "user_message" else "model", text))
+        elif kind in ("error", "stream_error"):
+            message = _text(payload.get("message")) or str(kind)
+            yield self.normaliser.event(ErrorOccurred, place, message=message, retried=kind == "stream_error")
+        elif kind == "task_complete" and isinstance(payload.get("error"), dict):
+            message = _text(payload["error"].get("message")) or "the task failed"
+            yield self.normaliser.event(ErrorOccurred, place, message=message)
+        elif kind == "item_completed":
+            yield from self._completed(_mapping(payload.get("item")), place)
+        elif kind == "turn_aborted" and payload.get("reason") in (None, "interrupted", "replaced"):
+            yield from self._settled()
+            yield from self._aborted(place, _text(payload.get("reason")), "event_msg/turn_aborted")
+        elif kind == "thread_rolled_back":
+            yield from self._settled()
+            yield self._rolled_back(payload.get("num_turns"), place)
+        elif kind == "collab_agent_spawn_end" and isinstance(payload.get("new_thread_id"), str):
+            name = _text(payload.get("new_agent_nickname"))
+            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}")
+            yield from self._agent(payload["new_thread_id"], name, _text(payload.get("call_id")), place)
+        else:
+            call_id = _text(payload.get("call_id"))
+            if call_id is not None and isinstance(kind, str) and kind.endswith("_end"):
+                self._events[call_id] = payload
+            data = {"title": payload["thread_name"]} if isinstance(payload.get("thread_name"), str) else {}
+            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}", data=data)
+
+    def _rolled_back(self, number: Any, place: Place) -> AnyEvent:
+        """So many of the last things the user said, and what followed them, count no more."""
+        count = number if isinstance(number, int) and number > 0 else 0
+        gone = self._turns[-count:] if count else []
+        del self._turns[len(self._turns) - len(gone) :]
+        return self.normaliser.event(HistoryRewound, place, to=gone[0] if gone else self._last)
+
+    def _completed(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind, id = item.get("type"), _text(item.get("id"))
+        if kind in ("CommandExecution", "FileChange", "McpToolCall", "ImageView") and id is not None:
+            if self._inside is not None and id not in self.normaliser.calls:
+                self._inside.append(item)
+            else:
+                self._events[id] = item
+        agent = _text(item.get("agent_thread_id"))
+        if kind == "SubAgentActivity" and agent is not None and agent not in self._agents and id is not None:
+            if item.get("kind") == "started":
+                yield from self._agent(agent, _text(item.get("agent_path")), id, place)
+                return
+        elif kind == "SubAgentActivity" and agent is not None and item.get("kind") in _ENDINGS:
+            yield self._agent_ended(agent, _ENDINGS[item["kind"]], None, place)
+            return
+        yield self.normaliser.event(ClientNoted, place, name=f"event_msg/item_completed/{kind}")
+
+    # ── tokens ─────────────────────────────────────────────────────────────
+
+    def _tokens(self, total: Any, last: Any, place: Place, name: str) -> Iterator[AnyEvent]:
+        """What was used since the last count; a counter told again says nothing new."""
+        now, latest = _counts(total), _counts(last)
+        if now is None or latest is None:
+            yield self.normaliser.event(ClientNoted, place, name=name)
+            return
+        before = self._counted
+        if before is None:  # a session made from another begins with that one's count
+            before = {key: now[key] - latest[key] for key in now}
+        used = {key: now[key] - before[key] for key in now}
+        self._counted = now
+        if any(count < 0 for count in used.values()):  # the counter began anew: what it counted last is new
+            used = latest
+        if not any(used.values()):
+            yield self.normaliser.event(ClientNoted, place, name=name)
+            return
+        cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
+        usage = Usage(
+            input_tokens=used["input_tokens"] - cached - written,
+            cached_read_tokens=cached,
+            cached_write_tokens=written,
+            output_tokens=used["output_tokens"],
+            reasoning_tokens=used["reasoning_output_tokens"],
+        )
+        yield from self._settled()
+        if self._has_spoken:
+            self._has_spoken = False
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+        else:
+            self._owed = (place, usage)
+
+    def _settled(self) -> Iterator[AnyEvent]:
+        """What a reply used that has been told since."""
+        if self._owed is not None:
+            (place, usage), self._owed = self._owed, None
+            self._has_spoken = False
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+
+
+class _AnyReader(DocumentReader, _Reader):
+    """Reads a document, or lines in a file that is not named as one of lines."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._pieces = Gathered(path)
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._pieces.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = self._pieces.take()
+        pieces = pieces_of(data, _LISTED) if _OPENING.match(data) else None
+        return (
+            LinesReader.feed(self, data) + LinesReader.close(self) if pieces is None else self.read_pieces(data, pieces)
+        )
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        place = Place(source=source, key=f"@{source.offset}", session=self._session)
+        return self.normaliser.event(ClientNoted, place, name="document/end")
+
+
+_ENDINGS = {"completed": "completed", "interrupted": "cancelled", "failed": "failed", "errored": "failed"}
+_STATUSES = {**_ENDINGS, "shutdown": "cancelled"}
+_NOTICE = re.compile(r"<subagent_notification>\s*(\{.*?\})\s*</subagent_notification>", re.DOTALL)
+
+
+def _notices(text: str) -> Iterator[tuple[str, str, str | None]]:
+    """What the client tells of agents that ended: who, how, with which words."""
+    import msgspec
+
+    for told in _NOTICE.findall(text):
+        try:
+            notice = _mapping(read_json(told))
+        except msgspec.DecodeError:
+            continue
+        agent, status = _text(notice.get("agent_id")) or _text(notice.get("agent_path")), notice.get("status")
+        if agent is not None and isinstance(status, str):
+            yield agent, _STATUSES.get(status, "unknown"), None
+        elif agent is not None:
+            for name, words in _mapping(status).items():
+                yield agent, _STATUSES.get(name, "unknown"), _text(words)
+
+
+def _declared(tool: dict[str, Any]) -> Iterator[str]:
+    """The functions a program that hosts the client declared: one, or those of a namespace."""
+    if isinstance(tool.get("tools"), list):
+        for one in _blocks(tool["tools"]):
+            yield from _declared(one)
+    elif isinstance(tool.get("name"), str):
+        yield tool["name"]
+
+
+def _took(record: dict[str, Any]) -> float | None:
+    """Seconds the client says a call took."""
+    took = _mapping(record.get("duration"))
+    seconds, nanos = took.get("secs"), took.get("nanos")
+    return seconds + nanos / 1e9 if isinstance(seconds, int) and isinstance(nanos, int) else None
+
+
+_COUNTERS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+)
+
+
+def _counts(usage: Any) -> dict[str, int] | None:
+    if not isinstance(usage, dict):
+        return None
+    counts = {key: usage.get(key, 0) for key in _COUNTERS}
+    return counts if all(isinstance(count, int) for count in counts.values()) else None
+
+
+def _numbered(call: NativeCall, place: Place) -> NativeCall:
+    """A call that came without an id gets its record's place for one."""
+    import msgspec
+
+    return call if call.id else msgspec.structs.replace(call, id=f"call{place.key}")
+
+
+def _joined(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block)
+
+
+def _pictures(content: Any) -> tuple[Media, ...]:
+    blocks = content if isinstance(content, list) else []
+    urls = [
+        block.get("image_url") for block in blocks if isinstance(block, dict) and block.get("type") == "input_image"
+    ]
+    return tuple(Media("image/*", url=url) for url in urls if isinstance(url, str))
+
+
+FORMAT = Codex()

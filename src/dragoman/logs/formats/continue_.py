@@ -1,0 +1,357 @@
+"""Continue's sessions: `sessions/<session>.json`, one document: a history of messages and the states of their calls.
+
+There are no times and no versions in it; the list of all sessions beside it says when each was begun. A server's tool
+is called by its bare name, so only the shape of its result tells it from a tool nobody knows. A document is rewritten
+as a whole, so events are told when all of it is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
+from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.normalise import Normaliser, Place, moment
+from dragoman.logs.base.typed_or_none import (
+    mapping as _mapping,
+    mappings as _mappings,
+    number as _number,
+    text as _text,
+)
+from dragoman.model import (
+    AnyEvent,
+    CallMcpTool,
+    ClientNoted,
+    ContextCompacted,
+    FinishReason,
+    Interrupted,
+    Media,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    SessionStarted,
+    Source,
+    SystemSaid,
+    TokensUsed,
+    ToolCalled,
+    Unrecognised,
+    Usage,
+    UserSaid,
+)
+from dragoman.model.json_text import read_json
+
+CLIENT = "continue"
+
+_LISTED = "history"
+_INDEX = "sessions.json"
+"""A list of all sessions beside their files."""
+_CUT_DOCUMENT = re.compile(rb'\s*\{\s*"sessionId"\s*:.*?"workspaceDirectory"\s*:.*?"history"\s*:\s*\[', re.DOTALL)
+_READ_HERE = frozenset(
+    {"message", "toolCallStates", "reasoning", "conversationSummary", "editorState", "isGatheringContext"}
+)
+"""Fields of a history's item that are told, or that say the message once more."""
+
+
+class Continue(LogFormat):
+    """The format; see the module."""
+
+    name = CLIENT
+    dialect = CLIENT
+
+    def recognise(self, sample: Sample) -> float:
+        document = sample.document
+        if not isinstance(document, dict):
+            is_cut = document is None and _CUT_DOCUMENT.match(sample.head) is not None
+            return 0.6 if is_cut else 0.0
+        history = document.get(_LISTED)
+        if not isinstance(document.get("sessionId"), str) or not isinstance(history, list):
+            return 0.0
+        if any(isinstance(_mapping(item).get("message"), dict) and "contextItems" in item for item in history):
+            return 0.95
+        return 0.8 if "workspaceDirectory" in document else 0.0
+
+    def homes(self, places: Places) -> Iterator[Path]:
+        configured = places.environment.get("CONTINUE_GLOBAL_DIR")
+        for root in ([Path(configured)] if configured else []) + [places.home / ".continue"]:
+            yield root / "sessions"
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from (path for path in files_in(home, "*.json") if path.name != _INDEX)
+
+    def reader(self, path: Path) -> LogReader:
+        return _Reader(path)
+
+
+class _Reader(DocumentReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
+        self._pieces = Gathered(path)
+        self._session: str | None = None
+        self._index = 0
+
+    # ── a document ─────────────────────────────────────────────────────────
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._pieces.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = self._pieces.take()
+        pieces = pieces_of(data, _LISTED)
+        if pieces is None:
+            reason = "a document without a history"
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), reason)] if data.strip() else []
+        return self.read_pieces(data, pieces)
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(ClientNoted, self._place("end", source), name="document/end")
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if source.offset == 0:
+            yield self._header(value, source)
+            return
+        self._index += 1
+        place = self._place(str(self._index), source)
+        message = _mapping(_mapping(value).get("message"))
+        if not message:
+            yield self.normaliser.unknown(place, None)
+            return
+        yield from self._item(value, message, place)
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{message.get('role')}/empty")
+
+    def _place(self, key: str, source: Source) -> Place:
+        return Place(source=source, key=key, session=self._session)
+
+    def _header(self, value: dict[str, Any], source: Source) -> AnyEvent:
+        self._session = _text(value.get("sessionId"))
+        told = ("sessionId", "workspaceDirectory", "chatModelTitle")
+        place = self._place("session", source)
+        place.time = moment(_begun(Path(self.path).with_name(_INDEX), self._session))
+        return self.normaliser.event(
+            SessionStarted,
+            place,
+            cwd=_folder(value.get("workspaceDirectory")),
+            model=_text(value.get("chatModelTitle")),
+            metadata={key: value[key] for key in value if key not in told},
+        )
+
+    # ── what was said ──────────────────────────────────────────────────────
+
+    def _item(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        role, event = message.get("role"), self.normaliser.event
+        text, media = _said(message.get("content"))
+        model = _model(item, message)
+        thought = _text(_mapping(item.get("reasoning")).get("text"))
+        if thought:
+            yield event(ModelThought, place, text=thought, model=model)
+        if role == "user":
+            if text or media:
+                yield event(UserSaid, place, text=text, media=media)
+        elif role == "assistant":
+            if text or media:
+                yield event(ModelSaid, place, text=text, model=model, media=media)
+            yield from self._called(item, message, place)
+        elif role == "thinking":
+            yield event(ModelThought, place, text=text, model=model, hidden=not text)
+            yield from self._called(item, message, place)
+        elif role == "system":
+            yield event(SystemSaid, place, text=text)
+        elif role == "tool":
+            yield from self._told_apart(message, text, media, place)
+        else:
+            yield self.normaliser.unknown(place, f"message/{role}")
+        yield from self._tokens(message, model, place)
+        if not isinstance(message.get("usage"), dict) and (message.get("toolCalls") or _states(item)):
+            yield event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
+        yield from self._returned(item, place)
+        yield from self._beside(item, place)
+
+    def _told_apart(
+        self, message: dict[str, Any], text: str, media: tuple[Media, ...], place: Place
+    ) -> Iterator[AnyEvent]:
+        """A result in a message of its own, unless the state of its call has told it."""
+        id = _text(message.get("toolCallId")) or ""
+        if id not in self.normaliser.returned_ids:
+            yield self.normaliser.returned(place, NativeResult(id, (text, *media) if media else text))
+
+    def _tokens(self, message: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
+        usage = message.get("usage")
+        if isinstance(usage, dict):
+            yield self.normaliser.event(TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
+
+    def _beside(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        summary = _text(item.get("conversationSummary"))
+        if summary:
+            yield self.normaliser.event(ContextCompacted, place, summary=summary)
+        for key, value in item.items():
+            if key not in _READ_HERE and value not in (None, [], {}, ""):
+                yield self.normaliser.event(ClientNoted, place, name=key, data={key: value})
+
+    # ── calls and what they gave ───────────────────────────────────────────
+
+    def _called(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        states = _states(item)
+        logged = [*_mappings(message.get("toolCalls")), *(_mapping(state.get("toolCall")) for state in states)]
+        given = {_text(state.get("toolCallId")): state for state in states}
+        for call in logged:
+            function = _mapping(call.get("function"))
+            name, id = _text(function.get("name")), _text(call.get("id"))
+            if name is None or id in self.normaliser.calls:
+                continue
+            native = NativeCall(id or f"{place.key}.{place.number}", name, _arguments(function.get("arguments")))
+            yield self._of_a_server(self.normaliser.called(place, native), given.get(id, {}))
+
+    def _of_a_server(self, called: ToolCalled, state: dict[str, Any]) -> ToolCalled:
+        """A tool nobody knows, whose result is a list of the Model Context Protocol's pieces, is a server's."""
+        (operation, *_) = called.call.operations or (None,)
+        arguments = called.call.native.arguments
+        if not isinstance(operation, Unrecognised) or not isinstance(arguments, dict) or state.get("status") != "done":
+            return called
+        if not _is_from_server(_said_by(state)[0]):
+            return called
+        call = msgspec.structs.replace(called.call, operations=(CallMcpTool(None, operation.name, arguments),))
+        self.normaliser.meant(call)
+        return msgspec.structs.replace(called, call=call)
+
+    def _returned(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        for state in _states(item):
+            id, status = _text(state.get("toolCallId")) or "", state.get("status")
+            if id in self.normaliser.returned_ids:
+                continue
+            text, is_told = _said_by(state)
+            if status in ("done", "errored", "canceled"):
+                native = NativeResult(id, text, is_error=status != "done", name=_name(state), item=state)
+                yield self.normaliser.returned(place, native)
+            if status == "canceled" and not is_told:
+                yield self.normaliser.event(Interrupted, place, call_id=id)
+
+
+# ── values ───────────────────────────────────────────────────────────────────
+
+
+def _begun(index: Path, session: str | None) -> int | str | None:
+    """When a session was begun, as the list of all says: in milliseconds, in words."""
+    try:
+        listed = msgspec.json.decode(index.read_bytes()) if session is not None and index.is_file() else ()
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None  # a list that is being written
+    found = next((one for one in _mappings(listed) if one.get("sessionId") == session), {})
+    created = _text(found.get("dateCreated")) or ""
+    return int(created) if re.fullmatch(r"\d{1,15}", created) else created or None
+
+
+def _model(item: dict[str, Any], message: dict[str, Any]) -> str | None:
+    """The model of a reply: what was counted says it, or else what was asked of it."""
+    counted = _text(_mapping(message.get("usage")).get("model"))
+    asked = (_mappings(item.get("promptLogs")) or [{}])[-1]
+    return counted or _text(_mapping(asked.get("completionOptions")).get("model")) or _text(asked.get("modelTitle"))
+
+
+def _states(item: dict[str, Any]) -> list[dict[str, Any]]:
+    older = item.get("toolCallState")  # one call per message, before there were several
+    return _mappings(item.get("toolCallStates")) or ([older] if isinstance(older, dict) else [])
+
+
+def _name(state: dict[str, Any]) -> str | None:
+    return _text(_mapping(_mapping(state.get("toolCall")).get("function")).get("name"))
+
+
+def _said_by(state: dict[str, Any]) -> tuple[str, bool]:
+    """What a call gave, and whether it gave anything."""
+    output = _mappings(state.get("output"))
+    return "\n".join(_text(piece.get("content")) or "" for piece in output), bool(output)
+
+
+def _arguments(given: Any) -> dict[str, Any] | str:
+    """The arguments a text holds, or the text itself."""
+    if isinstance(given, dict):
+        return given
+    if not isinstance(given, str):
+        return {}
+    try:
+        read = read_json(given)
+    except msgspec.DecodeError:
+        return given
+    return read if isinstance(read, dict) else given
+
+
+def _is_from_server(text: str) -> bool:
+    try:
+        pieces = read_json(text)
+    except msgspec.DecodeError:
+        return False
+    return (
+        isinstance(pieces, list)
+        and bool(pieces)
+        and all(isinstance(_mapping(piece).get("type"), str) for piece in pieces)
+    )
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    """Tokens of a reply. The prompt counts what the cache gave (OpenAI), or does not (Anthropic, whose words these are:
+    `cache_read_tokens`)."""
+    details = _mapping(usage.get("prompt_tokens_details"))
+    prompt = _number(usage.get("prompt_tokens"))
+    read, wrote = _number(details.get("cache_read_tokens")), _number(details.get("cache_write_tokens"))
+    if read is None and wrote is None:
+        read = _number(details.get("cached_tokens"))
+        prompt = None if prompt is None else max(0, prompt - (read or 0))
+    return Usage(
+        input_tokens=prompt,
+        cached_read_tokens=read,
+        cached_write_tokens=wrote,
+        output_tokens=_number(usage.get("completion_tokens")),
+        reasoning_tokens=_number(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+    )
+
+
+def _cost(usage: dict[str, Any]) -> float | None:
+    """What the client reckons; it writes 0 for a model whose price it does not know."""
+    cents = usage.get("cost_cents")
+    if not isinstance(cents, int | float) or isinstance(cents, bool) or not 0 < cents < 1e15:
+        return None
+    return cents / 100
+
+
+def _folder(given: Any) -> str | None:
+    """The working folder; editors write it as a URI."""
+    if not isinstance(given, str) or not given:
+        return None
+    if not given.startswith("file://"):
+        return given
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        path = unquote(urlsplit(given).path)
+    except ValueError:
+        return given
+    return path[1:] if re.match(r"/[A-Za-z]:", path) else path  # of a drive there is nothing above
+
+
+def _said(content: Any) -> tuple[str, tuple[Media, ...]]:
+    """The texts and the pictures of a message."""
+    if isinstance(content, str):
+        return content, ()
+    parts = _mappings(content)
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str) and part["text"]]
+    pictures = [_text(_mapping(part.get("imageUrl")).get("url")) for part in parts]
+    return "\n".join(texts), tuple(_picture(url) for url in pictures if url is not None)
+
+
+def _picture(url: str) -> Media:
+    head, mark, data = url.partition(";base64,")
+    if mark and head.startswith("data:"):
+        return Media(head.removeprefix("data:"), data=data)
+    return Media("application/octet-stream", url=url)
+
+
+FORMAT = Continue()

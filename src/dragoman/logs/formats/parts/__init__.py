@@ -1,0 +1,1 @@
+"""What one client's reader is made of, and what two clients share."""

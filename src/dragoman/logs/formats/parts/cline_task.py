@@ -1,0 +1,529 @@
+"""Tasks of Cline's extension for editors, and of its forks: a folder each, with two lists told of the same work.
+
+`api_conversation_history.json` is what the model and the client said to one another; `ui_messages.json` what the user
+saw, and the only place where tokens are. Calls are told by the first alone; the second is read with it, so that what a
+request used stands with its reply, and by itself only where it is given or the first is not there: then the words that
+were said are told from it, and no calls. Until they were
+calls of the API's, they stood in the model's text, in tags, and their results came back as words; so they still do of
+models that are asked for one call at a time. The folder is named by the session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.logs.base.format import Gathered, LinesReader, decoded
+from dragoman.logs.base.json_ranges import pieces_of
+from dragoman.logs.base.normalise import Normaliser, Place, moment
+from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
+from dragoman.model import (
+    AnyEvent,
+    CallMcpTool,
+    ClientNoted,
+    ContextCompacted,
+    ErrorOccurred,
+    FinishReason,
+    Interrupted,
+    Media,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    SessionStarted,
+    Source,
+    TokensUsed,
+    ToolCalled,
+    Unreadable,
+    Usage,
+    UserSaid,
+)
+from dragoman.model.json_text import read_json
+
+SAID: Final = "api_conversation_history.json"
+SHOWN: Final = "ui_messages.json"
+TOOLS: Final = (
+    "access_mcp_resource",
+    "act_mode_respond",
+    "apply_diff",
+    "apply_patch",
+    "ask_followup_question",
+    "attempt_completion",
+    "browser_action",
+    "codebase_search",
+    "condense",
+    "execute_command",
+    "fetch_instructions",
+    "generate_explanation",
+    "insert_content",
+    "list_code_definition_names",
+    "list_files",
+    "load_mcp_documentation",
+    "new_rule",
+    "new_task",
+    "plan_mode_respond",
+    "read_file",
+    "replace_in_file",
+    "report_bug",
+    "run_slash_command",
+    "search_and_replace",
+    "search_files",
+    "summarize_task",
+    "switch_mode",
+    "update_todo_list",
+    "use_mcp_tool",
+    "use_skill",
+    "use_subagents",
+    "web_fetch",
+    "web_search",
+    "write_to_file",
+)
+"""Names that stand for a call where a model writes them as a tag; any other tag is part of what it says."""
+
+_OPEN = b'{"":'
+_MARK = b"\xef\xbb\xbf"
+_TAG = re.compile(rf"<({'|'.join((*TOOLS, 'thinking'))})>")
+_PARAMETER = re.compile(r"<([A-Za-z_]+\d?)>")
+_TO_THE_LAST: Final = frozenset({"args", "arguments", "content", "context", "diff", "message", "result", "todos"})
+"""Parameters that may hold any tag themselves."""
+_AS_IT_STANDS: Final = frozenset({"content", "diff"})
+_BY_CLIENT: Final = re.compile(
+    r"\s*(?:<environment_details>|\[ERROR\]|\[TASK RESUMPTION\]|\[NOTE\]|# (?:TODO LIST|task_progress)\b)"
+)
+_BY_USER: Final = re.compile(
+    r"(?:New instructions for task continuation:\s*|New message to respond to with plan_mode_respond[^\n]*:\s*"
+    r"|The user (?:has )?provided the following feedback:\s*)?<(task|feedback|user_message)>(.*)</\1>",
+    re.DOTALL,
+)
+_ANSWER: Final = re.compile(
+    r"\[(?P<name>\w+)(?: for [^\n]*?)?\] Result:\n?|Tool \[(?P<unrun>\w+)[^\n]*?\] was not executed\b"
+)
+"""How a result begins, of one tool: `[read_file for 'a.py'] Result:`; or the word that there is none."""
+_FOLDER: Final = re.compile(rb"# Current (?:Working|Workspace) Directory \(((?!Primary: )[^\n\")\\]+)\) Files")
+_COUNTED: Final = frozenset({"deleted_api_reqs", "subagent_usage"})
+"""What requests used that are told nowhere else: those that were gone back before, and those of agents."""
+_OF_USER: Final = frozenset({"task", "user_feedback"})
+_WORDS: Final = frozenset({"completion_result", "reasoning", "text", *_OF_USER})
+"""What the user saw that is words of somebody's."""
+_OF_SERVER: Final = "0mcp0"
+"""Stands in a name between a key of a server's, which changes from run to run, and the name of its tool."""
+
+
+def recognise(document: Any) -> float:
+    """How sure it is that a JSON value is one of the two lists."""
+    if not isinstance(document, list) or not document or not all(isinstance(one, dict) for one in document):
+        return 0.0
+    if all(_is_shown(one) for one in document):
+        return 0.9
+    if not all(one.get("role") in ("user", "assistant") and "content" in one for one in document):
+        return 0.0
+    texts = [text for one in document[:4] for text in _texts(one["content"])]
+    if any(text.startswith("<task>") or "<environment_details>" in text for text in texts):
+        return 0.9
+    return 0.7 if any("modelId" in _mapping(one.get("modelInfo")) for one in document) else 0.0
+
+
+def _is_shown(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    return kind in ("say", "ask") and isinstance(record.get(str(kind)), str) and isinstance(record.get("ts"), int)
+
+
+class TaskReader(LinesReader):
+    """Reads either of the two lists."""
+
+    def __init__(self, path: Path, client: str) -> None:
+        super().__init__(path, Normaliser(client, client, path.stem))
+        self._session = path.absolute().parent.name
+        self._pieces = Gathered(path)
+        self._latest: tuple[str | None, int | None] = (None, None)
+        """Whose the message is that was told last, and when it was written."""
+        self._model: str | None = None
+        self._has_called = False
+        self._waiting: list[tuple[str, str]] = []
+        """Calls of the last reply that have no result yet: (name, id)."""
+        self._was_answered = False
+        self._is_alone = path.name == SHOWN and not path.with_name(SAID).is_file()
+        """Whether what the user saw is all there is."""
+        self._was_begun = False
+        self._is_counted = False
+        """Whether what the user saw is there, which counts the tokens."""
+        self._folder: str | None = None
+
+    # ── a list ─────────────────────────────────────────────────────────────
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._pieces.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = self._pieces.take()
+        if not data.strip():
+            return []
+        elements, bad = _elements(data)
+        if bad and not elements and bad[0][:2] == (0, len(data)):
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), bad[0][2])]
+        folder = _FOLDER.search(data)
+        self._folder = None if folder is None else folder[1].decode("utf-8", "replace")
+        first = min([*(start for start, _ in elements), *(start for start, _, _ in bad)], default=len(data))
+        events: list[AnyEvent] = [self._started(Source(self.path, 0, first))]
+        beside = Path(self.path).with_name(SHOWN)
+        shown = _Shown(beside) if Path(self.path).name == SAID else None
+        self._is_counted = shown is not None and beside.is_file()
+        for start, end in elements:
+            self._read(data[start:end], Source(self.path, start, end - start), events)
+            role, time = self._told_last()
+            if shown is not None and role == "assistant":
+                self._tell(shown.until(time), events)
+        if shown is not None:
+            self._tell(shown.rest(), events)
+            events += [self.normaliser.event(Unreadable, self._place(at, None), reason=why) for at, why in shown.bad]
+        events += [self.normaliser.unreadable(Source(self.path, at, end - at), reason) for at, end, reason in bad]
+        return events
+
+    def _told_last(self) -> tuple[str | None, int | None]:
+        latest, self._latest = self._latest, (None, None)
+        return latest
+
+    def _tell(self, records: Iterator[tuple[bytes, Source]], events: list[AnyEvent]) -> None:
+        for record, source in records:
+            self._read(record, source, events)
+
+    def _started(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(SessionStarted, self._place(source, None), cwd=self._folder)
+
+    def _place(self, source: Source, time: Any) -> Place:
+        return Place(
+            source=source, key=f"{Path(source.file).stem}@{source.offset}", session=self._session, time=moment(time)
+        )
+
+    # ── records ────────────────────────────────────────────────────────────
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if not isinstance(value, dict):
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
+            return
+        place = self._place(source, value.get("ts"))
+        self._latest = (_text(value.get("role")), _number(value.get("ts")))
+        if value.get("role") == "assistant":
+            yield from self._assistant(value, place)
+        elif value.get("role") == "user":
+            yield from self._user(value.get("content"), place)
+        elif value.get("type") in ("say", "ask"):
+            yield from self._shown(value, place)
+        else:
+            yield self.normaliser.unknown(place, _text(value.get("role")) or _text(value.get("type")))
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{value.get('role')}/empty")
+
+    # ── what the model said ────────────────────────────────────────────────
+
+    def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("modelId"))
+        self._model, self._has_called = model or self._model, False
+        if self._was_answered:
+            self._waiting.clear()  # what has no answer by now gets none
+        self._was_answered = False
+        if value.get("isSummary") is True:
+            yield self.normaliser.event(ContextCompacted, place, summary="\n".join(_texts(content)))
+            return
+        if isinstance(content, str):
+            yield from self._said(content, place, model)
+        for block in _blocks(content):
+            kind = block.get("type")
+            if kind == "text":
+                yield from self._said(_text(block.get("text")) or "", place, model)
+            elif kind in ("thinking", "reasoning"):
+                text = _text(block.get("thinking")) or _text(block.get("text")) or ""
+                yield self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+            elif kind == "tool_use" and isinstance(block.get("name"), str):
+                given = block.get("input")
+                native = NativeCall(
+                    _text(block.get("id")) or f"{place.key}.{place.number}",
+                    block["name"],
+                    given if isinstance(given, dict | str) else {},
+                )
+                self._has_called = True
+                self._waiting.append((native.name, native.id))
+                yield self._of_a_server(self.normaliser.called(place, native))
+            else:
+                yield self.normaliser.event(ClientNoted, place, name=f"block/{kind}")
+        if self._has_called:
+            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
+        metrics = _mapping(value.get("metrics"))
+        tokens = _mapping(metrics.get("tokens"))
+        if tokens and not self._is_counted:
+            usage, cost = _usage_beside(tokens), _cost(metrics.get("cost"))
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model, cost=cost)
+
+    def _of_a_server(self, called: ToolCalled) -> ToolCalled:
+        key, mark, tool = called.call.native.name.partition(_OF_SERVER)
+        given = called.call.native.arguments
+        if not key or not mark or not tool or not isinstance(given, dict):
+            return called
+        call = msgspec.structs.replace(called.call, operations=(CallMcpTool(None, tool, given),))
+        self.normaliser.meant(call)
+        return msgspec.structs.replace(called, call=call)
+
+    def _said(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
+        """Words, thoughts and calls, as the tags have it."""
+        at = 0
+        for begin, end, name, body in _tagged(text):
+            yield from self._words(text[at:begin], place, model)
+            at = end
+            if name == "thinking":
+                yield self.normaliser.event(ModelThought, place, text=body.strip(), model=model)
+                continue
+            id = f"{place.key}.{place.number}"
+            self._waiting.append((name, id))
+            self._has_called = True
+            yield self.normaliser.called(place, NativeCall(id, name, _parameters(body)))
+        yield from self._words(text[at:], place, model)
+
+    def _words(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
+        if text.strip():
+            yield self.normaliser.event(ModelSaid, place, text=text.strip(), model=model)
+
+    # ── what the client and the user said ──────────────────────────────────
+
+    def _user(self, content: Any, place: Place) -> Iterator[AnyEvent]:
+        self._was_answered = True
+        result: tuple[str, list[str | Media]] | None = None
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
+        for block in blocks:
+            text, picture = _text(block.get("text")), _media(block)
+            name, rest = (None, "") if text is None else _answered(text)
+            ends = text is not None and (name is not None or _BY_CLIENT.match(text) or _BY_USER.fullmatch(text.strip()))
+            if ends and result is not None:
+                yield self._returned(*result, place)
+                result = None
+            if block.get("type") == "tool_result":
+                native = _result(block)
+                self._waiting = [one for one in self._waiting if one[1] != native.call_id]
+                yield self.normaliser.returned(place, native)
+            elif text is not None and name is not None:
+                result = (name, [rest] if rest else [])
+            elif result is not None and (text is not None or picture is not None):
+                result[1].append(picture if text is None else text)  # type: ignore[arg-type]
+            elif text is not None:
+                yield from self._told(text, place)
+            elif picture is not None:
+                yield self.normaliser.event(UserSaid, place, text="", media=(picture,))
+            else:
+                yield self.normaliser.event(ClientNoted, place, name=f"block/{block.get('type')}")
+        if result is not None:
+            yield self._returned(*result, place)
+
+    def _told(self, text: str, place: Place) -> Iterator[AnyEvent]:
+        if not text.strip():
+            return
+        own = _BY_USER.fullmatch(text.strip())
+        by = "client" if own is None and _BY_CLIENT.match(text) else "user"
+        yield self.normaliser.event(UserSaid, place, text=text if own is None else own[2].strip(), by=by)
+
+    def _returned(self, name: str, content: list[str | Media], place: Place) -> AnyEvent:
+        """A result in words: of the call of this name that waits longest. What a server's tool is called, it does not
+        say."""
+        of_server = name == "use_mcp_tool"
+        found = next((one for one in self._waiting if one[0] == name or (of_server and _OF_SERVER in one[0])), None)
+        if found is not None:
+            self._waiting.remove(found)
+        id = f"{place.key}.{place.number}" if found is None else found[1]
+        texts = [piece for piece in content if isinstance(piece, str)]
+        told = "\n".join(texts) if len(texts) == len(content) else tuple(content)
+        return self.normaliser.returned(place, NativeResult(id, told, name=name))
+
+    # ── what the user saw ──────────────────────────────────────────────────
+
+    def _shown(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        kind = str(value["type"])
+        what, text = _text(value.get(kind)), _text(value.get("text")) or ""
+        if what == "api_req_started":
+            model = _text(_mapping(value.get("modelInfo")).get("modelId")) or self._model
+            self._model = model
+            yield from self._asked(_decoded(text), model, place)
+        elif what in _COUNTED and _usage(facts := _decoded(text)).total:
+            usage, cost = _usage(facts), _cost(facts.get("cost"))
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model, cost=cost)
+        elif what == "error_retry":
+            yield self._retried(_decoded(text), text, place)
+        elif what in ("error", "api_req_failed", "diff_error"):
+            yield self.normaliser.event(ErrorOccurred, place, message=text or "an error without words", code=what)
+        elif what is None:
+            yield self.normaliser.unknown(place, kind)
+        elif self._is_alone and kind == "say" and text and what in _WORDS and value.get("partial") is not True:
+            yield self._heard(what, text, place)
+        else:
+            yield self.normaliser.event(ClientNoted, place, name=f"{kind}/{what}")
+
+    def _retried(self, facts: dict[str, Any], text: str, place: Place) -> AnyEvent:
+        """A request that failed, and is asked again unless it was the last time."""
+        message, retried = _text(facts.get("errorMessage")) or text or "an error without words", not facts.get("failed")
+        return self.normaliser.event(ErrorOccurred, place, message=message, code="error_retry", retried=retried)
+
+    def _heard(self, what: str, text: str, place: Place) -> AnyEvent:
+        """Words as the user saw them. The first are the task; the model's stand under the same name."""
+        if what in _OF_USER or not self._was_begun:
+            self._was_begun = True
+            return self.normaliser.event(UserSaid, place, text=text)
+        if what == "reasoning":
+            return self.normaliser.event(ModelThought, place, text=text, model=self._model)
+        return self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+
+    def _asked(self, facts: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
+        if _number(facts.get("tokensIn")) is None:
+            yield self.normaliser.event(ClientNoted, place, name="say/api_req_started")
+        else:
+            cost = _cost(facts.get("cost"))
+            yield self.normaliser.event(TokensUsed, place, usage=_usage(facts), model=model, cost=cost)
+        failed = _text(facts.get("streamingFailedMessage"))
+        if facts.get("cancelReason") == "user_cancelled":
+            yield self.normaliser.event(Interrupted, place, text=failed)
+        elif facts.get("cancelReason") is not None:
+            message = failed or "the model's reply failed"
+            yield self.normaliser.event(ErrorOccurred, place, message=message, code=_text(facts["cancelReason"]))
+
+
+class _Shown:
+    """What the user saw, given out as far as what was said has come."""
+
+    def __init__(self, path: Path) -> None:
+        self.bad: list[tuple[Source, str]] = []
+        """What could not be read, and why."""
+        self._records: list[tuple[bytes, Source, dict[str, Any]]] = []
+        self._next = 0
+        try:
+            data = path.read_bytes() if path.is_file() else b""
+        except OSError as error:
+            self.bad.append((Source(str(path), 0, 0), str(error)))
+            return
+        elements, bad = _elements(data)
+        for start, end in elements:
+            record = data[start:end]
+            self._records.append((record, Source(str(path), start, end - start), _mapping(decoded(record))))
+        self.bad += [(Source(str(path), start, end - start), reason) for start, end, reason in bad]
+
+    def until(self, time: int | None) -> Iterator[tuple[bytes, Source]]:
+        """What was shown up to a reply: until that time, or where it has none the next request."""
+        while self._next < len(self._records):
+            record, source, value = self._records[self._next]
+            shown = _number(value.get("ts"))
+            if time is not None and shown is not None and shown > time:
+                return
+            self._next += 1
+            yield record, source
+            if time is None and value.get("say") == "api_req_started":
+                return
+
+    def rest(self) -> Iterator[tuple[bytes, Source]]:
+        for record, source, _ in self._records[self._next :]:
+            yield record, source
+
+
+# ── values ───────────────────────────────────────────────────────────────────
+
+
+def _elements(data: bytes) -> tuple[list[tuple[int, int]], list[tuple[int, int, str]]]:
+    """Where the elements of a list stand, and what else there is that is none, and why."""
+    if not data.strip():
+        return [], []
+    # As the member of an object, so that its elements are found as those of any document are. The object is not
+    # closed: that might close an element which breaks off.
+    wrapped = _OPEN + data.removeprefix(_MARK)
+    moved = len(data) - len(wrapped)
+    pieces = pieces_of(wrapped, "")
+    if pieces is None:
+        return [], [(0, len(data), "it is no list")]
+    bad = [(start + moved, end + moved, reason) for start, end, reason in pieces.bad]
+    if wrapped[pieces.end :].strip():
+        bad.append((pieces.end + moved, len(data), pieces.problem or "there is more after the list"))
+    return [(start + moved, end + moved) for start, end in pieces.elements], bad
+
+
+def _tagged(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """What stands in tags: where, whose, and what is between them. A call that breaks off goes to the end."""
+    at = 0
+    while (found := _TAG.search(text, at)) is not None:
+        name, close = found[1], f"</{found[1]}>"
+        end = text.find(close, found.end())
+        at = len(text) if end < 0 else end + len(close)
+        yield found.start(), at, name, text[found.end() : end] if end >= 0 else text[found.end() :]
+
+
+def _parameters(body: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    at = 0
+    while (found := _PARAMETER.search(body, at)) is not None:
+        name, close = found[1], f"</{found[1]}>"
+        end = body.rfind(close, found.end()) if name in _TO_THE_LAST else body.find(close, found.end())
+        if end < 0:
+            break
+        value = body[found.end() : end]
+        given[name] = value.removeprefix("\n").removesuffix("\n") if name in _AS_IT_STANDS else value.strip()
+        at = end + len(close)
+    return given
+
+
+def _answered(text: str) -> tuple[str | None, str]:
+    """The tool whose result these words are, and the result; no tool where they are none."""
+    found = _ANSWER.match(text)
+    name = None if found is None else found["name"] or found["unrun"]
+    if found is None or name not in TOOLS:
+        return None, text
+    return name, text[found.end() :].strip("\n") if found["name"] else text
+
+
+def _result(block: dict[str, Any]) -> NativeResult:
+    content, flag = block.get("content"), block.get("is_error")
+    pieces = [_media(one) or _text(one.get("text")) or "" for one in _blocks(content)]
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    told = content if isinstance(content, str) else "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
+    if isinstance(told, str):
+        told = _answered(told)[1]
+    return NativeResult(_text(block.get("tool_use_id")) or "", told, is_error=flag if isinstance(flag, bool) else None)
+
+
+def _usage(facts: dict[str, Any]) -> Usage:
+    """Tokens of a request; with OpenAI's protocol the input counts what the cache gave and took."""
+    prompt, read, wrote = (_number(facts.get(key)) for key in ("tokensIn", "cacheReads", "cacheWrites"))
+    cached = (read or 0) + (wrote or 0) if facts.get("apiProtocol") == "openai" else 0
+    return Usage(
+        input_tokens=prompt - cached if prompt is not None and prompt >= cached else prompt,
+        cached_read_tokens=read,
+        cached_write_tokens=wrote,
+        output_tokens=_number(facts.get("tokensOut")),
+    )
+
+
+def _usage_beside(tokens: dict[str, Any]) -> Usage:
+    """Tokens as the reply itself has them: what the cache gave and took is one number, most of it given."""
+    prompt, answer, cached = (_number(tokens.get(key)) for key in ("prompt", "completion", "cached"))
+    return Usage(input_tokens=prompt, cached_read_tokens=cached, output_tokens=answer)
+
+
+def _cost(given: Any) -> float | None:
+    known = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 1e15
+    return given if known else None
+
+
+def _decoded(text: str) -> dict[str, Any]:
+    try:
+        return _mapping(read_json(text))
+    except msgspec.DecodeError:
+        return {}
+
+
+def _media(block: dict[str, Any]) -> Media | None:
+    source = _mapping(block.get("source"))
+    data, kind = _text(source.get("data")), _text(source.get("media_type"))
+    return None if data is None or kind is None else Media(kind, data=data)
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [block["text"] for block in _blocks(content) if isinstance(block.get("text"), str)]

@@ -1,0 +1,156 @@
+"""Copilot CLI's sessions of 2025: `history-session-state/session_*.json`, one document each.
+
+`chatMessages` are the messages as they were sent; `timeline` is the same work as the user saw it, so it is only noted.
+Tokens are in neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.logs.base.format import Gathered
+from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
+from dragoman.logs.base.normalise import Normaliser, Place, moment
+from dragoman.logs.base.typed_or_none import mapping as _mapping, text as _text
+from dragoman.model import (
+    AnyEvent,
+    ClientNoted,
+    FinishReason,
+    ModelFinished,
+    ModelSaid,
+    NativeCall,
+    NativeResult,
+    SessionStarted,
+    Source,
+    SystemSaid,
+    UserSaid,
+)
+from dragoman.model.json_text import read_json
+
+LISTED: Final = "chatMessages"
+_TOLD = frozenset({"sessionId", "startTime", "timeline"})
+
+
+def recognise(document: Any) -> float:
+    """How sure it is that a JSON value is such a session."""
+    if not isinstance(document, dict) or not isinstance(document.get("sessionId"), str):
+        return 0.0
+    return 0.95 if isinstance(document.get(LISTED), list) else 0.0
+
+
+class SessionReader(DocumentReader):
+    """Reads one session."""
+
+    def __init__(self, path: Path, client: str) -> None:
+        super().__init__(path, Normaliser(client, client, path.stem))
+        self._pieces = Gathered(path)
+        self._session: str | None = None
+        self._waiting: list[tuple[str, str]] = []
+        """Calls without a result yet: (name, id)."""
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._pieces.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = self._pieces.take()
+        pieces = pieces_of(data, LISTED)
+        if pieces is None:
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a session without messages")]
+        return self.read_pieces(data, pieces)
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(ClientNoted, self._place(source), name="document/end")
+
+    def _place(self, source: Source, time: Any = None) -> Place:
+        return Place(source=source, key=f"@{source.offset}", session=self._session, time=moment(time))
+
+    # ── records ────────────────────────────────────────────────────────────
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if not isinstance(value, dict):
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
+        elif "role" in value:
+            yield from self._message(value, self._place(source))
+        elif "sessionId" in value:
+            yield from self._header(value, source)
+        else:
+            yield self.normaliser.unknown(self._place(source), None)
+
+    def _header(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+        self._session = _text(value["sessionId"])
+        place = self._place(source, value.get("startTime"))
+        metadata = {key: value[key] for key in value if key not in _TOLD}
+        yield self.normaliser.event(SessionStarted, place, metadata=metadata)
+        if isinstance(value.get("timeline"), list):
+            data = {"entries": len(value["timeline"])}
+            yield self.normaliser.event(ClientNoted, place, name="timeline", data=data)
+
+    def _message(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+        role, text = value["role"], _words(value.get("content"))
+        if role == "assistant":
+            if text:
+                yield self.normaliser.event(ModelSaid, place, text=text)
+            calls = value.get("tool_calls")
+            for call in calls if isinstance(calls, list) else ():
+                yield self._called(_mapping(call), place)
+            if calls:  # nothing else tells where a reply ended
+                yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS)
+        elif role == "tool":
+            yield self._returned(value, text, place)
+        elif role == "user":
+            if text:
+                yield self.normaliser.event(UserSaid, place, text=text)
+        elif role in ("system", "developer"):
+            yield self.normaliser.event(SystemSaid, place, text=text)
+        else:
+            yield self.normaliser.unknown(place, f"message/{role}")
+        if not place.number:
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{role}/empty")
+
+    def _called(self, call: dict[str, Any], place: Place) -> AnyEvent:
+        function = _mapping(call.get("function"))
+        name, id = _text(function.get("name")) or "", _text(call.get("id")) or f"{place.key}.{place.number}"
+        self._waiting.append((name, id))
+        return self.normaliser.called(place, NativeCall(id, name, arguments_of(function.get("arguments"))))
+
+    def _returned(self, value: dict[str, Any], text: str, place: Place) -> AnyEvent:
+        """A result: of the call it names, or of the one of that tool that waits longest."""
+        id, name = _text(value.get("tool_call_id")), _text(value.get("name"))
+        found = next((one for one in self._waiting if one[1] == id or (id is None and name in (None, one[0]))), None)
+        if found is not None:
+            self._waiting.remove(found)
+            id, name = found[1], found[0]
+        return self.normaliser.returned(place, NativeResult(id or f"{place.key}.{place.number}", text, name=name))
+
+
+# ── values ───────────────────────────────────────────────────────────────────
+
+
+def arguments_of(given: Any) -> dict[str, Any] | str:
+    """The arguments of a call, which some write as the text of an object; another text is what it is."""
+    if isinstance(given, dict):
+        return given
+    if given is None:
+        return {}
+    text = given if isinstance(given, str) else str(given)
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        decoded = read_json(text)
+    except msgspec.DecodeError:
+        return text
+    return decoded if isinstance(decoded, dict) else text
+
+
+def _words(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(
+        block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
+    )

@@ -1,0 +1,655 @@
+"""Conversations as Gemini CLI keeps them, and programs made from it: one JSON document, or lines that add up to one.
+
+A line that carries the id of an earlier message replaces it, `$set` changes the conversation's own fields or the whole
+list of its messages, `$rewindTo` cuts the list. Events are facts that happened, so a message tells only what it did
+not tell before: its words, calls, results and tokens once each, however often they are written.
+
+A conversation that the user saved is the bare list of what was sent (`role`, `parts`), by itself or as `history`. A
+list of prompts of all conversations stands beside them; it tells what was asked in those that were not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.logs.base.format import Gathered
+from dragoman.logs.base.json_ranges import DocumentReader, Pieces, pieces_of
+from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.normalise import Normaliser, Place, moment
+from dragoman.model import (
+    AgentEnded,
+    AgentStarted,
+    AnyEvent,
+    ClientNoted,
+    ContextCompacted,
+    ErrorOccurred,
+    FinishReason,
+    HistoryRewound,
+    Interrupted,
+    Media,
+    ModelFinished,
+    ModelSaid,
+    ModelThought,
+    NativeCall,
+    NativeResult,
+    SessionStarted,
+    Source,
+    TokensUsed,
+    Usage,
+    UserSaid,
+)
+
+_MODEL_TYPES: Final = ("gemini", "model", "qwen")
+_SERVER_MARK: Final = " MCP Server)"
+_SNAPSHOT: Final = "<state_snapshot>"
+_CLIENTS_WORDS: Final = ("<session_context>", _SNAPSHOT, "This is the Gemini CLI. We are setting up the context")
+_TASK: Final = re.compile(
+    r"Your task is\b[^\n]*:\n<(?P<tag>question|objective|task)>\n(?P<words>.*?)\n</(?P=tag)>.*", re.DOTALL
+)
+"""What the client's own agents are told: the words of the call that spawned one; up to 0.37 nothing else names it."""
+_SAVED: Final = "history"
+_FOLDER: Final = re.compile(rb"I'm currently working in the directory: (/[^\\\"]+)")
+_MARK: Final = b"\xef\xbb\xbf"
+_LIST: Final = b'{"history":'
+_DONE: Final = ("success", "error", "cancelled", "completed")
+_ENDINGS: Final = {"GOAL": "completed", "TIMEOUT": "limited", "MAX_TURNS": "limited", "ABORTED": "cancelled"}
+
+
+class _Told(msgspec.Struct):
+    """What a message told so far: how many events, and its words and tokens as digests."""
+
+    number: int = 0
+    said: bytes | None = None
+    thoughts: int = 0
+    tokens: bytes | None = None
+
+
+class _Reply(msgspec.Struct):
+    """A message of the model's that may be written again with its calls: what it used is told after them."""
+
+    id: str
+    model: str | None
+    used: tuple[Place, Usage] | None = None
+    called: Place | None = None
+    """Where its last calls stand."""
+
+
+class ChatReader(DocumentReader):
+    """Reads one conversation, whichever way it is kept."""
+
+    def __init__(self, path: Path, client: str) -> None:
+        super().__init__(path, Normaliser(client, client, path.stem))
+        self._stem = path.stem
+        folder = self._beside = path.absolute().parent
+        self._folder = folder.name if folder.parent.name == "chats" else None
+        chats = folder if self._folder is None else folder.parent
+        self._root = _project_root(chats) if chats.name == "chats" else None
+        self._pieces = Gathered(path)
+        self._is_document: bool | None = None
+        self._is_of_many = False
+        self._named_folder: str | None = None
+        self._session: str | None = None
+        self._stream = "main"
+        self._told: dict[str, _Told] = {}
+        self._current: dict[str, None] = {}
+        """The ids of the messages that count now, in their order."""
+        self._servers: dict[str, set[str]] = {}
+        self._prompted = False
+        self._reply: _Reply | None = None
+
+    # ── a document, or lines ───────────────────────────────────────────────
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        if self._is_document is False:
+            return super().feed(data)
+        self._pieces.append(data)
+        if self._is_document or b"\n" not in data:
+            return []
+        start = self._pieces.peek()
+        if _opens_list(start):
+            self._is_document = True
+            return []
+        first = start.lstrip().split(b"\n", 1)
+        if len(first) == 1:
+            return []
+        self._is_document = _opens_document(first[0])
+        return [] if self._is_document else super().feed(self._pieces.take())
+
+    def close(self) -> list[AnyEvent]:
+        data = self._pieces.take()
+        if _opens_list(data):
+            return self._list(data)
+        if self._is_document is None:
+            self._is_document = _opens_document(data)
+        if not self._is_document:
+            return super().feed(data) + super().close()
+        pieces = pieces_of(data, "messages") or self._saved(data)
+        if pieces is None and _goes_on_in_lines(data):
+            return super().feed(data) + super().close()
+        if pieces is None:
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a document without messages")]
+        return self.read_pieces(data, pieces)
+
+    def _saved(self, data: bytes) -> Pieces | None:
+        """The pieces of a conversation that was saved; the client says at its beginning where it works."""
+        pieces = pieces_of(data, _SAVED)
+        start, end = pieces.elements[0] if pieces is not None and pieces.elements else (0, 0)
+        folder = _FOLDER.search(data[start:end])
+        self._named_folder = None if folder is None else folder[1].decode("utf-8", "replace")
+        return pieces
+
+    def _list(self, data: bytes) -> list[AnyEvent]:
+        """A bare list, read as if it were a member of an object. The object is not closed: that might close an element
+        which breaks off."""
+        wrapped = _LIST + data.removeprefix(_MARK)
+        moved = len(data) - len(wrapped)
+        pieces = self._saved(wrapped)
+        if pieces is None:
+            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a list without messages")]
+        pieces.elements = [(start + moved, end + moved) for start, end in pieces.elements]
+        pieces.bad = [(start + moved, end + moved, reason) for start, end, reason in pieces.bad]
+        pieces.head, pieces.tail, pieces.end = (at + moved for at in (pieces.head, pieces.tail, pieces.end))
+        self._is_of_many = any(b'"messageId"' in data[start:end] for start, end in pieces.elements[:1])
+        return self.read_pieces(data, pieces)
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(ClientNoted, self._place_at(source), name="document/end")
+
+    def end(self) -> Iterator[AnyEvent]:
+        yield from self._replied()
+
+    # ── records ────────────────────────────────────────────────────────────
+
+    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+        if not isinstance(value, dict):
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
+        elif isinstance(value.get("$rewindTo"), str):
+            yield from self._replied()
+            yield self._rewound(value["$rewindTo"], self._place_at(source))
+        elif isinstance(value.get("$set"), dict):
+            yield from self._set(value["$set"], source)
+        elif isinstance(value.get("message"), str) and "messageId" in value:
+            yield self._prompt(value, source)
+        elif isinstance(value.get("parts"), list) and value.get("role") in ("user", "model"):
+            yield from self._message({"type": value["role"], "content": value["parts"]}, source)
+        elif source.offset == 0 and not value.keys() - {"authType"}:
+            yield self._opened(value, source)
+        elif "type" in value:
+            yield from self._message(value, source)
+        elif "sessionId" in value:
+            yield from self._replied()
+            yield self._header(value, source)
+        else:
+            yield self.normaliser.unknown(self._place_at(source), None)
+
+    def _place_at(self, source: Source, time: Any = None) -> Place:
+        key = f"{self._stem}@{source.offset}"
+        return Place(source=source, key=key, session=self._session, stream=self._stream, time=moment(time))
+
+    def _header(self, value: Mapping[str, Any], source: Source) -> AnyEvent:
+        own, resumed = text_or_none(value.get("sessionId")), self._session is not None
+        parent = None
+        if value.get("kind") == "subagent" and own is not None:
+            self._stream, parent = own if own != self._folder else self._stem, self._folder
+        self._session = parent or own
+        directories = value.get("directories")
+        first = text_or_none(directories[0]) if isinstance(directories, list) and directories else None
+        return self.normaliser.event(
+            SessionStarted,
+            self._place_at(source, value.get("startTime")),
+            cwd=first or self._root,
+            dialect=self.normaliser.client,
+            parent_session=parent,
+            resumed=resumed,
+            metadata={key: item for key, item in value.items() if key not in ("sessionId", "startTime")},
+        )
+
+    def _opened(self, value: dict[str, Any], source: Source) -> AnyEvent:
+        """The beginning of a list: of a conversation, named by its file, or of prompts of many."""
+        if self._is_of_many:
+            return self.normaliser.event(ClientNoted, self._place_at(source), name="document/begin")
+        self._session = self._stem
+        cwd = self._root or self._named_folder
+        return self.normaliser.event(SessionStarted, self._place_at(source), cwd=cwd, metadata=value)
+
+    def _prompt(self, value: Mapping[str, Any], source: Source) -> AnyEvent:
+        """What was asked in one of many conversations, unless that is kept itself and tells it."""
+        session = text_or_none(value.get("sessionId")) or ""
+        place = self._place_at(source, value.get("timestamp"))
+        place.session = session or None
+        kept = session and files_in(self._beside / "chats", f"*{re.sub(r'[^0-9a-zA-Z-]', '?', session[:8])}*")
+        if kept or value.get("type") != "user":
+            return self.normaliser.event(ClientNoted, place, name=f"log/{value.get('type')}")
+        return self.normaliser.event(UserSaid, place, text=value["message"])
+
+    def _set(self, fields: Mapping[str, Any], source: Source) -> Iterator[AnyEvent]:
+        place = self._place_at(source, fields.get("lastUpdated"))
+        messages = fields.get("messages")
+        rest = {key: item for key, item in fields.items() if key != "messages"}
+        if isinstance(fields.get("sessionId"), str):
+            yield from self._replied()
+            self._session = place.session = self._session or fields["sessionId"]
+            yield self.normaliser.event(SessionStarted, place, dialect=self.normaliser.client, resumed=True)
+        else:
+            yield self.normaliser.event(ClientNoted, place, name="$set", data=rest)
+        if isinstance(messages, list):
+            yield from self._replaced([one for one in messages if isinstance(one, dict)], source, place)
+
+    # ── the list of messages ───────────────────────────────────────────────
+
+    def _replaced(self, messages: list[dict[str, Any]], source: Source, place: Place) -> Iterator[AnyEvent]:
+        """Another list takes the place of the messages so far: the same and more, a shorter one, or a summary."""
+        yield from self._replied()
+        ids = [one["id"] for one in messages if isinstance(one.get("id"), str)]
+        kept = set(ids)
+        gone = next((index for index, id in enumerate(self._current) if id not in kept), None)
+        new = [one for one in messages if one.get("id") not in self._told]
+        copied = gone is not None and bool(new)
+        if gone is not None and copied:
+            # What stays of the conversation is written again under new ids, after a summary of the rest.
+            texts = [said(one.get("content"))[0] for one in new]
+            yield self.normaliser.event(
+                ContextCompacted, place, summary=next((text for text in texts if text.startswith(_SNAPSHOT)), None)
+            )
+        elif gone is not None:
+            yield self.normaliser.event(HistoryRewound, place, to=self._last_before(gone))
+        for index, one in enumerate(messages):
+            yield from self._message(one, source, index=index, copied=copied)
+        self._current = dict.fromkeys(ids)
+
+    def _rewound(self, id: str, place: Place) -> AnyEvent:
+        """The list is cut before this message; one that is not in it cuts all, as the client reads it."""
+        ids = list(self._current)
+        cut = ids.index(id) if id in self._current else 0
+        to = self._last_before(cut)
+        self._current = dict.fromkeys(ids[:cut])
+        return self.normaliser.event(HistoryRewound, place, to=to)
+
+    def _last_before(self, index: int) -> str | None:
+        """The id of the last event of the message before this one."""
+        if not index:
+            return None
+        id = list(self._current)[index - 1]
+        return f"{self._session or self._stem}:{id}:{self._told[id].number}"
+
+    def _message(
+        self, value: dict[str, Any], source: Source, *, index: int | None = None, copied: bool = False
+    ) -> Iterator[AnyEvent]:
+        """A message of its own, or the one at `index` of a list."""
+        listed = index is not None
+        id = text_or_none(value.get("id")) or f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
+        if self._reply is not None and self._reply.id != id:
+            yield from self._replied()
+        known = id in self._told
+        told = self._told.setdefault(id, _Told())
+        if not listed:
+            self._current[id] = None
+        place = self._place_at(source, value.get("timestamp"))
+        place.key, place.number = id, told.number
+        # In a list the client wrote anew, a message it already had may be shortened: that is not said again.
+        silent = copied or (listed and known)
+        kind = value.get("type")
+        if kind in _MODEL_TYPES:
+            yield from self._by_model(value, told, place, silent=silent)
+        elif kind == "user":
+            yield from self._by_user(value, told, place, silent=silent)
+        elif kind in ("info", "warning", "error"):
+            if not known:
+                yield self._by_client(kind, value, place)
+        elif not known:
+            yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
+        if place.number == told.number and not listed and not self._owes(source):
+            yield self.normaliser.event(ClientNoted, place, name=f"message/{kind}")
+        told.number = place.number
+
+    # ── the user and the client ────────────────────────────────────────────
+
+    def _by_user(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[AnyEvent]:
+        content = value.get("content")
+        yield from self._responses(content, place)
+        text, media = said(content)
+        if any("functionResponse" in part for part in parts_of(content)):
+            media = ()  # what a tool gave, which its result tells
+        if (not text and not media) or silent or told.said == _digest(text):
+            return
+        told.said = _digest(text)
+        shown = said(value.get("displayContent"))[0]
+        if shown:
+            # What was typed; then what the client put in for the files it names.
+            yield self.normaliser.event(UserSaid, place, text=shown, by="user")
+            text = "\n".join(piece for piece in _texts(content)[1:] if piece)
+            if not text and not media:
+                return
+        by = "client" if shown or text.lstrip().startswith(_CLIENTS_WORDS) else "user"
+        if self._stream != "main" and by == "user":
+            by = "client" if self._prompted else "agent"
+            given = None if self._prompted else _TASK.fullmatch(text)
+            text = text if given is None else given["words"]
+            self._prompted = True
+        yield self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+
+    def _responses(self, content: Any, place: Place) -> Iterator[AnyEvent]:
+        """Results as they were sent to the model; those a call's own record told are not told again."""
+        parts = parts_of(content)
+        for part in parts:
+            response = part.get("functionResponse")
+            id = response.get("id") if isinstance(response, dict) else None
+            if isinstance(id, str) and id not in self.normaliser.returned_ids:
+                native = result_of(id, [part], None)
+                yield self.normaliser.returned(place, native)
+
+    def _by_client(self, kind: str, value: dict[str, Any], place: Place) -> AnyEvent:
+        text = said(value.get("content"))[0]
+        if kind == "error":
+            return self.normaliser.event(ErrorOccurred, place, message=text or "an error without words")
+        if text == "Request cancelled.":
+            return self.normaliser.event(Interrupted, place, text=text)
+        return self.normaliser.event(ClientNoted, place, name=kind, data={"text": text})
+
+    # ── the model ──────────────────────────────────────────────────────────
+
+    def _by_model(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[AnyEvent]:
+        model, content = text_or_none(value.get("model")), value.get("content")
+        thoughts = value.get("thoughts")
+        thoughts = thoughts if isinstance(thoughts, list) else []
+        if not silent:
+            yield from self._thought(thoughts, content, told, place, model)
+            text, media = said(content)
+            if (text or media) and told.said != _digest(text):
+                told.said = _digest(text)
+                yield self.normaliser.event(ModelSaid, place, text=text, media=media, model=model)
+        tokens = value.get("tokens")
+        if isinstance(tokens, dict):
+            counted = _digest(str(tokens))
+            if told.tokens is None:
+                told.tokens = counted
+                self._replies(place, model).used = (msgspec.structs.replace(place), _usage(tokens))
+            elif counted != told.tokens:
+                yield self.normaliser.event(ClientNoted, place, name="tokens/changed", data=tokens)
+        calls = value.get("toolCalls")
+        for record in calls if isinstance(calls, list) else ():
+            if isinstance(record, dict):
+                yield from self._call(record, place, model)
+        for part in parts_of(content):
+            call = part.get("functionCall")
+            if isinstance(call, dict) and isinstance(call.get("name"), str):
+                id = text_or_none(call.get("id"))
+                if not (id in self.normaliser.calls or (id is None and (calls or silent))):
+                    self._replies(place, model).called = msgspec.structs.replace(place)
+                    yield self.normaliser.called(place, call_of(call, id or f"{place.key}.{place.number}"))
+
+    def _replies(self, place: Place, model: str | None) -> _Reply:
+        """The reply that is being told."""
+        if self._reply is None:
+            self._reply = _Reply(place.key, model)
+        return self._reply
+
+    def _owes(self, source: Source) -> bool:
+        """Whether what a record used is yet to be told."""
+        return self._reply is not None and self._reply.used is not None and self._reply.used[0].source == source
+
+    def _replied(self) -> Iterator[AnyEvent]:
+        """The end of the reply that was told last."""
+        reply, self._reply = self._reply, None
+        if reply is None:
+            return
+        told = self._told[reply.id]
+        if reply.used is not None:
+            place, usage = reply.used
+            place.number = told.number
+            yield self.normaliser.event(TokensUsed, place, usage=usage, model=reply.model)
+            told.number = place.number
+        if reply.called is not None:
+            place = reply.called
+            place.number = told.number
+            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=reply.model)
+            told.number = place.number
+
+    def _thought(
+        self, thoughts: list[Any], content: Any, told: _Told, place: Place, model: str | None
+    ) -> Iterator[AnyEvent]:
+        texts = [_thought_text(one) for one in thoughts]
+        if not texts:
+            texts = [one["text"] for one in parts_of(content) if one.get("thought") is True and _is_text(one)]
+        for text in texts[told.thoughts :]:
+            yield self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+        told.thoughts = max(told.thoughts, len(texts))
+
+    def _call(self, record: dict[str, Any], place: Place, model: str | None) -> Iterator[AnyEvent]:
+        name = record.get("name")
+        if not isinstance(name, str):
+            yield self.normaliser.unknown(place, "toolCall")
+            return
+        id = text_or_none(record.get("id")) or f"{place.key}.{place.number}"
+        if id not in self.normaliser.calls:
+            self._learn(record)
+            self._replies(place, model).called = msgspec.structs.replace(place)
+            yield self.normaliser.called(place, call_of(record, id))
+            yield from self._agent_started(record, id, place)
+        result = record.get("result")
+        if id in self.normaliser.returned_ids or (result is None and record.get("status") not in _DONE):
+            return
+        at = msgspec.structs.replace(place, time=moment(record.get("timestamp")) or place.time)
+        yield self.normaliser.returned(at, result_of(id, result, record))
+        place.number = at.number
+        yield from self._agent_ended(record, id, place)
+
+    def _learn(self, record: Mapping[str, Any]) -> None:
+        """A tool of an MCP server is shown with the server's name, which its own name may not hold."""
+        shown = text_or_none(record.get("displayName")) or ""
+        tool, _, server = shown.removesuffix(_SERVER_MARK).partition(" (")
+        if shown.endswith(_SERVER_MARK) and server and tool not in self._servers.get(server, ()):
+            self._servers.setdefault(server, set()).add(tool)
+            self.normaliser.knowing(servers=self._servers)
+
+    def _agent_started(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[AnyEvent]:
+        agent = record.get("agentId")
+        if isinstance(agent, str):
+            arguments, shown = mapping_or_empty(record.get("args")), mapping_or_empty(record.get("resultDisplay"))
+            name = arguments.get("agent_name") or shown.get("agentName")
+            prompt = arguments.get("prompt")
+            yield self.normaliser.event(
+                AgentStarted,
+                place,
+                agent=agent,
+                call_id=id,
+                name=text_or_none(name),
+                prompt=text_or_none(prompt),
+                agent_session=agent,
+            )
+
+    def _agent_ended(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[AnyEvent]:
+        agent, shown = record.get("agentId"), mapping_or_empty(record.get("resultDisplay"))
+        if isinstance(agent, str):
+            reason = text_or_none(shown.get("terminateReason")) or ""
+            status = "failed" if reason.startswith("ERROR") else _ENDINGS.get(reason, "unknown")
+            text = text_or_none(shown.get("result"))
+            yield self.normaliser.event(AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
+
+
+def _project_root(chats: Path) -> str | None:
+    """The folder the conversations in `chats` are about: a file beside it holds nothing else, and one beside what the
+    client keeps of the project's files."""
+    project = chats.parent
+    for folder in (project, project.parents[1] / "history" / project.name) if len(project.parents) > 1 else ():
+        kept = folder / ".project_root"
+        try:
+            root = kept.read_bytes()[:4096] if kept.is_file() else b""
+        except OSError:
+            continue
+        if root.strip():
+            return root.decode("utf-8", "replace").strip()
+    return None
+
+
+def _digest(text: str) -> bytes:
+    """What stands for a text. It is the same in every process: a reader may be stored by one and go on in another."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _opens_list(data: bytes) -> bool:
+    return data.removeprefix(_MARK).lstrip().startswith(b"[")
+
+
+def _opens_document(line: bytes) -> bool:
+    """Whether a file that begins with this line is one document: the line leaves something open, or holds it all.
+
+    A quoted word inside a text has its quotes escaped, so `"messages"` is a member's name.
+    """
+    line = line.strip()
+    if line.endswith((b"{", b"[", b",")) or line.startswith(b'{"history"'):
+        return True
+    return b'"messages"' in line and not line.startswith(b'{"$set"')
+
+
+def _goes_on_in_lines(data: bytes) -> bool:
+    """Whether what follows the first line are records, so that the first is a damaged one."""
+    lines = [line.strip() for line in data.lstrip().split(b"\n", 3)[1:3]]
+    return any(line.startswith(b"{") and line.endswith(b"}") for line in lines) or b"\n" not in data.strip()
+
+
+# ── what parts say ───────────────────────────────────────────────────────────
+
+
+def mapping_or_empty(value: Any) -> Mapping[str, Any]:
+    """The value, if it is an object."""
+    return value if isinstance(value, dict) else {}
+
+
+def text_or_none(value: Any) -> str | None:
+    """The value, if it is a text."""
+    return value if isinstance(value, str) else None
+
+
+def parts_of(content: Any) -> list[dict[str, Any]]:
+    """The parts of a content that are objects."""
+    if isinstance(content, dict):
+        return [content]
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _is_text(part: Mapping[str, Any]) -> bool:
+    return isinstance(part.get("text"), str)
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    pieces = content if isinstance(content, list) else parts_of(content)
+    texts = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+        elif isinstance(piece, dict) and _is_text(piece) and piece.get("thought") is not True:
+            texts.append(piece["text"])
+    return texts
+
+
+def said(content: Any) -> tuple[str, tuple[Media, ...]]:
+    """What a content says aloud: its texts, and its pictures and other files."""
+    if isinstance(content, str):
+        return content, ()
+    return "\n".join(text for text in _texts(content) if text), tuple(media_of(parts_of(content)))
+
+
+def media_of(parts: Iterable[Mapping[str, Any]]) -> Iterator[Media]:
+    """The pictures and other files of parts."""
+    for part in parts:
+        inline, file = mapping_or_empty(part.get("inlineData")), mapping_or_empty(part.get("fileData"))
+        kind = text_or_none(inline.get("mimeType") or file.get("mimeType")) or "application/octet-stream"
+        data, url = text_or_none(inline.get("data")), text_or_none(file.get("fileUri"))
+        if data is not None or url is not None:
+            yield Media(kind, data=data, url=url)
+
+
+def call_of(record: Mapping[str, Any], id: str) -> NativeCall:
+    """A call as it is kept, with `args` that are an object, a text, or nothing."""
+    arguments = record.get("args")
+    if arguments is None:
+        arguments = {}
+    elif not isinstance(arguments, dict | str):
+        arguments = msgspec.json.encode(arguments).decode()
+    return NativeCall(id, record["name"], arguments)
+
+
+def result_of(id: str, result: Any, record: Mapping[str, Any] | None) -> NativeResult:
+    """A result out of the parts that were sent to the model; `record` is what is kept beside them."""
+    texts: list[str] = [result] if isinstance(result, str) else []
+    media: list[Media] = []
+    name, failed = None, False
+    for part in parts_of(result):
+        response = part.get("functionResponse")
+        if isinstance(response, dict):
+            name = text_or_none(response.get("name")) or name
+            text, wrong = _response_text(response.get("response"))
+            texts.append(text)
+            failed = failed or wrong
+            media += media_of(parts_of(response.get("parts")))
+        elif _is_text(part):
+            texts.append(part["text"])
+    media += media_of(parts_of(result))
+    status = mapping_or_empty(record).get("status")
+    text = "\n".join(texts)
+    content: str | tuple[str | Media, ...] = text
+    if media:
+        content = (text, *media) if text else tuple(media)
+    is_error = True if failed or status == "error" else False if status else None
+    return NativeResult(id, content, is_error=is_error, name=name, item=record)
+
+
+def _response_text(response: Any) -> tuple[str, bool]:
+    """What a function's response says, and whether it stands under `error`."""
+    if not isinstance(response, dict):
+        return (response if isinstance(response, str) else ""), False
+    for key in ("error", "output"):
+        if key in response and response[key] is not None:
+            value = response[key]
+            return (value if isinstance(value, str) else msgspec.json.encode(value).decode()), key == "error"
+    return (msgspec.json.encode(response).decode() if response else ""), False
+
+
+def _thought_text(thought: Any) -> str:
+    subject, description = (text_or_none(mapping_or_empty(thought).get(key)) for key in ("subject", "description"))
+    return f"**{subject}** {description or ''}".strip() if subject else description or ""
+
+
+# ── tokens ───────────────────────────────────────────────────────────────────
+
+
+def _usage(tokens: Mapping[str, Any]) -> Usage:
+    return usage_of(
+        *(count_or_none(tokens.get(key)) for key in ("input", "output", "cached", "thoughts", "tool", "total")),
+    )
+
+
+def usage_of(
+    prompt: int | None,
+    answer: int | None,
+    cached: int | None,
+    thoughts: int | None,
+    tool: int | None,
+    total: int | None,
+) -> Usage:
+    """Tokens as they are counted here: the cached are part of the prompt; the total tells whether thoughts are
+    part of the answer (models behind OpenAI's protocol) or beside it (Google's)."""
+    spent = answer
+    if thoughts is not None and total != (prompt or 0) + (answer or 0) + (tool or 0):
+        spent = (answer or 0) + thoughts
+    return Usage(
+        input_tokens=None if prompt is None else max(0, prompt - (cached or 0)),
+        cached_read_tokens=cached,
+        output_tokens=spent,
+        reasoning_tokens=thoughts,
+        tool_tokens=tool,
+    )
+
+
+def count_or_none(value: Any) -> int | None:
+    """The value, if it is a whole number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,1 @@
+"""What is asked of many sessions: index, query, statistics, search and drift."""

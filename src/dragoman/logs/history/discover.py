@@ -1,0 +1,162 @@
+"""Where logs lie: the usual places of every client, the ones the user named, and any file or folder given."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from dragoman.errors import LogError
+from dragoman.logs.base.format import LogFormat, Places, is_pipe
+from dragoman.logs.base.reading import read, recognise
+from dragoman.model import AnyEvent
+from dragoman.registry import FORMATS
+
+from .sessions import key_of
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One log file: the format it is in, and where it was found."""
+
+    path: Path
+    format: str
+    home: Path | None = None
+    sessions: frozenset[str] | None = None
+    """Of a file that holds several sessions, the ids of those that are meant; `None` is all of it."""
+
+
+def read_log(found: Found) -> Iterator[AnyEvent]:
+    """The events of a log, in the order of its records: of the sessions that are meant."""
+    events = read(found.path, found.format)
+    if found.sessions is None:
+        return events
+    return (event for event in events if key_of(event)[0] in found.sessions)
+
+
+def homes(places: Places | None = None, named: Mapping[str, Path] | None = None) -> Iterator[tuple[str, Path]]:
+    """Each format's folders that exist, those the user named first."""
+    places = places or Places.here()
+    chosen: LogFormat
+    for name, chosen in FORMATS.working():
+        given = (named or {}).get(name)
+        seen: set[Path] = set()
+        for home in [*([given] if given is not None else []), *chosen.homes(places)]:
+            if home.parts[:1] == ("~",):  # as clients read a variable that no shell has
+                home = places.home.joinpath(*home.parts[1:])
+            if _is_folder(home) and (place := home.resolve()) not in seen:  # a link would count all of it twice
+                seen.add(place)
+                yield name, home
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is one we may look at: what is forbidden is not there for us, and costs the others nothing."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _may_be_read(path: Path) -> bool:
+    """Whether a reader would not wait for it; why one cannot be opened at all, is the reader's to say."""
+    try:
+        return not is_pipe(path)
+    except (OSError, ValueError):
+        return True
+
+
+def all_logs(
+    places: Places | None = None, named: Mapping[str, Path] | None = None, folders: Iterable[Path] = ()
+) -> Iterator[Found]:
+    """Every log file of every client on this machine: in the usual places, then in further folders, of any client."""
+    seen: set[Path] = set()
+    for name, home in homes(places, named):
+        for path in _files_of(FORMATS[name], home):
+            if path not in seen and _may_be_read(path):
+                seen.add(path)
+                yield Found(path, name, home)
+    for folder in folders:
+        for found in _below(folder) if _is_folder(folder) else ():
+            if found.path not in seen:
+                seen.add(found.path)
+                yield msgspec.structs.replace(found, home=folder)
+
+
+def _files_of(format: LogFormat, home: Path) -> list[Path]:
+    try:
+        return list(format.files(home))
+    except OSError as error:  # a plugin's: ours pass over what goes away
+        raise LogError(f"cannot list the logs of {format.name} in {home}: {error.strerror or error}") from error
+
+
+def find_logs(
+    wanted: str,
+    places: Places | None = None,
+    named: Mapping[str, Path] | None = None,
+    format: str | None = None,
+    folders: Iterable[Path] = (),
+) -> list[Found]:
+    """The files a path, a folder or the beginning of a session's id means; `LogError` when there is none.
+
+    With `format` a path is a file of that format, whatever it holds.
+    """
+    path = Path(wanted)
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except (OSError, ValueError) as error:
+        raise LogError(f"cannot open {wanted!r}: {getattr(error, 'strerror', None) or error}") from error
+    if is_folder:
+        found = list(_below(path))
+        if found:
+            return found
+        raise LogError(f"no file under {path} is in a format that is known here")
+    if is_there:
+        return [Found(path, (FORMATS[format] if format is not None else recognise(path)[0]).name)]
+    if not wanted or "/" in wanted:
+        raise LogError(f"there is no file {wanted!r}")
+    known = list(all_logs(places, named, folders))
+    found = [one for one in known if _names(one.path, wanted)]
+    if not found:
+        raise LogError(
+            f"no session begins with {wanted!r} among {len(known)} log files; `dragoman sessions` lists them"
+        )
+    return found
+
+
+def _below(folder: Path) -> Iterator[Found]:
+    seen: set[Path] = set()
+    for path in sorted(_files_below(folder)):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        known = _recognised(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+        if known is not None and known.path not in seen:
+            seen.add(known.path)
+            yield known
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """What may be a log, by its name; folders that are links are not gone into."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith((".jsonl", ".json", ".db")):
+                yield Path(place, name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _recognised(path: Path, size: int, modified: int) -> Found | None:
+    """What a file is taken for; one that is followed is looked into again only when it changed."""
+    try:
+        chosen, _ = recognise(path)
+    except (LogError, OSError):
+        return None
+    return Found(chosen.whole(path), chosen.name)
+
+
+def _names(path: Path, wanted: str) -> bool:
+    """Whether a file's name, or a folder's around it, holds the id: clients put it in one of them."""
+    return any(wanted in part for part in (path.stem, path.parent.name, path.parent.parent.name))

@@ -1,0 +1,726 @@
+"""The index: what all logs of this machine say, as tables in one SQLite file that can be made again at any time.
+
+Rules: a file whose identity, size and time are what they were is not opened; one that grew is read on from where it
+ended, if its last bytes before that are what they were; any other is read anew. All rows of a file are written in one
+transaction, so a process that is killed leaves the index as it was before that file. Several processes may update at
+once: whoever comes second finds the file done and lets its own work go.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import operator
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import msgspec
+
+from dragoman import config
+from dragoman.errors import StorageError, writing
+from dragoman.logs.base.checkpoint import restored, stored
+from dragoman.logs.base.format import LogFormat, LogReader
+from dragoman.registry import FORMATS
+
+from .discover import Found
+from .tables import KEYS, TABLES, AgentRow, Built, Row, TableBuilder
+
+_LAYOUT: Final = 3
+"""Counts up when the tables or what is written to them change."""
+_TAIL: Final = 4_096
+_PIECE: Final = 1 << 20
+_PATIENCE: Final = 60.0
+"""Seconds to wait for another process that is writing."""
+_PAUSE: Final = 0.02
+"""Seconds between two tries where SQLite itself does not wait."""
+TIMES: Final = frozenset({"started", "ended", "time", "returned"})
+LISTS: Final = frozenset({"models"})
+_COMPUTED: Final = {"sessions": ("repository", "agents"), "usage": ("repeated", "cost")}
+"""Columns that are made when they are asked for: they depend on more than one file, or on settings."""
+
+Progress = Callable[[int], None]
+
+
+class Counts(msgspec.Struct):
+    """What an update did with the files it was given."""
+
+    files: int = 0
+    unchanged: int = 0
+    read_on: int = 0
+    read_anew: int = 0
+    removed: int = 0
+    failed: int = 0
+    bytes: int = 0
+    """How many bytes of logs were read."""
+
+
+class FileRow(msgspec.Struct, kw_only=True):
+    """A log file as the index knows it."""
+
+    path: str
+    format: str
+    home: str | None = None
+    device: int = 0
+    inode: int = 0
+    size: int = 0
+    modified: int = 0
+    """Nanoseconds since 1970."""
+    beside: str = ""
+    """What stands for the files that are read with it."""
+    tail: str = ""
+    """A digest of the last bytes that were read."""
+    state: bytes | None = None
+    events: int = 0
+    unreadable: int = 0
+    unknown: int = 0
+    error: str | None = None
+    generation: int = 0
+
+
+Parameters = ParamSpec("Parameters")
+Given = TypeVar("Given")
+
+
+def _storing(
+    method: Callable[Concatenate[Index, Parameters], Given],
+) -> Callable[Concatenate[Index, Parameters], Given]:
+    """A method that writes: what SQLite says about the file (full, locked, read-only) is a `StorageError`."""
+
+    @functools.wraps(method)
+    def written(self: Index, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> Given:
+        try:
+            return method(self, *arguments, **options)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    return written
+
+
+class Index:
+    """The tables of all logs, kept in a file: by default one in the user's cache folder; in memory if so told."""
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        self.path = Path(path) if path is not None else default_path()
+        self.note: str | None = None
+        """What happened to an index that could not be used."""
+        self._looked: list[str] | None = None
+        self._is_looking = False
+        self._database = self._opened()
+
+    @classmethod
+    def in_memory(cls) -> Index:
+        """One that is gone with the process."""
+        return cls(":memory:")
+
+    @property
+    def is_in_memory(self) -> bool:
+        return str(self.path) == ":memory:"
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ── opening ────────────────────────────────────────────────────────────
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            return self._connected()
+        except sqlite3.DatabaseError as error:
+            if self.is_in_memory or not _is_damage(error):
+                raise self._unusable(error) from error
+            with writing(self.path, config.OTHER_CACHE_DIR):
+                self._put_aside(str(error))
+            try:
+                return self._connected()
+            except sqlite3.DatabaseError as again:
+                raise self._unusable(again) from again
+
+    def _unusable(self, error: sqlite3.Error) -> StorageError:
+        return StorageError(self.path, str(error), config.OTHER_CACHE_DIR)
+
+    def _connected(self) -> sqlite3.Connection:
+        if not self.is_in_memory:
+            self._made_private()
+        database = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA temp_store = MEMORY")
+            _patiently(database, "PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            self._prepared(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _made_private(self) -> None:
+        """It holds what was said in sessions, which is nobody else's business; SQLite's own files get the same mode."""
+        with writing(self.path.parent, config.OTHER_CACHE_DIR):
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(OSError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+    def _prepared(self, database: sqlite3.Connection) -> None:
+        if _version_of(database) == _version():
+            return
+        with _transaction(database):
+            version = _version_of(database)
+            if version == _version():
+                return  # another process was first
+            if version is not None:
+                self.note = f"the index was made by another version ({version}) and is made anew"
+            names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            for (name,) in names:
+                if not name.startswith("sqlite_"):
+                    database.execute(f'DROP TABLE "{name}"')
+            for statement in _statements():
+                database.execute(statement)
+            database.execute("INSERT INTO about VALUES ('version', ?)", (_version(),))
+
+    def _put_aside(self, reason: str) -> None:
+        """Takes a damaged file out of the way, with what belongs to it. The last such one is kept."""
+        aside = self.path.with_name(self.path.name + ".damaged")
+        with suppress(FileNotFoundError):  # another process may have done it
+            os.replace(self.path, aside)
+        for ending in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(f"{self.path}{ending}")
+        self.note = f"the index was damaged ({reason}); it was put aside as {aside} and is made anew"
+
+    # ── updating ───────────────────────────────────────────────────────────
+
+    @_storing
+    def update(
+        self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
+    ) -> Counts:
+        """Brings the tables up to the files given. With `is_everything`, files that are gone are forgotten."""
+        return self._updated(found, progress, is_everything=is_everything)
+
+    def _updated(
+        self, found: Iterable[Found], progress: Progress | None, *, is_everything: bool, anew: bool = False
+    ) -> Counts:
+        self._is_looking = False
+        counts = Counts()
+        known = {row.path: row for row in self.files()}
+        for one in found:
+            counts.files += 1
+            path = name_of(one.path)
+            try:
+                self._update_file(one, known.pop(path, None), counts, anew=anew)
+            except sqlite3.DatabaseError as error:
+                if self.is_in_memory or not _is_damage(error):
+                    raise
+                self._begin_anew(str(error))
+                known.clear()
+                self._update_file(one, None, counts)
+            if progress is not None:
+                progress(1)
+        if is_everything:
+            for path in known:
+                if anew or not os.path.exists(path_of(path)):
+                    self._forget(path)
+                    counts.removed += 1
+        return counts
+
+    def _begin_anew(self, reason: str) -> None:
+        self._database.close()
+        self._put_aside(reason)
+        self._database = self._connected()
+
+    def _update_file(self, found: Found, known: FileRow | None, counts: Counts, *, anew: bool = False) -> None:
+        while True:
+            try:
+                status = os.stat(found.path)
+            except OSError:
+                self._forget(name_of(found.path))
+                counts.removed += known is not None
+                return
+            format: LogFormat = FORMATS[found.format]
+            row = FileRow(
+                path=name_of(found.path),
+                format=found.format,
+                home=None if found.home is None else name_of(found.home),
+                device=_column(status.st_dev),
+                inode=_column(status.st_ino),
+                size=status.st_size,
+                modified=_column(status.st_mtime_ns),
+                beside=_beside(format, found.path),
+                generation=0 if known is None else known.generation,
+            )
+            if known is not None and not anew and _is_same(known, row):
+                counts.unchanged += 1
+                return
+            continued = None if anew else known
+            read = _Read(str(found.path), row, continued, self._state_of(continued))
+            if self._written(read):
+                counts.bytes += read.bytes
+                counts.read_on += read.is_continued
+                counts.read_anew += not read.is_continued
+                counts.failed += row.error is not None
+                return
+            known = self.file(row.path)
+
+    def _state_of(self, known: FileRow | None) -> bytes | None:
+        if known is None:
+            return None
+        found = self._database.execute("SELECT state FROM files WHERE path = ?", (known.path,)).fetchone()
+        return None if found is None else found[0]
+
+    def _written(self, read: _Read) -> bool:
+        """Writes what was read of a file, unless another process has written it meanwhile."""
+        row, database = read.row, self._database
+        with _transaction(database):
+            there = database.execute("SELECT id, generation FROM files WHERE path = ?", (row.path,)).fetchone()
+            id, generation = there if there is not None else (None, 0)
+            if generation != row.generation:
+                return False
+            row.generation += 1
+            if id is None:
+                id = int(database.execute("INSERT INTO files(path) VALUES (?)", (row.path,)).lastrowid or 0)
+            for table in (*TABLES, "agents"):
+                only = " AND provisional" if read.is_continued else ""
+                database.execute(f"DELETE FROM {table} WHERE file = ?{only}", (id,))
+            for built, provisional in ((read.firm, False), (read.provisional, True)):
+                _write(database, id, built, provisional=provisional)
+            settings = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
+            values = [getattr(row, name) for name in _FILE_COLUMNS]
+            database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))
+        return True
+
+    def keep_only(self, path: Path | str, sessions: Iterable[str]) -> None:
+        """Forgets what a file says of other sessions: for an index in memory, which is asked once."""
+        assert self.is_in_memory  # else the file would be taken to be read
+        kept = tuple(sessions)
+        for table in (*TABLES, "agents"):
+            self._database.execute(
+                f"DELETE FROM {table} WHERE file = (SELECT id FROM files WHERE path = ?)"
+                f" AND session NOT IN ({', '.join('?' * len(kept))})",
+                (name_of(path), *kept),
+            )
+
+    def _forget(self, path: str) -> None:
+        with _transaction(self._database):
+            found = self._database.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+            if found is not None:
+                for table in (*TABLES, "agents"):
+                    self._database.execute(f"DELETE FROM {table} WHERE file = ?", found)
+                self._database.execute("DELETE FROM files WHERE id = ?", found)
+
+    # ── asking ─────────────────────────────────────────────────────────────
+
+    def files(self) -> list[FileRow]:
+        """Every file it knows, without the state of its reader."""
+        names = [name for name in _FILE_COLUMNS if name != "state"]
+        rows = self._database.execute(f"SELECT {', '.join(names)} FROM files ORDER BY id")
+        return [FileRow(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def file(self, path: str) -> FileRow | None:
+        """One file."""
+        return next((row for row in self.files() if row.path == path), None)
+
+    def look_at(self, paths: Iterable[Path | str] | None) -> None:
+        """Answers from now on only tell of these files, in this order; with `None` of all it knows."""
+        self._looked = None if paths is None else [name_of(path) for path in paths]
+        self._is_looking = False
+
+    def looked_at(self) -> dict[str, str]:
+        """The files that answers tell of, in their order, each with its format."""
+        self._look()
+        statement = "SELECT path, format FROM looked CROSS JOIN files ON files.id = looked.id ORDER BY looked.place"
+        return dict(self._database.execute(statement))
+
+    def _look(self) -> None:
+        if self._is_looking:
+            return
+        database = self._database
+        database.execute("CREATE TEMP TABLE IF NOT EXISTS looked(place INTEGER PRIMARY KEY, id INTEGER)")
+        with _transaction(database, kind="DEFERRED"):
+            database.execute("DELETE FROM looked")
+            if self._looked is None:
+                database.execute("INSERT INTO looked(id) SELECT id FROM files ORDER BY id")
+            else:
+                paths = ((path,) for path in self._looked)
+                database.executemany("INSERT INTO looked(id) SELECT id FROM files WHERE path = ?", paths)
+        self._is_looking = True
+
+    def rows(self, table: str, where: str = "", values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table as they are stored, its columns in their order; `file` is the path.
+
+        Where a row was read from the end of a file that may still grow, that row stands for the one before it.
+        """
+        columns = ", ".join(_selected(table, name) for name in TABLES[table].__struct_fields__)
+        # Files are gone through in their order, and the rows of each by their index: nothing has to be sorted.
+        statement = (
+            f"SELECT {columns} FROM looked CROSS JOIN files ON files.id = looked.id"
+            f" CROSS JOIN {table} ON {table}.file = files.id"
+        )
+        keys = KEYS.get(table)
+        if keys is not None:
+            same = " AND ".join(f"later.{name} = {table}.{name}" for name in ("file", *keys))
+            statement += (
+                f" WHERE ({table}.provisional OR NOT EXISTS"
+                f" (SELECT 1 FROM {table} AS later WHERE later.provisional AND {same}))"
+            )
+        else:
+            statement += " WHERE 1"
+        if where:
+            statement += f" AND ({where})"
+        self._look()
+        return iter(self._database.execute(f"{statement} ORDER BY looked.place", tuple(values)))
+
+    def agents(self) -> list[AgentRow]:
+        """Which call spawned which agent, as far as the logs say."""
+        names = AgentRow.__struct_fields__[1:]
+        statement = (
+            f"SELECT files.path, {', '.join(names)} FROM looked CROSS JOIN files ON files.id = looked.id"
+            " CROSS JOIN agents ON agents.file = files.id ORDER BY looked.place, agents.rowid"
+        )
+        self._look()
+        return [
+            AgentRow(file=path, **dict(zip(names, row, strict=True)))
+            for path, *row in self._database.execute(statement)
+        ]
+
+    def folders(self) -> dict[str, str]:
+        """Folder → the repository it was last seen in."""
+        return dict(self._database.execute("SELECT folder, repository FROM folders"))
+
+    @_storing
+    def remember(self, repositories: Mapping[str, str]) -> None:
+        """Keeps which repository folders are in, for when they are gone."""
+        if repositories:
+            with _transaction(self._database):
+                self._database.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", repositories.items())
+
+    # ── keeping ────────────────────────────────────────────────────────────
+
+    @_storing
+    def info(self) -> dict[str, Any]:
+        """Where it is, how big, and what is in it."""
+        count = self._database.execute
+        sizes = [os.path.getsize(path) for path in self._paths() if os.path.exists(path)]
+        files = self.files()
+        return {
+            "path": str(self.path),
+            "version": _version(),
+            "bytes": sum(sizes),
+            "files": len(files),
+            "log_bytes": sum(row.size for row in files),
+            "unreadable": sum(row.unreadable for row in files),
+            "unknown": sum(row.unknown for row in files),
+            "failed": [{"path": row.path, "error": row.error} for row in files if row.error is not None],
+            "rows": {name: count(_counting(name)).fetchone()[0] for name in TABLES},
+        }
+
+    @_storing
+    def rebuild(
+        self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
+    ) -> Counts:
+        """Reads the files given from their beginning; with `is_everything`, forgets all others.
+
+        Each file is replaced in a transaction of its own, so that whoever asks meanwhile misses none.
+        """
+        return self._updated(found, progress, is_everything=is_everything, anew=True)
+
+    @_storing
+    def vacuum(self) -> int:
+        """Gives back the space of what was deleted; the number of bytes that became free."""
+        before = sum(os.path.getsize(path) for path in self._paths() if os.path.exists(path))
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.execute("VACUUM")
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return before - sum(os.path.getsize(path) for path in self._paths() if os.path.exists(path))
+
+    def _paths(self) -> tuple[str, ...]:
+        return (str(self.path), f"{self.path}-wal", f"{self.path}-shm")
+
+
+def name_of(path: Path | str) -> str:
+    """A file as tables name it: what of its path is no UTF-8 is written out, `\\udce9`."""
+    text = str(path)
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def path_of(name: str) -> str:
+    """The file that tables name so."""
+    if "\\udc" not in name:
+        return name
+    return re.sub(r"\\(udc[89a-f][0-9a-f])", lambda match: chr(int(match[1][1:], 16)), name)
+
+
+def default_path() -> Path:
+    """Where the index of this user is."""
+    return config.current().cache_dir / "history.sqlite"
+
+
+class _Read:
+    """One file, read on or anew: its rows, those that its end alone gave, and the state to go on from."""
+
+    def __init__(self, path: str, row: FileRow, known: FileRow | None, state: bytes | None) -> None:
+        self.row, self.bytes, self.is_continued = row, 0, False
+        builder = TableBuilder(path)
+        reader: LogReader | None = None
+        try:
+            with open(path, "rb") as file:
+                begin = 0
+                if known is not None and _has_grown(file, known, row):
+                    kept = restored(row.format, Path(path), state)
+                    if kept is not None:
+                        reader, builder = kept
+                        builder.go_on()
+                        begin, self.is_continued = known.size, True
+                if reader is None:
+                    reader = FORMATS[row.format].reader(Path(path))
+                file.seek(begin)
+                self._feed(file, reader, builder, row, begin)
+                self.firm = builder.rows()
+                firm = builder.events
+                # Of some files everything is told at the end: there is nothing to go on from.
+                row.state = stored(reader, builder) if firm else None
+                for event in reader.rest():
+                    if builder.events == firm:
+                        builder.go_on()
+                    builder.take(event)
+                self.provisional = builder.rows()
+        except OSError as error:
+            row.error = error.strerror or str(error)
+            builder = TableBuilder(path)
+            self.firm = self.provisional = builder.rows()
+            self.is_continued = False
+        row.events, row.unreadable, row.unknown = builder.events, builder.unreadable, builder.unknown
+
+    def _feed(self, file: Any, reader: LogReader, builder: TableBuilder, row: FileRow, begin: int) -> None:
+        last = b""
+        while data := file.read(_PIECE):
+            self.bytes += len(data)
+            last = (last + data)[-_TAIL:]
+            for event in reader.feed(data):
+                builder.take(event)
+        # What was read counts, not what the file was before: it may have grown meanwhile, and will be read on.
+        row.size = begin + self.bytes
+        if len(last) < min(_TAIL, row.size):
+            last = _tail(file, row.size)
+        row.tail = _digest(last)
+
+
+def _tail(file: Any, end: int) -> bytes:
+    begin = max(0, end - _TAIL)
+    file.seek(begin)
+    data: bytes = file.read(end - begin)
+    return data
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _has_grown(file: Any, known: FileRow, row: FileRow) -> bool:
+    """Whether a file begins as the one that was read: its last bytes before the old end are what they were."""
+    same = (known.device, known.inode, known.format, known.error) == (row.device, row.inode, row.format, None)
+    return same and row.size >= known.size > 0 and _digest(_tail(file, known.size)) == known.tail
+
+
+def _is_same(known: FileRow, row: FileRow) -> bool:
+    facts = ("device", "inode", "size", "modified", "beside", "format")
+    return known.error is None and all(getattr(known, name) == getattr(row, name) for name in facts)
+
+
+def _column(number: int) -> int:
+    """A number of the system as a column of SQLite holds it: of 64 bits, with a sign.
+
+    Some file systems count inodes beyond that, and a file may be dated after 2262; it is only compared.
+    """
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _beside(format: LogFormat, path: Path) -> str:
+    """What stands for the files that are read together with one: their names, sizes and times."""
+    facts = []
+    for other in format.beside(path):
+        try:
+            status = os.stat(other)
+        except OSError:
+            continue
+        facts.append(f"{other}|{status.st_size}|{status.st_mtime_ns}")
+    return _digest("\n".join(facts).encode("utf-8", "surrogateescape")) if facts else ""
+
+
+# ── how it is stored ─────────────────────────────────────────────────────────
+
+_FILE_COLUMNS: Final = FileRow.__struct_fields__
+_INTEGERS: Final = frozenset({"device", "inode", "size", "modified", "events", "unreadable", "unknown", "generation"})
+
+
+def _stored_columns(table: str) -> tuple[str, ...]:
+    computed = _COMPUTED.get(table, ())
+    return tuple(name for name in TABLES[table].__struct_fields__[1:] if name not in computed)
+
+
+def _selected(table: str, name: str) -> str:
+    if name == "file":
+        return "files.path"
+    return "NULL" if name in _COMPUTED.get(table, ()) else f"{table}.{name}"
+
+
+def _counting(table: str) -> str:
+    keys = KEYS.get(table)
+    if keys is None:
+        return f"SELECT count(*) FROM {table}"
+    return f"SELECT count(*) FROM (SELECT 1 FROM {table} GROUP BY file, {', '.join(keys)})"
+
+
+def _statements() -> Iterator[str]:
+    yield "CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT)"
+    columns = ", ".join(f"{name} {'INTEGER' if name in _INTEGERS else ''}" for name in _FILE_COLUMNS if name != "path")
+    yield f"CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, {columns})"
+    for table in TABLES:
+        yield f"CREATE TABLE {table}(file INTEGER, provisional INTEGER, {', '.join(_stored_columns(table))})"
+        keys = KEYS.get(table)
+        if keys is None:
+            yield f"CREATE INDEX {table}_file ON {table}(file)"
+        else:
+            yield f"CREATE UNIQUE INDEX {table}_key ON {table}(file, {', '.join(keys)}, provisional)"
+    yield f"CREATE TABLE agents(file INTEGER, provisional INTEGER, {', '.join(AgentRow.__struct_fields__[1:])})"
+    yield "CREATE INDEX agents_file ON agents(file)"
+    yield "CREATE TABLE folders(folder TEXT PRIMARY KEY, repository TEXT)"
+
+
+@functools.cache
+def _version() -> str:
+    """What an index must have been made by: another version may read logs otherwise."""
+    from importlib.metadata import version
+
+    return f"{version('dragoman')}/{_LAYOUT}/{_digest(chr(10).join(_statements()).encode())[:12]}"
+
+
+def _patiently(database: sqlite3.Connection, statement: str) -> None:
+    """Two processes may open a new index at once, or one that a crash left: for that SQLite itself does not wait."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            database.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+
+
+def _version_of(database: sqlite3.Connection) -> str | None:
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():
+        return None
+    found = database.execute("SELECT value FROM about WHERE name = 'version'").fetchone()
+    return None if found is None else str(found[0])
+
+
+def _write(database: sqlite3.Connection, file: int, built: Built, *, provisional: bool) -> None:
+    everything: dict[str, Sequence[Row]] = {**built.tables, "agents": built.agents}
+    for table, rows in everything.items():
+        if not rows:
+            continue
+        names = AgentRow.__struct_fields__[1:] if table == "agents" else _stored_columns(table)
+        statement = (
+            f"INSERT OR REPLACE INTO {table}(file, provisional, {', '.join(names)})"
+            f" VALUES ({', '.join('?' * (len(names) + 2))})"
+        )
+        _insert(database, statement, file, names, rows, provisional=provisional)
+
+
+def _insert(
+    database: sqlite3.Connection,
+    statement: str,
+    file: int,
+    names: tuple[str, ...],
+    rows: Iterable[Row],
+    *,
+    provisional: bool,
+) -> None:
+    values = [(file, provisional, *cells) for cells in map(cells_of(names), rows)]
+    try:
+        database.executemany(statement, values)
+    except (UnicodeEncodeError, OverflowError):
+        database.executemany(statement, [tuple(_writable(cell) for cell in row) for row in values])
+
+
+def cells_of(names: tuple[str, ...]) -> Callable[[Row], Iterable[Any]]:
+    """What gives the cells of a row as they are stored."""
+    get = operator.attrgetter(*names)
+    times = [place for place, name in enumerate(names) if name in TIMES]
+    lists = [place for place, name in enumerate(names) if name in LISTS]
+    if not times and not lists:
+        return get
+
+    def cells(row: Row) -> list[Any]:
+        found = list(get(row))
+        for place in times:
+            if found[place] is not None:
+                found[place] = microseconds(found[place])
+        for place in lists:
+            found[place] = json_text(found[place])
+        return found
+
+    return cells
+
+
+def _writable(cell: Any) -> Any:
+    """Half surrogates have no UTF-8, and a number may be longer than a column: the log itself still has both."""
+    if isinstance(cell, str):
+        return cell.encode("utf-8", "replace").decode()
+    return None if isinstance(cell, int) and abs(cell) >= 1 << 63 else cell
+
+
+def json_text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+_FIRST, _LAST = (
+    round(one.replace(tzinfo=datetime.UTC).timestamp()) * 1_000_000
+    for one in (datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 31))
+)
+
+
+def microseconds(time: datetime.datetime) -> int | None:
+    """A time as it is stored; one at the end of all days, which is none in UTC, is not known."""
+    count = round(time.timestamp() * 1_000_000)
+    return count if _FIRST <= count <= _LAST else None
+
+
+def moment_of(count: int | None) -> datetime.datetime | None:
+    """A time as it was stored."""
+    return None if count is None else datetime.datetime.fromtimestamp(count / 1_000_000, datetime.UTC)
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    database.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        if database.in_transaction:  # on a full disk SQLite has rolled back already
+            database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether an error says that the file is no database or a broken one, not that it is locked or read-only."""
+    return (
+        getattr(error, "sqlite_errorcode", None)
+        in (
+            sqlite3.SQLITE_CORRUPT,
+            sqlite3.SQLITE_NOTADB,
+        )
+        or type(error) is sqlite3.DatabaseError
+    )

@@ -1,0 +1,598 @@
+"""The one way to ask about recorded sessions: rows of tables, events of logs, whole sessions, SQL.
+
+Everything is asked of an index that is brought up to the logs first. Over named files that is one in memory, which
+leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from dragoman import config
+from dragoman.errors import LogError, StorageError, nearest
+from dragoman.logs.base.format import Places
+from dragoman.logs.base.reading import read
+from dragoman.model import AnyEvent, Session
+
+from .discover import Found, all_logs, find_logs
+from .filter import EVERYTHING, Filter, chosen_events
+from .index import TIMES, Counts, FileRow, Index, cells_of, default_path, moment_of, name_of, path_of
+from .projects import Project, projects_of, repositories_of, repository_of
+from .sessions import key_of, numbered, parents_of, sessions_of
+from .sql import Asked, Result, SqlLimits, asked_in_sql
+from .tables import TABLES, AgentRow, Row, SessionRow, UsageRow, columns_of
+
+
+class Query:
+    """Asks every log of this machine, or the files and folders named in `paths`.
+
+    `homes` are folders the user named, by format; `folders` are further ones, with logs of any client. The index is
+    brought up to the logs when something is asked first; `refresh` does it again.
+    """
+
+    def __init__(
+        self,
+        index: Index | None = None,
+        *,
+        homes: Mapping[str, Path] | None = None,
+        folders: Iterable[Path] = (),
+        paths: Iterable[Path | str] | None = None,
+        places: Places | None = None,
+    ) -> None:
+        self._homes, self._places, self._folders = homes, places, tuple(folders)
+        self._paths = None if paths is None else [str(path) for path in paths]
+        self._index = index
+        self._is_fresh = False
+        self._known: _Sessions | None = None
+        self._holders: dict[tuple[str, str], set[Key]] = {}
+        """(Table, value) → the sessions that have it."""
+
+    @property
+    def index(self) -> Index:
+        """The index that is asked."""
+        if self._index is None and self._paths is not None:
+            self._index = Index.in_memory()
+        elif self._index is None:
+            try:
+                self._index = Index()
+            except StorageError as error:
+                self._index = _instead(error)
+        return self._index
+
+    def close(self) -> None:
+        """Closes the index, if one was opened."""
+        if self._index is not None:
+            self._index.close()
+
+    def files(self) -> list[Found]:
+        """The log files that are asked about."""
+        if self._paths is None:
+            return list(all_logs(self._places, self._homes, self._folders))
+        found: dict[Path, Found] = {}
+        for path in self._paths:
+            for one in logs_named(path, self._places, self._homes, folders=self._folders):
+                found[one.path] = _joined(found.get(one.path), one)
+        return list(found.values())
+
+    def refresh(self, progress: Callable[[int], None] | None = None) -> Counts:
+        """Brings the index up to the logs as they are now; `progress` is called for each file."""
+        found = self.files()
+        try:
+            counts = self.index.update(found, progress, is_everything=self._paths is None)
+        except StorageError as error:
+            if self.index.is_in_memory:
+                raise
+            self.index.close()
+            self._index = _instead(error)
+            counts = self.index.update(found, progress)
+        for one in found:
+            if one.sessions is not None:
+                self.index.keep_only(one.path, one.sessions)
+        # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
+        known = {row.path: row for row in self.index.files()}
+        seen: set[tuple[object, ...]] = set()
+        self.index.look_at(one.path for one in found if not is_copy(known.get(name_of(one.path)), seen))
+        self._is_fresh, self._known, self._holders = True, None, {}
+        return counts
+
+    def as_indexed(self) -> None:
+        """Answers from now on tell what the index knows already; no log is looked at until `refresh`.
+
+        Where no index can be kept there is nothing it knows, and the logs are read.
+        """
+        if self.index.is_in_memory:
+            self.refresh()
+            return
+        seen: set[tuple[object, ...]] = set()
+        self.index.look_at(path_of(row.path) for row in self.index.files() if not is_copy(row, seen))
+        self._is_fresh, self._known, self._holders = True, None, {}
+
+    def _fresh(self) -> Index:
+        if not self._is_fresh:
+            self.refresh()
+        return self.index
+
+    @property
+    def _all(self) -> _Sessions:
+        if self._known is None:
+            self._known = _Sessions(self._fresh())
+        return self._known
+
+    # ── sessions ───────────────────────────────────────────────────────────
+
+    def sessions(self, asked: Filter = EVERYTHING, *, with_agents: bool = False) -> list[SessionRow]:
+        """Sessions, newest first; those of sub-agents only if so told."""
+        rows = [row for row in self._all.rows if with_agents or not self._all.is_below(row)]
+        found = self._matching(rows, asked)
+        return found if asked.limit is None else found[: asked.limit]
+
+    def _matching(self, rows: Iterable[SessionRow], asked: Filter) -> list[SessionRow]:
+        found = [row for row in rows if matches(row, asked)]
+        for table, column, value in (("calls", "name", asked.tool), ("operations", "type", asked.operation)):
+            if value is not None:
+                keys = self._having(table, column, value)
+                found = [row for row in found if any(key(one) in keys for one in self._all.family(row))]
+        return found
+
+    def _having(self, table: str, column: str, value: str) -> set[Key]:
+        if (table, value) not in self._holders:
+            columns = TABLES[table].__struct_fields__
+            session, stream = columns.index("session"), columns.index("stream")
+            rows = self._fresh().rows(table, f"{table}.{column} = ?", (value,))
+            self._holders[table, value] = {(row[session], row[stream]) for row in rows}
+        return self._holders[table, value]
+
+    def projects(self, asked: Filter = EVERYTHING) -> list[Project]:
+        """The projects of the sessions asked for, all worktrees of a repository together; the newest first."""
+        found = projects_of(self.sessions(msgspec.structs.replace(asked, limit=None)))
+        return found if asked.limit is None else found[: asked.limit]
+
+    def session(self, id: str) -> Session:
+        """One session with its sub-agents, read from its log: by its whole id or by how it begins."""
+        row = self.find(id)
+        # A sub-agent learns from the session above it which call spawned it.
+        for session in _with_children(sessions_of(self._read(self._all.family(self._all.root(row))))):
+            if (session.id, session.stream) == key(row):
+                return session
+        raise LogError(f"session {row.session} is no longer in {row.file}; ask again")
+
+    def find(self, id: str) -> SessionRow:
+        """The row of a session, by its whole id or by how it begins; a sub-agent's by its own id."""
+        found = self._beginning(id)
+        if found is not None:
+            return found
+        mains = [row.session for row in self._all.rows if row.stream == "main"]
+        raise LogError(
+            f"no session begins with {id!r} among {len(mains)}; `dragoman sessions` lists them.{nearest(id, mains)}"
+        )
+
+    def _beginning(self, id: str) -> SessionRow | None:
+        rows = self._all.rows
+        exact = [row for row in rows if row.session == id and row.stream == "main"]
+        exact = exact or [row for row in rows if row.stream == id] or [row for row in rows if row.session == id]
+        if exact:
+            return exact[0]
+        found = [row for row in rows if row.stream == "main" and id and row.session.startswith(id)]
+        if len(found) > 1:
+            shown = ", ".join(sorted(row.session for row in found)[:10])
+            raise LogError(f"{id!r} begins {len(found)} sessions ({shown}); give more of the id")
+        return found[0] if found else None
+
+    def logs_of(self, id: str) -> list[Found]:
+        """The files a session and its sub-agents stand in, by its id or how it begins; none when there is no such."""
+        row = self._beginning(id)
+        if row is None:
+            return []
+        family = self._all.family(row)
+        meant = frozenset(one.session for one in family)
+        found = dict.fromkeys(file for one in family for file in self._all.files[key(one)])
+        return [
+            Found(Path(path_of(file)), format, sessions=None if self._all.sessions_in(file) <= meant else meant)
+            for file, format in found
+        ]
+
+    # ── events ─────────────────────────────────────────────────────────────
+
+    def events(self, asked: Filter = EVERYTHING) -> Iterator[AnyEvent]:
+        """Events as the logs have them, each with its turn and step; the newest session first, sub-agents with theirs.
+
+        `kind`, `tool` and `operation` choose events, as `since` and `until` do; all else chooses sessions.
+        """
+        count = 0
+        for family in self.families(asked):
+            for event in chosen_events(numbered(self._read(family)), asked):
+                yield event
+                count += 1
+                if asked.limit is not None and count >= asked.limit:
+                    return
+
+    def families(self, asked: Filter = EVERYTHING) -> Iterator[list[SessionRow]]:
+        """Sessions with their sub-agents, newest first; those that share a file together, so that it is read once."""
+        chosen = msgspec.structs.replace(asked, limit=None)
+        done: set[Key] = set()
+        for row in self.sessions(chosen):
+            if key(row) in done:
+                continue
+            together = self._all.together(row)
+            wanted = {key(one) for one in self._matching(together, chosen)}
+            done |= {key(one) for one in together}
+            yield [below for one in together if key(one) in wanted for below in self._all.family(one)]
+
+    def _read(self, rows: list[SessionRow]) -> Iterator[AnyEvent]:
+        """The events of these sessions, and of no others that stand in their files."""
+        keys = {key(row) for row in rows}
+        files = {file: format for row in rows for file, format in self._all.files[key(row)]}
+        for file, format in sorted(files.items(), key=lambda one: self._all.order[one[0]]):
+            for event in read(path_of(file), format):
+                if key_of(event) in keys:
+                    yield event
+
+    # ── tables ─────────────────────────────────────────────────────────────
+
+    def table(self, name: str, asked: Filter = EVERYTHING) -> Result:
+        """A table (`docs/reference/tables.md`), the rows of the sessions asked for; `limit` counts rows."""
+        if name not in TABLES:
+            raise LogError(f"there is no table {name!r}; there are {', '.join(TABLES)}.{nearest(name, TABLES)}")
+        columns = tuple(columns_of(TABLES[name]))
+        rows = [tuple(getattr(row, column) for column in columns) for row in self.rows(TABLES[name], asked)]
+        return Result(columns, rows)
+
+    def rows(self, kind: type[Table], asked: Filter = EVERYTHING) -> Iterator[Table]:
+        """The same as structs: `rows(CallRow)`."""
+        name = next(name for name, one in TABLES.items() if one is kind)
+        chosen = msgspec.structs.replace(asked, limit=None)
+        wanted = {key(one) for row in self.sessions(chosen) for one in self._all.family(row)}
+        if name == "sessions":
+            found: Iterable[Any] = (row for row in self._all.rows if key(row) in wanted)
+        else:
+            found = (row for row in self._numbered_rows(name, kind) if key(row) in wanted)
+        return islice(found, asked.limit)
+
+    def _numbered_rows(self, name: str, kind: type[Row]) -> Iterator[Row]:
+        """Rows as structs, their turns and calls counted on where a session stands in several files."""
+        rows = (_struct(kind, row) for row in self._fresh().rows(name))
+        shifted = (self._all.shifted(row) for row in rows)
+        if kind is not UsageRow:
+            return shifted
+        forks = {row.session: row.forked_from for row in self._all.rows if row.forked_from is not None}
+        return _priced(shifted, Repeats(forks))  # type: ignore[arg-type]
+
+    def stored_rows(self, name: str) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table as quick as can be, in the order of its struct's fields, times in microseconds."""
+        kind = TABLES[name]
+        if kind in (SessionRow, UsageRow):
+            get = cells_of(kind.__struct_fields__)
+            return (tuple(get(row)) for row in self.rows(kind))
+        return self._all.plainly_shifted(kind.__struct_fields__, self._fresh().rows(name))
+
+    def sql(self, text: str, limits: SqlLimits | None = None) -> Result:
+        """What SQL gives over the tables, in DuckDB, which can reach neither files nor the network.
+
+        Raises `LimitReached` when the statement takes longer, gives more rows or needs more memory than it may.
+        """
+        return asked_in_sql(self.stored_rows, text, limits)
+
+    def ask_sql(self, text: str, limits: SqlLimits | None = None) -> Asked:
+        """The same row by row: a context with the `columns`, which gives the rows as they come."""
+        return Asked(self.stored_rows, text, limits)
+
+
+def _instead(error: StorageError) -> Index:
+    """An index in memory, for when none can be kept: asking needs no place to write to."""
+    index = Index.in_memory()
+    index.note = f"no index can be kept ({error}); all logs are read for this command"
+    return index
+
+
+def logs_named(
+    wanted: str,
+    places: Places | None = None,
+    named: Mapping[str, Path] | None = None,
+    format: str | None = None,
+    folders: Iterable[Path] = (),
+) -> list[Found]:
+    """The logs a path, a folder or a session's id means; an id is looked up in the index, then in files' names.
+
+    Where there is no index yet and a file is named so, that is the one: to read every log for an index may take long.
+    """
+    folders = tuple(folders)
+    if format is not None or not wanted or "/" in wanted or "\0" in wanted or os.path.lexists(wanted):
+        return find_logs(wanted, places, named, format, folders)
+    if not os.path.isfile(default_path()):
+        with suppress(LogError):
+            return find_logs(wanted, places, named, format, folders)
+    with closing(Query(homes=named, folders=folders, places=places)) as query:
+        query.refresh()
+        found = query.logs_of(wanted)
+    return found or find_logs(wanted, places, named, format, folders)
+
+
+def is_copy(row: FileRow | None, seen: set[tuple[object, ...]]) -> bool:
+    """Whether a log is one that was `seen` before, elsewhere: it has the same name and size, and ends the same."""
+    if row is None or not row.size:
+        return False
+    facts = (row.format, Path(row.path).name, row.size, row.tail, row.beside)
+    is_known = facts in seen
+    seen.add(facts)
+    return is_known
+
+
+def _joined(before: Found | None, found: Found) -> Found:
+    """What is meant of a file that was named twice."""
+    if before is None or before.sessions is None:
+        return before or found
+    return (
+        found if found.sessions is None else msgspec.structs.replace(found, sessions=before.sessions | found.sessions)
+    )
+
+
+Key = tuple[str, str]
+"""A session's id and the stream."""
+Table = TypeVar("Table", bound=Row)
+
+
+def key(row: Row) -> Key:
+    """What tells one agent's conversation from all others."""
+    return row.session, row.stream
+
+
+class _Kin:
+    """A session's row as the search for its parent sees it."""
+
+    def __init__(self, row: SessionRow) -> None:
+        self.row = row
+        self.id, self.stream = row.session, row.stream
+        self.parent_session, self.parent_call = row.parent_session, row.parent_call
+        self.started_agents: list[tuple[str, str | None]] = []
+        self.first_words: str | None = None
+        self._said: dict[str, list[str]] = {}
+
+    def learn(self, agent: AgentRow) -> None:
+        name = agent.agent_session or agent.agent
+        if name is not None:
+            self.started_agents.append((name, agent.call_id))
+        elif agent.prompt is not None and agent.call_id is not None:
+            self._said.setdefault(agent.prompt, []).append(agent.call_id)
+        elif self.first_words is None:
+            self.first_words = agent.prompt
+
+    def calls_that_said(self, words: str | None) -> Sequence[str]:
+        return () if words is None else self._said.get(words, ())
+
+
+class _Sessions:
+    """Every session of an index: put together from its files, hung under its parent, newest first."""
+
+    def __init__(self, index: Index) -> None:
+        formats = index.looked_at()
+        self.order = {path: number for number, path in enumerate(formats)}
+        """File → its place among all files."""
+        self.files: dict[Key, list[tuple[str, str]]] = {}
+        """Session → the files it stands in, each with its format."""
+        self._shifts: dict[tuple[str, str, str], tuple[int, int]] = {}
+        """(File, session, stream) → how many turns and calls stand in files before it."""
+        merged: dict[Key, SessionRow] = {}
+        parts = [_struct(SessionRow, row) for row in index.rows("sessions")]
+        for row in sorted(parts, key=lambda one: self.order[one.file]):
+            self.files.setdefault(key(row), []).append((row.file, formats[row.file]))
+            known = merged.get(key(row))
+            if known is None:
+                merged[key(row)] = row
+            else:
+                self._shifts[(row.file, *key(row))] = (known.turns, known.calls)
+                _add(known, row)
+        for row in merged.values():
+            row.project = row.project or row.cwd
+        self._hang(merged, index)
+        remembered = index.folders()
+        folders = {folder for row in merged.values() if (folder := row.cwd or row.project) is not None}
+        repositories = repositories_of(folders, remembered)
+        for row in merged.values():
+            row.repository = repositories.get(row.cwd or row.project or "")
+        with suppress(StorageError):  # it is for later; the answer of now does not need it
+            index.remember({one: root for one, root in repositories.items() if remembered.get(one) != root})
+        self.rows = sorted(merged.values(), key=_began, reverse=True)
+        self._by_file: dict[str, list[SessionRow]] = {}
+        for row in self.rows:
+            for file, _ in self.files[key(row)]:
+                self._by_file.setdefault(file, []).append(row)
+
+    def _hang(self, rows: dict[Key, SessionRow], index: Index) -> None:
+        kin = {one: _Kin(row) for one, row in rows.items()}
+        for agent in index.agents():
+            kin[key(agent)].learn(agent)
+        self._below: dict[Key, list[SessionRow]] = {}
+        self._above: dict[Key, SessionRow] = {}
+        for one, (parent, call) in zip(kin.values(), parents_of(list(kin.values())), strict=True):
+            if parent is not None:
+                one.row.parent_session, one.row.parent_call = parent.id, call
+                self._below.setdefault(key(parent.row), []).append(one.row)
+                self._above[key(one.row)] = parent.row
+                parent.row.agents += 1
+
+    def is_below(self, row: SessionRow) -> bool:
+        """Whether it is a sub-agent of one that is here."""
+        return key(row) in self._above
+
+    def root(self, row: SessionRow) -> SessionRow:
+        """The session a sub-agent is of, whichever agents are between."""
+        while (above := self._above.get(key(row))) is not None:
+            row = above
+        return row
+
+    def family(self, row: SessionRow) -> list[SessionRow]:
+        """A session and all sub-agents below it."""
+        family = [row]
+        for one in family:
+            family += self._below.get(key(one), ())
+        return family
+
+    def together(self, row: SessionRow) -> list[SessionRow]:
+        """The sessions that share files with this one, itself among them, newest first."""
+        found: dict[Key, SessionRow] = {}
+        seen: set[str] = set()
+        waiting = [row]
+        while waiting:
+            one = self.root(waiting.pop())
+            if key(one) in found:
+                continue
+            found[key(one)] = one
+            for below in self.family(one):
+                for file, _ in self.files[key(below)]:
+                    if file not in seen:
+                        seen.add(file)
+                        waiting += self._by_file[file]
+        return sorted(found.values(), key=_began, reverse=True)
+
+    def sessions_in(self, file: str) -> set[str]:
+        """The sessions that stand in a file."""
+        return {row.session for row in self._by_file[file]}
+
+    def shifted(self, row: Row) -> Row:
+        """A row with its turn and call counted within the whole session."""
+        turns, calls = self._shifts.get((row.file, row.session, row.stream), (0, 0))
+        for name, shift in (("turn", turns), ("call", calls)):
+            number = getattr(row, name, None)
+            if shift and number is not None:
+                setattr(row, name, number + shift)
+        return row
+
+    def plainly_shifted(self, columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """The same for rows as they are stored."""
+        if not self._shifts:
+            return rows
+        places = [(columns.index(name), which) for which, name in enumerate(("turn", "call")) if name in columns]
+        return (self._plainly_shifted(row, places) for row in rows)
+
+    def _plainly_shifted(self, row: tuple[Any, ...], places: list[tuple[int, int]]) -> tuple[Any, ...]:
+        shifts = self._shifts.get(row[:3])
+        if shifts is None:
+            return row
+        cells = list(row)
+        for place, which in places:
+            if cells[place] is not None:
+                cells[place] += shifts[which]
+        return tuple(cells)
+
+
+def matches(row: SessionRow, asked: Filter) -> bool:
+    """Whether a session is one of those asked for, as far as its own row tells."""
+    return (
+        (asked.client is None or row.client == asked.client)
+        and (asked.session is None or row.session.startswith(asked.session))
+        and (asked.model is None or any(model.startswith(asked.model) for model in row.models))
+        and (asked.since is None or (row.ended is not None and row.ended >= asked.since))
+        and (asked.until is None or (row.started is not None and row.started < asked.until))
+        and (asked.project is None or is_of_project(row, asked.project))
+    )
+
+
+def is_of_project(row: SessionRow, project: str) -> bool:
+    """Whether a session belongs to a project: named by a folder in it, by its own folder's name, or as its log does."""
+    if row.project is None:
+        return False
+    known = {row.project, row.cwd, row.repository}
+    if project in known or project in {Path(one).name for one in known if one}:
+        return True
+    folder = os.path.abspath(os.path.expanduser(project)) if project.startswith((".", "~", "/")) else project
+    return folder in known or (row.repository is not None and repository_of(folder) == row.repository)
+
+
+def _with_children(sessions: Iterable[Session]) -> Iterator[Session]:
+    for session in sessions:
+        yield session
+        yield from _with_children(session.children)
+
+
+def _began(row: SessionRow) -> tuple[datetime.datetime, str, str]:
+    """What sessions are ordered by; those that began together always in the same order."""
+    return row.started or _LONG_AGO, row.session, row.stream
+
+
+_LONG_AGO = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+
+
+def _struct(kind: type[Table], row: tuple[Any, ...]) -> Table:
+    """A row as it is stored → as it is asked for."""
+    values: dict[str, Any] = dict(zip(kind.__struct_fields__, row, strict=True))
+    for name in TIMES & values.keys():
+        values[name] = moment_of(values[name])
+    for name in _FLAGS & values.keys():
+        values[name] = bool(values[name])
+    if "models" in values:
+        values["models"] = msgspec.json.decode(values["models"])
+        values["agents"] = 0
+    return kind(**values)
+
+
+_FLAGS = {"intent", "failed", "repeated"}
+_COUNTS = (
+    *("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens", "reasoning_tokens", "tool_tokens"),
+    *("tokens", "turns", "steps", "calls", "failures", "events", "unreadable", "unknown"),
+)
+
+
+def _add(row: SessionRow, more: SessionRow) -> None:
+    """The rest of a session that stands in a further file."""
+    for name in _COUNTS:
+        said = [count for count in (getattr(row, name), getattr(more, name)) if count is not None]
+        setattr(row, name, sum(said) if said else None)
+    for name in ("client", "cwd", "project", "branch", "title", "parent_session", "parent_call", "forked_from"):
+        setattr(row, name, getattr(row, name) or getattr(more, name))
+    row.version = more.version or row.version
+    row.models = list(dict.fromkeys((*row.models, *more.models)))
+    row.started = min((one for one in (row.started, more.started) if one is not None), default=None)
+    row.ended = max((one for one in (row.ended, more.ended) if one is not None), default=None)
+
+
+class Repeats:
+    """Which exchanges were told before: by their names; else, in a fork, those it begins with as the session it left.
+
+    Exchanges come in the order of their files, the one that was left before its fork.
+    """
+
+    def __init__(self, forks: Mapping[str, str]) -> None:
+        self._forks = forks
+        """Session → the one it branched off."""
+        self._seen: dict[str, tuple[str, str, str]] = {}
+        self._told: dict[str, list[tuple[int | str | None, ...]]] = {}
+        """Session → the tokens of its exchanges that have no name."""
+        self._alone: set[str] = set()
+        """Forks that went on by themselves."""
+
+    def has(self, row: UsageRow) -> bool:
+        """Whether another session or file told of this exchange before; each is asked about once."""
+        if row.exchange is not None:
+            told = row.file, row.session, row.stream
+            return self._seen.setdefault(row.exchange, told) != told
+        if row.stream != "main":
+            return False
+        mine = self._told.setdefault(row.session, [])
+        mine.append((row.model, row.input_tokens, row.cached_read_tokens, row.output_tokens, row.tokens))
+        base = self._forks.get(row.session)
+        if base is None or row.session in self._alone:
+            return False
+        theirs = self._told.get(base, [])
+        if theirs[len(mine) - 1 : len(mine)] == mine[-1:]:
+            return True
+        self._alone.add(row.session)
+        return False
+
+
+def _priced(rows: Iterable[UsageRow], repeats: Repeats) -> Iterator[UsageRow]:
+    """Usage with what it cost by the list prices of its day, and whether it was told before."""
+    from .costs import Costs
+
+    costs = Costs(config.current().settings.prices)
+    for row in rows:
+        row.cost = costs.of(row)
+        row.repeated = repeats.has(row)
+        yield row

@@ -1,0 +1,1 @@
+"""Commands: starting, watching and ending processes."""

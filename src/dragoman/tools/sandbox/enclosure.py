@@ -1,0 +1,268 @@
+"""The sandbox of one `Shell`: how its commands are started in it, and what is said when it got in their way.
+
+Commands of one shell share a private folder for temporary files, which is removed with the shell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from dragoman.errors import ToolError
+from dragoman.model.effects import fields_of
+from dragoman.model.operations import Kind, RunCommand, WatchCommand
+from dragoman.tools.workspace.git_control import repositories
+from dragoman.tools.workspace.hidden_paths import is_within
+
+from .layout import PROJECT_FILES, Layout, layout_of
+from .sandbox import OUTSIDE, Mechanism, choose, described
+
+if TYPE_CHECKING:
+    from dragoman.config import Sandbox
+    from dragoman.model.operations import Operation
+    from dragoman.tools.processes.command import Command
+    from dragoman.tools.processes.landlock import Confinement
+    from dragoman.tools.workspace.workspace import Workspace
+
+# How programs say that the system refused something, in English and by the names and numbers of the errors.
+_REFUSED: Final = re.compile(
+    r"read-only file system|permission denied|operation not permitted|device or resource busy"
+    r"|\bE(?:ROFS|ACCES|PERM|BUSY)\b|\berrno (?:1|13|16|30)\b|\bos error (?:1|13|16|30)\b",
+    re.IGNORECASE,
+)
+_NO_NETWORK: Final = re.compile(
+    r"network is (?:unreachable|down)|could not resolve|name resolution|name or service not known|failed to lookup"
+    r"|nodename nor servname|no address associated|getaddrinfo|connection refused|dns error"
+    r"|\bE(?:NETUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b",
+    re.IGNORECASE,
+)
+_LOOKED_AT = 20_000
+ASKS_TO_LEAVE: Final = "it is to run outside the sandbox (sandbox.unsandboxed)"
+
+
+class Wrapped(msgspec.Struct, frozen=True):
+    """A command line that runs in a sandbox, and what goes with it.
+
+    `opened` are descriptors for bubblewrap; `confinement` is what the watching process applies to itself before it
+    becomes the command.
+    """
+
+    arguments: list[str]
+    environment: dict[str, str] = {}
+    opened: tuple[int, ...] = ()
+    confinement: Confinement | None = None
+
+
+@contextmanager
+def wrapped(
+    mechanism: Mechanism, layout: Layout, arguments: list[str], *, cwd: str, network: bool
+) -> Iterator[Wrapped]:
+    """A command line inside a sandbox; what was opened for it is closed at the end."""
+    match mechanism.kind:
+        case "bubblewrap":
+            from .bubblewrap import bubblewrap
+
+            assert mechanism.program is not None
+            with ExitStack() as stack:
+                words, opened = bubblewrap(mechanism.program, layout, stack, cwd=cwd, network=network)
+                # A shared network has the abstract sockets of other programs in it (X11, a session bus).
+                sockets: Confinement | None = {"files": None, "network": True} if network else None
+                yield Wrapped([*words, *arguments], {"TMPDIR": "/tmp"}, opened, sockets)
+        case "landlock":
+            confinement = _landlock(layout, network=network)
+            yield Wrapped(arguments, {"TMPDIR": layout.temporary}, confinement=confinement)
+        case "seatbelt":
+            from .seatbelt import profile
+
+            assert mechanism.program is not None
+            words = [mechanism.program, "-p", profile(layout, network=network)]
+            yield Wrapped([*words, *arguments], {"TMPDIR": layout.temporary})
+        case None:
+            yield Wrapped(arguments)
+
+
+def _landlock(layout: Layout, *, network: bool) -> Confinement:
+    # What is hidden in a folder that commands may write to stays readable: what they make there must be.
+    hidden = [path for path in layout.hidden if not any(is_within(path, folder) for folder in layout.writable)]
+    writable = [path for path in layout.writable if path not in layout.read_only]
+    writable.append(layout.temporary)
+    return {"files": {"writable": writable, "hidden": hidden, "shown": list(layout.shown)}, "network": network}
+
+
+class Enclosure:
+    """What the commands of one shell run in. It is looked for, and tried, when it is first needed."""
+
+    def __init__(self, options: Sandbox) -> None:
+        self.options = options
+        self._found: Mechanism | None = None
+        self._layout: Layout | None = None
+        self._repositories: dict[str, list[str]] = {}
+        self._temporary: str | None = None
+        self._redirects: set[str] = set()
+        self._states: dict[str, Any] = {}
+
+    def mechanism(self, *, unsandboxed: bool = False) -> Mechanism:
+        """What a command will run in; a `ToolError` where it must not run at all."""
+        if self._found is None:
+            self._found = choose(self.options.mode, network=self.options.network)
+        if not unsandboxed or self._found.kind is None:
+            return self._found
+        if self.options.unsandboxed == "deny":
+            raise ToolError("Running outside the sandbox is not allowed here: run it inside.", kind="denied")
+        return Mechanism(OUTSIDE)
+
+    @property
+    def can_be_left(self) -> bool:
+        """Whether a command may ask to run outside of it: there is one, and it may be asked."""
+        return self.options.unsandboxed != "deny" and self._works()
+
+    def left_by(self, operations: Iterable[Operation], workspace: Workspace | None) -> str | None:
+        """Why an operation leaves the sandbox, where there is one: it asks to, or changes what is run outside."""
+        for operation in operations:
+            reason = ASKS_TO_LEAVE if getattr(operation, "unsandboxed", False) else _steers(operation, workspace)
+            if reason is not None and self._works():
+                return reason
+        return None
+
+    def around_commands(self, operations: Iterable[Operation]) -> str | None:
+        """What the commands of a call will run in, in words; `None` where it starts none."""
+        commands = [one for one in operations if isinstance(one, RunCommand | WatchCommand)]
+        if not commands:
+            return None
+        if any(getattr(one, "unsandboxed", False) for one in commands) and self._works():
+            return "NONE (it asks to run outside: it could read and change everything that you can)"
+        return self.described()
+
+    def described(self) -> str:
+        """What commands run in, in words."""
+        try:
+            return described(self.mechanism(), self.options)
+        except ToolError:
+            return "none (one is required, so no command runs)"
+
+    def _works(self) -> bool:
+        try:
+            return self.options.mode != "off" and self.mechanism().kind is not None
+        except ToolError:
+            return False
+
+    @contextmanager
+    def around(
+        self, arguments: list[str], *, root: str, cwd: str, unsandboxed: bool
+    ) -> Iterator[tuple[Mechanism, Wrapped]]:
+        """A command line as it is to be started, while what was opened for it is open."""
+        mechanism = self.mechanism(unsandboxed=unsandboxed)
+        if mechanism.kind is None:
+            yield mechanism, Wrapped(arguments)
+            return
+        if root not in self._repositories:
+            self._repositories[root] = repositories(root)
+        dot_git = os.path.join(root, ".git")  # it may have been made since the others were searched for
+        found = dict.fromkeys([*([dot_git] if os.path.lexists(dot_git) else []), *self._repositories[root]])
+        self._layout = layout = layout_of(self.options, root, self._temporary_folder(), found)
+        self._redirects |= {path for path in layout.redirects if not os.path.lexists(path)}
+        if mechanism.kind == "landlock":
+            self._states |= {path: _state(path) for path in layout.read_only}
+        with wrapped(mechanism, layout, arguments, cwd=cwd, network=self.options.network) as command:
+            yield mechanism, command
+
+    def _temporary_folder(self) -> str:
+        if self._temporary is None:
+            import tempfile
+            import weakref
+
+            self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="dragoman-"))
+            self._removal = weakref.finalize(self, _remove, self._temporary)
+        return self._temporary
+
+    def close(self) -> None:
+        """Remove what was made for the commands; all of them have ended."""
+        self._swept()
+        if self._temporary is not None:
+            self._removal()
+            self._temporary = None
+
+    # -- what is said about it
+
+    def notes(self, command: Command, output: str) -> Iterator[str]:
+        """What the sandbox has to do with how a command went."""
+        for path in self._swept():
+            yield f"removed {path}, which this command made: Git would take its settings and hooks from where it points"
+        changed = [path for path, state in self._states.items() if _state(path) != state]
+        self._states |= {path: _state(path) for path in changed}
+        if changed:
+            yield (
+                f"{' and '.join(changed)} changed while this ran, which Landlock cannot prevent: "
+                "look at it before you use Git or dragoman here"
+            )
+        if command.sandbox in ("bubblewrap", "landlock", "seatbelt") and not command.running and command.exit_code:
+            yield from self._hindrance(command.sandbox, output[-_LOOKED_AT:])
+
+    def _hindrance(self, kind: str, output: str) -> Iterator[str]:
+        hidden = self._layout.hidden if self._layout is not None else ()
+        limits: list[str] = []
+        if _REFUSED.search(output) or any(path in output for path in hidden):
+            but = "" if kind == "landlock" else " (but not .git/hooks, .git/config and dragoman's own files)"
+            limits.append(f"writes only in the workspace{but} and $TMPDIR")
+            limits.append("no access to keys and passwords in the home folder")
+        if not self.options.network and _NO_NETWORK.search(output):
+            limits.append("no network")
+        if limits:
+            way = (
+                "ask to run it outside the sandbox" if self.can_be_left else "it cannot be run outside the sandbox here"
+            )
+            yield f"this ran in a sandbox ({kind}): {', '.join(limits)}. If it failed because of that, {way}"
+
+    def _swept(self) -> list[str]:
+        """Remove the files that must not appear in a repository; those that had."""
+        appeared = [path for path in self._redirects if os.path.lexists(path)]
+        for path in appeared:
+            _remove(path)
+        return appeared
+
+
+def _steers(operation: Operation, workspace: Workspace | None) -> str | None:
+    """Whether a change of a file is one that commands in the sandbox are kept from, and why."""
+    if operation.kind is not Kind.WRITE or workspace is None:
+        return None
+    for name in fields_of(operation).path:
+        named = getattr(operation, name)
+        for follow in (True, False) if isinstance(named, str) else ():
+            try:
+                parts = workspace.resolve(named, follow=follow).lower().split("/")
+            except ToolError:
+                continue  # it leads out of the workspace: the tool will say so
+            if ".git" in parts or parts[0] in PROJECT_FILES:
+                return f"it changes what runs outside the sandbox: {named} (sandbox.unsandboxed)"
+    return None
+
+
+def _state(path: str) -> Any:
+    """What tells whether a file, or anything in a folder, was changed."""
+    try:
+        status = os.lstat(path)
+        names = sorted(os.listdir(path)) if os.path.isdir(path) and not os.path.islink(path) else []
+    except OSError:
+        return None
+    inside = [_state(os.path.join(path, name)) for name in names]
+    return (status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size, names, inside)
+
+
+def _remove(path: str) -> None:
+    """Remove a file or a folder of the commands', also when they locked themselves out of a part of it."""
+    import shutil
+
+    if os.path.islink(path) or not os.path.isdir(path):
+        os.unlink(path)
+        return
+    for parent, names, _ in os.walk(path):
+        for name in names:
+            inner = os.path.join(parent, name)
+            if not os.path.islink(inner):
+                os.chmod(inner, 0o700)
+    shutil.rmtree(path)

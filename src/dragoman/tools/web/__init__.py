@@ -1,0 +1,1 @@
+"""Pages: fetching, the browser, and searching the web."""

@@ -1,0 +1,388 @@
+"""A transaction worked out in memory, before any of it is done: what each operation changes, and the steps to take.
+
+Rule: operations see what earlier ones did, and only the end counts: a file written and deleted again was never there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from dragoman.errors import ToolError
+from dragoman.model.operations import (
+    DeleteFile,
+    EditFile,
+    EditNotebook,
+    InsertText,
+    MoveFile,
+    Operation,
+    WriteFile,
+)
+from dragoman.model.outcomes import Change
+
+from .text import rewritten
+from .workspace import HELD_LIMIT, components, is_reserved, join, missing, shown, too_large, wrong_kind
+
+if TYPE_CHECKING:
+    from .workspace import Workspace
+
+
+class Loaded(NamedTuple):
+    """A file as a transaction found it; `data` is `None` for what cannot be held (too large, or a link)."""
+
+    data: bytes | None
+    stamp: object
+    """Equal for as long as nobody changes the file."""
+    size: int
+
+
+class Put(NamedTuple):
+    """A step of a transaction: `path` holds `data` afterwards; `base` is what stood there before."""
+
+    path: str
+    data: bytes
+    base: Loaded | None
+    like: str | None
+    """The file whose mode and owner it takes."""
+
+
+class Rename(NamedTuple):
+    """A step of a transaction: the file `origin` is called `path` afterwards, where nothing stood before."""
+
+    origin: str
+    path: str
+    base: Loaded
+
+
+class Remove(NamedTuple):
+    """A step of a transaction: `path` is gone afterwards."""
+
+    path: str
+    base: Loaded
+    makes_room: bool = False
+    """Whether a folder takes its name, so that it has to go before anything else is done."""
+
+
+Step = Put | Rename | Remove
+
+
+class FileChange(NamedTuple):
+    """What one operation does to one file, with the exact bytes before and after.
+
+    `before` is `None` where nothing stood, or where it cannot be held (too large, or a link); `after` where nothing
+    stands afterwards. For a move both are `None`: the content stays as it is.
+    """
+
+    change: Change
+    before: bytes | None
+    after: bytes | None
+
+
+class _State(msgspec.Struct):
+    """How a path will stand: `data`, or (`None`) what `origin` held before, moved here unread."""
+
+    data: bytes | None
+    origin: str | None
+
+
+class Draft:
+    """A transaction being worked out in memory: the workspace as it will be. Nothing is written here."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._states: dict[str, _State | None] = {}
+        self._bases: dict[str, Loaded | None] = {}
+        self._folders: set[str] = set()
+        self._links_gone: set[str] = set()
+        self.changes: list[FileChange] = []
+        """What was worked out so far, one for each operation."""
+
+    def perform(self, operations: Sequence[Operation]) -> tuple[Change, ...]:
+        """Work out every operation on top of the ones before; one change for each."""
+        changes: list[Change] = []
+        for operation in operations:
+            try:
+                changes.append(self._perform(operation))
+            except ToolError as error:
+                if len(operations) == 1:
+                    raise
+                head = f"operation {len(changes) + 1} of {len(operations)}"
+                raise ToolError(
+                    f"{head}: {error.message}\nNone of the {len(operations)} operations was done.",
+                    kind=error.kind,
+                    details={**error.details, "operation": len(changes)},
+                ) from error
+        return tuple(changes)
+
+    def _perform(self, operation: Operation) -> Change:
+        match operation:
+            case WriteFile():
+                return self.write_text(operation)
+            case EditFile():
+                return self.edit(operation)
+            case InsertText():
+                return self.insert(operation)
+            case DeleteFile():
+                return self.remove(operation)
+            case MoveFile():
+                return self.move(operation)
+            case EditNotebook():
+                return self.edit_notebook(operation)
+        raise ToolError(
+            f"{type(operation).__name__} does not change files, so it has no place in a transaction",
+            kind="invalid_arguments",
+        )
+
+    # -- looking
+
+    def resolve(self, path: str, *, follow: bool = True) -> str:
+        # A link this transaction has deleted or moved leads nowhere any more.
+        if self._links_gone and (below := self._below_a_link_gone(path)):
+            return below
+        own = self.workspace.resolve(path, follow=False)
+        return self.workspace.resolve(path) if follow and own not in self._states else own
+
+    def _below_a_link_gone(self, path: str) -> str | None:
+        names = components(path)
+        for count in range(1, len(names)):
+            try:
+                above = self.workspace.resolve("/" * path.startswith("/") + join(names[:count]), follow=False)
+            except ToolError:
+                continue  # the beginning of an absolute path is outside
+            if above in self._links_gone and ".." not in names[count:]:
+                return join([above, *names[count:]])
+        return None
+
+    def _base(self, path: str) -> Loaded | None:
+        if path not in self._bases:
+            try:
+                self._bases[path] = self.workspace._load(path)
+            except ToolError as error:
+                emptied = any(state is None and gone.startswith(f"{path}/") for gone, state in self._states.items())
+                if error.details.get("reason") == "is_directory" and emptied:
+                    raise ToolError(
+                        f"{shown(path)} is a directory, and stays one when the files in it are deleted or moved; "
+                        "choose another name for the file",
+                        details=error.details,
+                    ) from None
+                raise
+        return self._bases[path]
+
+    def exists(self, path: str) -> bool:
+        return self._states[path] is not None if path in self._states else self._base(path) is not None
+
+    def data(self, path: str) -> bytes | None:
+        """What a resolved path holds now; `None` when it is not held in memory, fails when there is nothing."""
+        if path not in self._states:
+            base = self._base(path)
+            if base is None:
+                raise missing(self.workspace, path)
+            self.workspace.check_fresh(path, base)
+            return base.data
+        state = self._states[path]
+        if state is None:
+            raise ToolError(
+                f"{shown(path)} does not exist any more: an earlier operation of this transaction took it away",
+                details={"reason": "not_found", "path": path, "suggestions": []},
+            )
+        if state.data is not None or state.origin is None:
+            return state.data
+        return base.data if (base := self._base(state.origin)) else None
+
+    def content(self, path: str, what: str) -> bytes:
+        """What a resolved path holds, to be worked on."""
+        data = self.data(path)
+        if data is None:
+            state = self._states.get(path)
+            base = self._base((state and state.origin) or path)
+            raise too_large(path, base.size, what) if base and base.size > HELD_LIMIT else wrong_kind(path, "link")
+        return data
+
+    # -- changing
+
+    def put(self, path: str, data: bytes) -> None:
+        self._make_room(path)
+        state = self._states.get(path)
+        like = state.origin if state else (path if self._base(path) is not None else None)
+        self._states[path] = _State(data, like)
+
+    def _make_room(self, path: str) -> None:
+        """Check that a file may stand at `path`: every name above it is, or can become, a folder."""
+        names = components(path)
+        if not names or (path in self._folders and self._holds_something(path)):
+            raise wrong_kind(path, "directory")
+        self._folders.discard(path)
+        if any(map(is_reserved, names)):
+            raise ToolError(f"{shown(path)} is denied: such names are kept for unfinished writes", kind="denied")
+        for count in range(1, len(names)):
+            above = join(names[:count])
+            if self._states.get(above) is not None or self._is_file(above):
+                raise ToolError(
+                    f"{shown(above)} is a file, so {shown(path)} cannot be below it",
+                    details={"reason": "not_a_directory", "path": path},
+                )
+            self._folders.add(above)
+
+    def _is_file(self, path: str) -> bool:
+        if path in self._folders or path in self._states:
+            return False
+        entry = self.workspace.entry(path)
+        return entry is not None and entry.kind != "directory"
+
+    def _holds_something(self, folder: str) -> bool:
+        """Whether a folder this transaction makes is still needed."""
+        return any(state is not None and path.startswith(f"{folder}/") for path, state in self._states.items())
+
+    def write(self, path: str, data: bytes, *, overwrite: bool) -> Change:
+        target = self.resolve(path)
+        if not self.exists(target):
+            if target not in self._states:
+                self.workspace.check_not_taken_away(target)
+            self.put(target, data)
+            return self._changed(target, None, data)
+        if not overwrite:
+            raise ToolError(
+                f"{shown(path)} exists already; choose another path, or edit it",
+                details={"reason": "exists", "path": path},
+            )
+        before = self.data(target)
+        self.put(target, data)
+        return self._changed(target, before, data, was_there=True)
+
+    def restore(self, path: str, data: bytes | None) -> Change:
+        """Give a resolved path a content it had before; `None` takes the file away."""
+        if data is not None:
+            return self.write(path, data, overwrite=True)
+        before = self.data(path)
+        self._take_away(path)
+        return self._changed(path, before, None, was_there=True)
+
+    def write_text(self, operation: WriteFile) -> Change:
+        target = self.resolve(operation.path)
+        before = self.data(target) if operation.overwrite and self.exists(target) else None
+        return self.write(operation.path, rewritten(before, operation.content), overwrite=operation.overwrite)
+
+    def edit(self, operation: EditFile) -> Change:
+        from .edits import edited
+
+        target = self.resolve(operation.path)
+        before = self.content(target, "edited")
+        after, replacements = edited(before, operation.edits, operation.path)
+        self.put(target, after)
+        return self._changed(target, before, after, replacements=replacements)
+
+    def insert(self, operation: InsertText) -> Change:
+        from .edits import inserted
+
+        target = self.resolve(operation.path)
+        before = self.content(target, "edited")
+        after = inserted(before, operation.line, operation.text, operation.path)
+        self.put(target, after)
+        return self._changed(target, before, after)
+
+    def edit_notebook(self, operation: EditNotebook) -> Change:
+        from dragoman.tools.notebook import edited_notebook
+
+        target = self.resolve(operation.path)
+        before = self.content(target, "edited")
+        after = edited_notebook(before, operation)
+        self.put(target, after)
+        return self._changed(target, before, after)
+
+    def remove(self, operation: DeleteFile) -> Change:
+        return self.restore(self.resolve(operation.path, follow=False), None)
+
+    def move(self, operation: MoveFile) -> Change:
+        origin = self.resolve(operation.path, follow=False)
+        target = self.resolve(operation.to, follow=False)
+        self.data(origin)
+        if self.exists(target):
+            raise ToolError(
+                f"{shown(operation.to)} exists already; delete it first, or choose another name",
+                details={"reason": "exists", "path": operation.to},
+            )
+        self._make_room(target)
+        self._states[target] = self._states.get(origin) or _State(None, origin)
+        self._take_away(origin)
+        self.changes.append(FileChange(Change(origin, "moved", moved_to=target), None, None))
+        return self.changes[-1].change
+
+    def _take_away(self, path: str) -> None:
+        self._states[path] = None
+        if (base := self._base(path)) is not None and base.data is None:
+            self._links_gone.add(path)
+
+    def _changed(self, path: str, before: bytes | None, after: bytes | None, **facts: Any) -> Change:
+        self.changes.append(FileChange(changed(path, before, after, **facts), before, after))
+        return self.changes[-1].change
+
+    # -- ending
+
+    def steps(self) -> list[Step]:
+        """What has to be done: moves first, deletions last, so that no content is ever without a name.
+
+        Only a file that gives its name to a folder goes before all others.
+        """
+        standing = {path: state for path, state in self._states.items() if state is not None}
+        above = {join(names[:count]) for names in map(components, standing) for count in range(1, len(names))}
+        displaced = {path for path in self._states if path in above and self._base(path) is not None}
+        # A file is moved as it is where nothing stood; where something did, its content is put there. So is that of
+        # one whose name becomes a folder's: the new place may be in a folder that is yet to be made.
+        moves = {
+            state.origin: Rename(state.origin, path, origin)
+            for path, state in standing.items()
+            if state.data is None
+            and state.origin
+            and state.origin not in displaced
+            and self._base(path) is None
+            and (origin := self._base(state.origin))
+        }
+        moved_here = {move.path for move in moves.values()}
+        puts: list[Step] = []
+        for path, state in standing.items():
+            if path in moved_here:
+                continue
+            # What was moved away leaves a free place.
+            base = None if path in moves else self._base(path)
+            data = self.content(path, "moved over another") if state.data is None else state.data
+            if base is None or base.data != data:
+                puts.append(Put(path, data, base, state.origin))
+        removals = [
+            Remove(path, base, makes_room=path in displaced)
+            for path, state in self._states.items()
+            if state is None and path not in moves and (base := self._base(path)) is not None
+        ]
+        return [
+            *(step for step in removals if step.makes_room),
+            *moves.values(),
+            *puts,
+            *(step for step in removals if not step.makes_room),
+        ]
+
+    def results(self) -> Iterator[tuple[str, bytes | None, str | None]]:
+        """Every path touched and what it holds afterwards: data, what an origin held before, or nothing."""
+        for path, state in self._states.items():
+            yield path, state.data if state else None, state.origin if state else None
+
+
+def changed(
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    was_there: bool = False,
+    replacements: int | None = None,
+) -> Change:
+    """What became of a file; `was_there` tells a file that was not held in memory from one that was not there."""
+    from .diff import difference
+
+    if before is None and not was_there:
+        kind = "created"
+    elif after is None:
+        kind = "deleted"
+    else:
+        kind = "unchanged" if before == after else "modified"
+    told: Mapping[str, Any] = {} if before is None and was_there else difference(path, before, after)
+    return Change(path, kind, replacements=replacements, **told)  # type: ignore[arg-type]
