@@ -1,4 +1,4 @@
-"""How each vocabulary says it: one file per vocabulary, read and written by the same declarations.
+"""How each vocabulary says it: one module or package per vocabulary, read and written by the same declarations.
 
 `DIALECTS` finds a dialect by name and loads it on first use.
 """

@@ -1,0 +1,115 @@
+"""Continue's vocabulary (1.5.47): a dozen tools of one or two parameters, in the words its models know."""
+
+from __future__ import annotations
+
+from dragoman.dialects.base.dialect import Dialect, Steer
+from dragoman.dialects.base.mcp_names import McpNames
+from dragoman.model import operations as op
+
+from .commands import Bash, CheckBackgroundJob
+from .editor import (
+    CreateInEditor,
+    EditInEditor,
+    FetchInEditor,
+    FindInEditor,
+    ListInEditor,
+    ReadInEditor,
+    ReadRangeInEditor,
+    ReplaceInEditor,
+    RunInEditor,
+    SearchCodeInEditor,
+    SearchInEditor,
+    SearchWebInEditor,
+    SkillInEditor,
+)
+from .failures import FAILURES, ContinueUnspelled
+from .files import Edit, List, MultiEdit, Read, Write
+from .people import AskQuestion, Skills
+from .plans import Checklist
+from .search import Fetch, Search
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+ALONE = "the client has no other agents"
+
+DIALECT = Dialect(
+    "continue",
+    (
+        *(Read, Write, List, Bash, Fetch, Checklist, CheckBackgroundJob, AskQuestion, Search, MultiEdit, Edit, Skills),
+        *(ReadInEditor, ReadRangeInEditor, CreateInEditor, ReplaceInEditor, EditInEditor, RunInEditor),
+        *(SearchInEditor, FindInEditor, ListInEditor, SearchCodeInEditor, SearchWebInEditor, FetchInEditor),
+        SkillInEditor,
+    ),
+    steering=(
+        Steer("Exit", "it ends the client itself with a status"),
+        Steer(
+            "edit_existing_file",
+            "what is to become of a file is only sketched; a model of the client's works it in",
+            ("filepath", "changes", "new_contents"),
+            formerly=("builtin_edit_existing_file",),
+        ),
+        Steer(
+            "read_currently_open_file",
+            "which file is open, the editor knows",
+            formerly=("builtin_read_currently_open_file",),
+        ),
+        Steer("view_diff", "what has changed, the editor knows", formerly=("builtin_view_diff",)),
+        Steer("view_repo_map", "it is an outline the client makes", formerly=("builtin_view_repo_map",)),
+        Steer(
+            "view_subdirectory",
+            "it is an outline the client makes",
+            ("directory_path",),
+            formerly=("builtin_view_subdirectory",),
+        ),
+        Steer("request_rule", "rules are the client's own", ("name",), formerly=("builtin_request_rule",)),
+        Steer(
+            "create_rule_block",
+            "rules are the client's own",
+            ("name", "rule", "description", "globs", "regex", "alwaysApply"),
+            formerly=("builtin_create_rule_block",),
+        ),
+    ),
+    mcp=(McpNames("{tool}"),),
+    failures=FAILURES,
+    unspelled=ContinueUnspelled(),
+    unspoken={
+        op.ReadFiles: "files are read one by one",
+        op.ReadNotebook: "a notebook is read as the text it is",
+        op.ViewImage: "an image is read with Read",
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
+        op.EditNotebook: "a notebook is edited as the text it is",
+        op.FindFiles: SHELL,
+        op.TypeInto: NO_TOOL,
+        op.StopCommand: NO_TOOL,
+        op.ListCommands: NO_TOOL,
+        op.WatchCommand: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchTools: NO_TOOL,
+        op.SearchDocuments: NO_TOOL,
+        op.SearchWeb: NO_TOOL,
+        op.FindInPage: NO_TOOL,
+        op.TakeScreenshot: NO_TOOL,
+        op.AddPlanItem: "the list is always written whole",
+        op.ChangePlanItem: "the list is always written whole",
+        op.ReadPlan: "the list is told when it is written",
+        op.SpawnAgent: ALONE,
+        op.MessageAgent: ALONE,
+        op.WaitForAgent: ALONE,
+        op.StopAgent: ALONE,
+        op.ResumeAgent: ALONE,
+        op.ListAgents: ALONE,
+        op.SignalParent: ALONE,
+        op.ReturnToParent: ALONE,
+        op.SaveMemory: "memories are files",
+        op.RecallMemory: "memories are files",
+        op.ReadMcpResource: NO_TOOL,
+        op.ListMcpResources: NO_TOOL,
+        op.RunCode: SHELL,
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+    },
+)

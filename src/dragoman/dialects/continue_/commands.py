@@ -1,0 +1,174 @@
+"""Commands, and jobs in the background."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import SECONDS, Content, Spelling, Tells, means
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import converted, json_text, read_json
+
+_STDERR = "\nStderr: "
+ENDED = re.compile(
+    r"(?:Error executing tool Bash: )?Error \((?:exit code (?P<code>-?\d+|null)|ended by signal (?P<signal>\d+))\): "
+    r"(?P<printed>.*)",
+    re.DOTALL,
+)
+_TIMED_OUT = re.compile(r"(.*)\n\n\[Command timed out(?: after [\d.]+ seconds of no output)?\]", re.DOTALL)
+_MOVED = re.compile(
+    r"Command moved to background\.(?: Job ID: (?P<job>[^\n]*))?\nOutput so far:\n(?P<printed>.*)\n"
+    r"Use CheckBackgroundJob[^\n]*",
+    re.DOTALL,
+)
+
+
+def _printed(outcome: out.CommandOutcome) -> str:
+    if outcome.output is not None:
+        return outcome.output
+    return (outcome.stdout or "") + (f"{_STDERR}{outcome.stderr}" if outcome.stderr else "")
+
+
+def _streams(printed: str) -> dict[str, Any]:
+    """What was printed: the streams apart where something was written to the second, else as one."""
+    stdout, mark, stderr = printed.partition(_STDERR)
+    return {"stdout": stdout, "stderr": stderr} if mark else {"output": printed}
+
+
+class Bash(Spelling[op.RunCommand]):
+    """Run a command line in a login shell in the working folder; it may be silent for `timeout` seconds."""
+
+    native_name = "Bash"
+    approximated = {"timeout_ms": "the time counts from the last output, not from the start"}
+    unsaid = {
+        "cwd": "it runs in the working folder",
+        "purpose": "there is no parameter for it",
+        "background": "only the user moves a command to the background",
+        "wait_ms": "a command is waited for until the user moves it to the background",
+        "job": "the client names the jobs",
+        "shell": "it is always the user's shell",
+        "login": "it is always a login shell",
+        "terminal": "there is never a terminal",
+        "output_limit": "the client has one limit for all output",
+        "unsandboxed": "there is no sandbox",
+    }
+
+    command: str = means("command", "The command line.")
+    timeout: float | None = means(
+        "timeout_ms", "Seconds it may be silent (180, at most 600).", default=None, convert=SECONDS
+    )
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("signal", "running", "timed_out", "job")}
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        """A command that did not end well is an error, though it ran."""
+        (outcome,) = outcomes
+        if not isinstance(outcome, out.CommandOutcome):
+            return tell(operations[0], outcome), None
+        printed = _printed(outcome)
+        if outcome.timed_out:
+            silent = "" if self.timeout is None else f" after {self.timeout:g} seconds of no output"
+            return f"{printed}\n\n[Command timed out{silent}]", None
+        if outcome.running:
+            job = "" if outcome.job is None else f" Job ID: {outcome.job}"
+            use = "CheckBackgroundJob" + ("" if outcome.job is None else f'("{outcome.job}")')
+            told = f"Command moved to background.{job}\nOutput so far:\n{printed}\nUse {use} to check status."
+            return told, None
+        if outcome.signal is None and not outcome.exit_code:
+            return printed, None
+        end = f"ended by signal {outcome.signal}" if outcome.signal is not None else f"exit code {outcome.exit_code}"
+        body = outcome.stderr or "" if not outcome.output and not outcome.stdout else printed
+        return f"Error executing tool Bash: Error ({end}): {body}", True
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if ended := ENDED.fullmatch(text):
+            # The client shows what was written to the second stream alone; nothing is known of the first.
+            streams = _streams(ended["printed"]) if _STDERR in ended["printed"] else {"stderr": ended["printed"]}
+            code = int(ended["code"]) if ended["code"] not in (None, "null") else None
+            return out.CommandOutcome(code, signal=int(ended["signal"]) if ended["signal"] else None, **streams)
+        if timed := _TIMED_OUT.fullmatch(text):
+            return out.CommandOutcome(timed_out=True, **_streams(timed[1]))
+        if moved := _MOVED.fullmatch(text):
+            return out.CommandOutcome(running=True, job=moved["job"], **_streams(moved["printed"]))
+        # A command that failed without a word on the second stream is told as one that did not fail.
+        return out.CommandOutcome(0 if _STDERR in text else None, **_streams(text))
+
+
+class KeptJob(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A background job, as a result tells it."""
+
+    job_id: str
+    status: str
+    command: str | None = None
+    output: str = ""
+    started_at: str | None = None
+    ended_at: str | None = None
+    duration_seconds: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    error: str | None = None
+
+
+class NoJob(msgspec.Struct, frozen=True):
+    """That there is no such job, as a result tells it."""
+
+    error: str
+    available_jobs: list[dict[str, Any]]
+
+
+class CheckBackgroundJob(Spelling[op.ReadOutput]):
+    """Look at a background job: whether it runs, how it ended, and all it has written."""
+
+    native_name = "CheckBackgroundJob"
+    unsaid = {
+        "wait_ms": "it never waits",
+        "lines": "all output is given",
+        "pattern": "all output is given",
+        "block": "it never waits",
+        "output_limit": "all output is given",
+    }
+
+    job_id: str = means("job", "Id of the job.")
+
+    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out")}
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.CommandOutcome):
+            return tell(operation, outcome)
+        ended = "failed" if outcome.exit_code or outcome.signal is not None or outcome.timed_out else "completed"
+        kept = KeptJob(
+            self.job_id,
+            "running" if outcome.running else ended,
+            output=_printed(outcome),
+            exit_code=outcome.exit_code,
+            signal=outcome.signal,
+            timed_out=outcome.timed_out,
+        )
+        return msgspec.json.format(json_text(kept).encode(), indent=2).decode()
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        try:
+            kept = read_json(text_of(native.content), type=dict[str, Any])
+            if "available_jobs" in kept:
+                missing = converted(kept, NoJob)
+                return out.Failure("failed", missing.error, {"available_jobs": missing.available_jobs})
+            job = converted(kept, KeptJob)
+        except msgspec.DecodeError:
+            return understand(operation, native)
+        return out.CommandOutcome(
+            job.exit_code,
+            output=job.output,
+            signal=job.signal,
+            running=job.status in ("pending", "running"),
+            timed_out=job.timed_out,
+            job=job.job_id,
+            duration_ms=None if job.duration_seconds is None else job.duration_seconds * 1000,
+        )

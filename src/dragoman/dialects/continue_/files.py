@@ -1,0 +1,182 @@
+"""Files: reading, listing and changing them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from dragoman.dialects.base.spelling import ResultWords, Spelling, means
+from dragoman.dialects.base.words import (
+    CALLED,
+    PATH,
+    Template,
+    body,
+    lines,
+    maybe,
+    one_of,
+    picture,
+    single,
+    skipped,
+    words,
+)
+from dragoman.model import operations as op, outcomes as out
+
+NOT_OFFERED = "models call it, and no version that was captured offers it"
+
+
+_PART_OF_FILE = words(
+    out.FileOutcome,
+    "Content of {asked.path} (from line {first_line}",
+    maybe(", cut", truncated=False),
+    "):\n{text}",
+    path=CALLED,
+    text=body(),
+)
+
+
+class Read(Spelling[op.ReadFile]):
+    """Read a whole file, text or image; of one that is too large, read parts with a shell command."""
+
+    native_name = "Read"
+    unsaid = {
+        "first_line": "a file is read whole",
+        "last_line": "a file is read whole",
+        "pages": "a file is read whole",
+    }
+
+    filepath: str = means("path", "Path of the file.")
+
+    results = one_of(
+        picture("Image file: {asked.path} ({media_type})"),
+        words(
+            out.FileOutcome, "Content of {asked.path}:\n{text}", path=CALLED, text=body(), first_line=1, truncated=False
+        ),
+        _PART_OF_FILE,
+        read_first=(_PART_OF_FILE,),
+    )
+
+
+class List(Spelling[op.ListDirectory]):
+    """List the files and folders directly inside a folder."""
+
+    native_name = "List"
+    unsaid = {
+        "ignore": "nothing is left out",
+        "depth": "only one level is listed",
+        "limit": "the folder is listed whole",
+        "respect_ignore": "nothing is left out",
+        "prefix": "a folder is listed, whatever its files are called",
+    }
+
+    dirpath: str = means("path", "Path of the folder.")
+
+    results = one_of(
+        words(
+            out.DirectoryOutcome,
+            "Files in {asked.path}:",
+            "{entries}",
+            maybe("\n[more entries are not shown]", truncated=False),
+            path=CALLED,
+            entries=lines(words(out.Entry, "{path} ({kind}", maybe(", {size} bytes"), ")"), leading=True),
+        ),
+        # The client ends the line of an empty folder (1.5.47).
+        formerly=(words(out.DirectoryOutcome, "Files in {asked.path}:\n", path=CALLED, entries=()),),
+    )
+
+
+def _counted(_operation: op.Operation, outcome: Any) -> out.Outcome:
+    """A change with its lines counted, where the difference shows them."""
+    (change,) = outcome.changes
+    if change.diff is None:
+        return out.ChangesOutcome((change,))
+    shown = change.diff.split("\n")
+    body = shown[next((index for index, line in enumerate(shown) if line.startswith("@@")), len(shown)) :]
+    added, removed = (sum(line.startswith(mark) for line in body) for mark in "+-")
+    return out.ChangesOutcome((msgspec.structs.replace(change, added=added, removed=removed),))
+
+
+def _edits(operation: Any) -> str:
+    count = len(operation.edits)
+    return f"{count} edit{'s' * (count != 1)}"
+
+
+def _with_difference(sentence: str) -> tuple[Template, Template]:
+    """A changed file with the difference, and without one."""
+    kinds: dict[str, Any] = {"_edits": skipped(_edits, "[0-9]++ edits?")} if "{_edits}" in sentence else {}
+    return (
+        words(out.Change, f"{sentence}\nDiff:\n", "{diff}", kind="modified", path=PATH, diff=body(), **kinds),
+        words(out.Change, sentence, kind="modified", path=PATH, diff=None, **kinds),
+    )
+
+
+class ChangingFiles:
+    """How a changed file is told: what was done to which file, and the difference where there was one before."""
+
+    results: ClassVar[ResultWords | None] = one_of(
+        single(
+            out.ChangesOutcome,
+            words(out.Change, "Successfully created file: {path}", kind="created", path=PATH),
+            *_with_difference("Successfully wrote to file: {path}"),
+            asked=op.WriteFile,
+        ),
+        single(out.ChangesOutcome, *_with_difference("Successfully edited {path} with {_edits}"), asked=op.EditFile),
+        then=_counted,
+    )
+
+
+class Write(ChangingFiles, Spelling[op.WriteFile]):
+    """Write a whole file; an existing one is replaced, folders that are missing are made."""
+
+    native_name = "Write"
+    unsaid = {"overwrite": "an existing file is always replaced"}
+
+    filepath: str = means("path", "Path of the file.")
+    content: str = means("content", "The whole new content.")
+
+
+class OneEdit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One piece of text and what takes its place."""
+
+    old_string: str
+    new_string: str
+    replace_all: bool | None = None
+
+
+class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
+    """Replace one or several pieces of text in a file, one after the other: all of them or none."""
+
+    native_name = "MultiEdit"
+    approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    file_path: str = means("path", "Path of the file.")
+    edits: tuple[OneEdit, ...] = means("edits", "The exact texts and what takes their place, in order.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        edits = (op.Edit(one.old_string, one.new_string, everywhere=one.replace_all or False) for one in self.edits)
+        return (op.EditFile(self.file_path, tuple(edits)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> MultiEdit | None:
+        edits = operation.edits
+        if not edits or any(not edit.old or ((edit.expected or 1) != 1 and not edit.everywhere) for edit in edits):
+            return None  # a text that must be found so often, or nowhere, is never found so
+        said = (OneEdit(edit.old or "", edit.new, edit.everywhere or None) for edit in edits)
+        return cls(file_path=operation.path, edits=tuple(said))
+
+
+class Edit(ChangingFiles, Spelling[op.EditFile]):
+    """Replace a piece of text in a file."""
+
+    native_name = "Edit"
+    read_only = NOT_OFFERED
+
+    file_path: str
+    old_string: str
+    new_string: str
+    replace_all: bool | None = None
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        edit = op.Edit(self.old_string, self.new_string, everywhere=self.replace_all or False)
+        return (op.EditFile(self.file_path, (edit,)),)

@@ -1,0 +1,168 @@
+"""Copilot CLI's vocabulary (1.0.102): files, shells, agents, and a plan that is kept as rows of a table."""
+
+from __future__ import annotations
+
+from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
+from dragoman.dialects.base.mcp_names import McpNames
+from dragoman.model import operations as op
+
+from .agents import ListAgents, ReadAgent, Task, WriteAgent
+from .commands import Bash, ListBash, ListPowershell, Powershell, ReadBash, ReadPowershell, StopBash, StopPowershell
+from .editor import (
+    CreateFile,
+    FetchWebpage,
+    FileSearch,
+    GetTerminalOutput,
+    GrepSearch,
+    ListDir,
+    ManageTodoList,
+    MultiReplaceString,
+    ReadFile,
+    ReplaceString,
+    RunInTerminal,
+    RunSubagent,
+    SemanticSearch,
+)
+from .failures import FAILURES
+from .files import ApplyPatch, Create, Edit, StrReplaceEditor, View
+from .people import AskUser, Skill, StoreMemory
+from .plans import Sql, UpdateTodo
+from .results import CopilotUnspelled
+from .search import Glob, Grep, Rg, ToolSearchTool
+from .web import WebFetch, WebSearch
+
+EXTENSIONS = "which extensions are loaded is the client's to decide"
+BOARD = "what its agents leave for one another is the client's to keep"
+HOSTED = "the agent that works on a pull request has it, and it is for those who review"
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+
+DIALECT = Dialect(
+    "copilot",
+    (
+        Bash,
+        ReadBash,
+        StopBash,
+        ListBash,
+        Powershell,
+        ReadPowershell,
+        StopPowershell,
+        ListPowershell,
+        View,
+        StrReplaceEditor,
+        Create,
+        Edit,
+        ApplyPatch,
+        Skill,
+        Sql,
+        ReadAgent,
+        ListAgents,
+        WriteAgent,
+        Grep,
+        Rg,
+        Glob,
+        Task,
+        ToolSearchTool,
+        UpdateTodo,
+        WebFetch,
+        AskUser,
+        StoreMemory,
+        ReadFile,
+        GrepSearch,
+        FileSearch,
+        SemanticSearch,
+        ListDir,
+        CreateFile,
+        ReplaceString,
+        MultiReplaceString,
+        RunInTerminal,
+        GetTerminalOutput,
+        FetchWebpage,
+        WebSearch,
+        ManageTodoList,
+        RunSubagent,
+    ),
+    default_family="claude-sonnet-4.5",
+    steering=(
+        Steer("fetch_copilot_cli_documentation", "it reads the client's own manual"),
+        Steer(
+            "sql",
+            "only plain statements about the plan have a shared meaning; others query the session's own tables",
+            ("description", "query"),
+            otherwise=True,
+        ),
+        Steer(
+            "session_store_sql", "it queries the client's record of past sessions", ("description", "query", "source")
+        ),
+        Steer(
+            "write_agent",
+            "a message to all agents of a kind is the client's to deliver",
+            ("agent_id", "agent_ids", "scope", "message"),
+            otherwise=True,
+        ),
+        Steer("report_intent", "it is a headline for those who watch", ("intent",)),
+        Steer("task_complete", "it ends the client's mode of working on alone", ("summary",)),
+        Steer(
+            "exit_plan_mode",
+            "a mode of the client",
+            ("summary", "actions", "recommendedAction"),
+            approves=PlanApproval("summary"),
+        ),
+        Steer(
+            "lsp",
+            "what language servers know has no shared form",
+            (*("operation", "file", "line", "character", "newName", "includeDeclaration", "query", "language"),),
+        ),
+        Steer("extensions_manage", EXTENSIONS, ("operation", "name", "description", "location")),
+        Steer("extensions_reload", EXTENSIONS),
+        Steer("manage_schedule", "when it works is the client's to decide", ("action", "interval", "prompt", "id")),
+        Steer("context_board", BOARD, ("command", "src", "name", "description", "context")),
+        Steer("read_inbox", BOARD, ("entry_id", "mark_as_read")),
+        Steer("send_inbox", BOARD, ("summary", "content")),
+        Steer("vote_memory", "which memories are kept is the client's to decide"),
+        Steer("report_progress", HOSTED, ("commitMessage", "prDescription")),
+        Steer("reply_to_comment", HOSTED, ("reply", "comment_id")),
+        Steer("create_pull_request", HOSTED, ("title", "description", "draft")),
+        Steer("code_review", HOSTED, ("prTitle", "prDescription")),
+        Steer("codeql_checker", HOSTED),
+        Steer("parallel_validation", HOSTED, ("prTitle", "prDescription", "trivialChangeDeclaration")),
+        Steer("gh-advisory-database", HOSTED, ("dependencies",)),
+        Steer("get_errors", "what the editor knows of its files is its own", ("filePaths", "ranges")),
+    ),
+    mcp=(McpNames("{server}-{tool}"), McpNames("{tool}")),
+    failures=FAILURES,
+    unspelled=CopilotUnspelled(),
+    unspoken={
+        op.ReadFiles: "files are read one by one",
+        op.ReadNotebook: "a notebook is read as the text it is",
+        op.ViewImage: "an image is looked at with view",
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
+        op.EditNotebook: "a notebook is edited as the text it is",
+        op.TypeInto: "a shell takes no input while a command runs",
+        op.WatchCommand: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchDocuments: NO_TOOL,
+        op.SearchWeb: NO_TOOL,
+        op.FetchPage: SHELL,
+        op.FindInPage: NO_TOOL,
+        op.TakeScreenshot: NO_TOOL,
+        op.UpdatePlan: "the plan is kept row by row",
+        op.StopAgent: NO_TOOL,
+        op.ResumeAgent: "an agent goes on when it is written to",
+        op.SignalParent: NO_TOOL,
+        op.ReturnToParent: "an agent's last words are its result",
+        op.AskUser: "a question is asked in the answer itself",
+        op.SaveMemory: "memories are files",
+        op.RecallMemory: "memories are files",
+        op.ReadMcpResource: NO_TOOL,
+        op.ListMcpResources: NO_TOOL,
+        op.RunCode: SHELL,
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+    },
+)

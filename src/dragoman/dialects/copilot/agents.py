@@ -1,0 +1,233 @@
+"""Agents: starting, reading, listing and writing to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, get_args
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import (
+    EMPTY_IS_UNSAID,
+    SECONDS,
+    Content,
+    Conversion,
+    ResultWords,
+    Spelling,
+    means,
+    native_only,
+)
+from dragoman.dialects.base.words import Kind, body, done, maybe, one_of, single, skipped, without, words
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+
+def _among(*values: str) -> Conversion:
+    """A native choice where we hold any name: what is not among them is not said."""
+    return Conversion(to=lambda value: value, back=lambda value: value if value in values else None)
+
+
+_AGENT_STATES: dict[str, out.AgentStatus] = {
+    **{status: status for status in get_args(out.AgentStatus)},
+    "idle": "completed",  # it has answered, and waits for more
+}
+
+
+_AGENT_ID = without(" .")
+_ABOUT = (
+    "agent_id: {id}",
+    maybe(", agent_type: {agent}"),
+    ", status: {status}",
+    maybe(", description: {description}"),
+)
+_ELAPSED = (maybe(", elapsed: {_elapsed}", said=False),)
+_ABOUT_KINDS: dict[str, Any] = {
+    "id": without(","),
+    "agent": without(","),
+    "status": Kind(r"\w++", lambda word: _AGENT_STATES.get(word, "unknown"), str),
+}
+_READ_ABOUT: dict[str, Any] = {**_ABOUT_KINDS, "_is": skipped(""), "_elapsed": skipped("")}
+
+
+class TellingAgents:
+    """How an agent is told: its answer alone, or a line about it and what it said turn by turn."""
+
+    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
+    results: ClassVar[ResultWords | None] = one_of(
+        single(
+            out.AgentsOutcome,
+            words(
+                out.AgentReport,
+                "Agent started in background with agent_id: {id}.",
+                status="running",
+                text=None,
+                id=_AGENT_ID,
+            ),
+            asked=op.SpawnAgent,
+            timed_out=False,
+        ),
+        single(
+            out.AgentsOutcome,
+            words(out.AgentReport, "Agent is {status}. ", *_ABOUT, "\n\n{text}", text=body(), **_ABOUT_KINDS),
+            words(out.AgentReport, "Agent is {status}. ", *_ABOUT, text=None, **_ABOUT_KINDS),
+            words(out.AgentReport, "{text}", id=None, status="completed", text=body(or_nothing=True)),
+            timed_out=False,
+        ),
+        read_first=(
+            single(
+                out.AgentsOutcome,
+                words(
+                    out.AgentReport,
+                    "Agent started in background with agent_id: {id}.{_more}",
+                    id=_AGENT_ID,
+                    status="running",
+                    _more=skipped("", r"(?:\s(?s:.*))?"),
+                ),
+                words(out.AgentReport, "Agent {_is}", *_ABOUT, *_ELAPSED, "\n\n{text}", text=body(), **_READ_ABOUT),
+                words(out.AgentReport, "Agent {_is}", *_ABOUT, *_ELAPSED, **_READ_ABOUT),
+            ),
+        ),
+        default_first=True,
+    )
+
+
+class Task(TellingAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent, and wait for its answer or not."""
+
+    native_name = "task"
+    approximated = {
+        "agent": "a type is required; when none is said, it is general-purpose",
+        "name": "it is required, so an empty one says nothing",
+        "description": "it is required, so an empty one says nothing",
+    }
+    unsaid = {
+        "system_prompt": "an agent's type has its own",
+        "isolation": "an agent works where this one does",
+        "cwd": "an agent works where this one does",
+        "history": "an agent starts with its prompt alone",
+        "tools": "an agent's type has its own",
+        "max_turns": "there is no parameter for it",
+        "continues": "an agent goes on when it is written to",
+        "command": "there is no such parameter",
+    }
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    agent_type: str = means(
+        "agent",
+        "The agent's type.",
+        convert=Conversion(to=lambda agent: agent, back=lambda agent: agent or "general-purpose"),
+        schema={"enum": ["explore", "task", "general-purpose", "code-review", "research", "security-review"]},
+    )
+    name: str = means("name", "A short name for the agent.", convert=EMPTY_IS_UNSAID)
+    model: str | None = means("model", "Which model it runs on.", default=None)
+    reasoning_effort: str | None = means("effort", "How hard it thinks.", default=None)
+    context_tier: Literal["default", "long_context"] | None = native_only(
+        "how much it can hold is the client's to know"
+    )
+    mode: Literal["sync", "background"] | None = means(
+        "background",
+        "Whether to wait for its answer.",
+        default=None,
+        convert=Conversion(
+            to=lambda mode: None if mode is None else mode == "background",
+            back=lambda background: None if background is None else ("background" if background else "sync"),
+        ),
+    )
+
+
+class ReadAgent(TellingAgents, Spelling[op.WaitForAgent]):
+    """Read what an agent has said, waiting for it or not."""
+
+    native_name = "read_agent"
+
+    agent_id: str = means("agents", "The agent.")
+    wait: bool | None = means("block", "Whether to wait until it has answered.", default=None)
+    timeout: float | None = means("timeout_ms", "Seconds to wait at most.", default=None)
+    since_turn: int | None = means("since_turn", "Only what was said after this turn.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.WaitForAgent((self.agent_id,), SECONDS.to(self.timeout), self.wait, self.since_turn),)
+
+    @classmethod
+    def from_operation(cls, operation: op.WaitForAgent) -> ReadAgent | None:
+        if len(operation.agents) != 1:
+            return None
+        try:
+            timeout = SECONDS.back(operation.timeout_ms)
+        except ValueError:
+            return None
+        return cls(agent_id=operation.agents[0], wait=operation.block, timeout=timeout, since_turn=operation.since_turn)
+
+
+class ListAgents(Spelling[op.ListAgents]):
+    """List the other agents and how each is doing."""
+
+    native_name = "list_agents"
+    approximated = {"scope": "only siblings, children and all can be said"}
+    unsaid = {"query": "agents are listed, not searched"}
+
+    include_completed: bool | None = native_only("agents that have ended are the client's to forget")
+    scope: Literal["siblings", "children", "all"] | None = means(
+        "scope", "Whose agents.", default=None, convert=_among("siblings", "children", "all")
+    )
+
+    _HEAD = re.compile(r"(\w+) \(\d+\):")
+    _LINE = re.compile(r'  \S+ (?P<name>.*?) \((?P<id>[^()]*)\): (?P<agent>.*?) - "(?P<about>.*?)"(?: \(.*\))?')
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.AgentsOutcome) or any(agent.id is None for agent in outcome.agents):
+            return tell(operation, outcome)
+        lines = ["Background agents:" if outcome.agents else "No background agents."]
+        for status in dict.fromkeys(agent.status for agent in outcome.agents):
+            group = [agent for agent in outcome.agents if agent.status == status]
+            lines += ["", f"{status.capitalize()} ({len(group)}):"]
+            lines += [
+                f'  * {one.name or ""} ({one.id}): {one.agent or ""} - "{one.description or ""}"' for one in group
+            ]
+        return "\n".join(lines)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if text == "<no background agents>":
+            return out.AgentsOutcome(())
+        if not re.match(r"(?:Background agents:|No )", text):
+            return understand(operation, native)
+        status: out.AgentStatus = "unknown"
+        found: list[out.AgentReport] = []
+        for line in text.split("\n"):
+            if head := self._HEAD.fullmatch(line):
+                status = _AGENT_STATES.get(head[1].lower(), "unknown")
+            elif one := self._LINE.fullmatch(line):
+                name, agent, about = (one[part] or None for part in ("name", "agent", "about"))
+                found.append(out.AgentReport(one["id"], status, name=name, agent=agent, description=about))
+        return out.AgentsOutcome(tuple(found))
+
+
+class WriteAgent(Spelling[op.MessageAgent]):
+    """Send a message to another agent, or the same one to several."""
+
+    native_name = "write_agent"
+    unsaid = {
+        "summary": "there is no parameter for it",
+        "interrupt": "an agent reads its messages when it can",
+        "starts_turn": "a message always starts a turn",
+        "notify_when_idle": "it is always told when an agent is idle",
+    }
+
+    agent_id: str | None = means("to", "The agent.", default=None)
+    agent_ids: tuple[str, ...] = means(None, "Several agents.", default=())
+    scope: Literal["siblings", "children"] | None = native_only("whom it reaches is the client's to know")
+    message: str = means("message", "The message.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        named = (*(() if self.agent_id is None else (self.agent_id,)), *self.agent_ids)
+        if not named or self.scope is not None:
+            raise ValueError("agent_id: name the agent to write to")
+        return tuple(op.MessageAgent(agent, self.message) for agent in named)
+
+    @classmethod
+    def from_operation(cls, operation: op.MessageAgent) -> WriteAgent:
+        return cls(agent_id=operation.to, message=operation.message)
+
+    results = one_of(done("Message delivered to agent {asked.to}.", "Message delivered"))

@@ -1,0 +1,183 @@
+"""Commands: shells that run on, what they print, and which there are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, SECONDS, Content, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.words import ANY, body, done, either, maybe, one_of, one_stream, skipped, way, words
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+_NAMED = either(way("command with shellId: {job}", when_running=True), way("shellId: {job}"), way("command", job=None))
+_STATE = either(
+    way("timed out", timed_out=True, running=ANY),
+    way("is still running{_more}", running=True),
+    way("was ended by signal {signal}"),
+    way("completed with exit code {exit_code}"),
+    way("ended", exit_code=None),
+)
+_MORE_SAID = skipped("", "[^>]*")
+_FOOTER = ("\n<", _NAMED, " ", _STATE, ">")
+_PRINTED = words(out.CommandOutcome, "{output}", *_FOOTER, output=body(trim=True), _more=_MORE_SAID)
+_STARTED = words(
+    out.CommandOutcome, "<command started in background", maybe(" with shellId: {job}"), ">", running=True, output=""
+)
+_READ_ONLY: dict[str, Any] = {
+    "read_first": (
+        words(
+            out.CommandOutcome,
+            "Output too large to read at once ({_size}). Saved to: {output_path}\n{_about}(first {_length} chars):\n",
+            "{output}",
+            *_FOOTER,
+            output=body(),
+            _size=skipped("", "[^)]*"),
+            _about=skipped("", "(?s:.*?)"),
+            _length=skipped("", "[0-9]++"),
+            _more=_MORE_SAID,
+        ),
+    ),
+    # The client prints no empty line where a command printed nothing (1.0.102).
+    "formerly": (words(out.CommandOutcome, "<", _NAMED, " ", _STATE, ">", output="", _more=_MORE_SAID),),
+}
+
+
+class Bash(Spelling[op.RunCommand]):
+    """Run a command line with bash and wait for it, or leave it running in a shell of its own."""
+
+    native_name = "bash"
+    approximated = {"purpose": "it is required, so an empty one says nothing"}
+    unsaid = {
+        "cwd": "a shell keeps its own folder",
+        "timeout_ms": "a command that takes long is left running",
+        "shell": "it is always bash",
+        "login": "there is no parameter for it",
+        "terminal": "there is no parameter for it",
+        "output_limit": "the client has one limit for all output",
+        "unsandboxed": "there is no sandbox",
+    }
+
+    command: str = means("command", "The command line.")
+    description: str = means("purpose", "What it is for, in a few words.", convert=EMPTY_IS_UNSAID)
+    shellId: str | None = means("job", "Name of the shell to run it in.", default=None)  # noqa: N815 - the native name
+    mode: Literal["sync", "async"] | None = means(
+        "background",
+        "Whether to wait for it.",
+        default=None,
+        convert=Conversion(to=lambda mode: mode == "async", back=lambda background: "async" if background else None),
+    )
+    detach: bool | None = native_only("that it outlives the client is the client's own promise")
+    initial_wait: float | None = means(
+        "wait_ms", "Seconds to wait before it is left running.", default=None, convert=SECONDS
+    )
+
+    results = one_of(_STARTED, _PRINTED, back=one_stream, **_READ_ONLY)
+
+
+class ReadBash(Spelling[op.ReadOutput]):
+    """Read what a command in a shell has written, after a while."""
+
+    native_name = "read_bash"
+    approximated = {"wait_ms": "it is required, so nothing said is no waiting"}
+    unsaid = {
+        "lines": "all new output is given",
+        "pattern": "all new output is given",
+        "block": "it waits as long as it is told to",
+        "output_limit": "the client has one limit for all output",
+    }
+
+    shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name
+    delay: float = means(
+        "wait_ms",
+        "Seconds to wait before reading.",
+        convert=Conversion(SECONDS.to, lambda wait: SECONDS.back(wait or 0)),
+    )
+
+    results = one_of(_PRINTED, back=one_stream, **{**_READ_ONLY, "formerly": (_STARTED, *_READ_ONLY["formerly"])})
+
+
+_STOPPED = "<command with id: {asked.job} stopped>"
+
+
+class StopBash(Spelling[op.StopCommand]):
+    """Stop the command in a shell."""
+
+    native_name = "stop_bash"
+
+    shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name
+
+    results = one_of(
+        done(_STOPPED, ends=" stopped>", keeps_note=False),
+        done(_STOPPED, ends=" stopped>", of=out.CommandOutcome),
+    )
+
+
+class ListBash(Spelling[op.ListCommands]):
+    """List the shells and how it stands with their commands."""
+
+    native_name = "list_bash"
+
+    _JOB = re.compile(
+        r"  shellId: (?P<id>[^,\n]+), [^\n]*?status: (?P<status>\w+)(?: \(exit code: (?P<code>-?\d+)\))?[^\n]*"
+        r"(?:\n    current command: (?P<command>.*?))?(?=\n  shellId: |\Z)",
+        re.DOTALL,
+    )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.JobsOutcome):
+            return tell(operation, outcome)
+        lines = ["Active shell sessions:" if outcome.jobs else "No active shell sessions."]
+        for job in outcome.jobs:
+            status = "unknown" if job.running is None else "running" if job.running else "completed"
+            code = "" if job.exit_code is None else f" (exit code: {job.exit_code})"
+            lines.append(f"  shellId: {job.job}, status: {status}{code}")
+            lines += [] if job.command is None else [f"    current command: {job.command}"]
+        return "\n".join(lines)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if not re.match(r"(?:Active|No active) shell sessions", text, re.IGNORECASE):
+            return understand(operation, native)
+        return out.JobsOutcome(
+            tuple(
+                out.Job(
+                    job["id"],
+                    job["command"],
+                    {"running": True, "completed": False}.get(job["status"]),
+                    int(job["code"]) if job["code"] else None,
+                )
+                for job in self._JOB.finditer(text)
+            )
+        )
+
+
+class Powershell(Bash):
+    """Run a command line with PowerShell, which stands in the place of bash on Windows."""
+
+    native_name = "powershell"
+    read_only = "it is offered on Windows alone"
+    always = {"shell": "powershell"}
+    unsaid = {name: reason for name, reason in Bash.unsaid.items() if name != "shell"}
+
+
+class ReadPowershell(ReadBash):
+    """Read what a command in a shell of PowerShell has written, after a while."""
+
+    native_name = "read_powershell"
+    read_only = "it is offered on Windows alone"
+
+
+class StopPowershell(StopBash):
+    """Stop the command in a shell of PowerShell."""
+
+    native_name = "stop_powershell"
+    read_only = "it is offered on Windows alone"
+
+
+class ListPowershell(ListBash):
+    """List the shells of PowerShell and how it stands with their commands."""
+
+    native_name = "list_powershell"
+    read_only = "it is offered on Windows alone"

@@ -1,0 +1,288 @@
+"""Files: looking at them, making them, changing them, and patches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
+from dragoman.dialects.base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
+from dragoman.dialects.base.spelling import Content, Freeform, Spelling, means, native_only
+from dragoman.dialects.base.words import (
+    CALLED,
+    PATH,
+    Reads,
+    body,
+    lines,
+    maybe,
+    one_of,
+    picture,
+    refusal,
+    single,
+    skipped,
+    words,
+)
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .offered import EDITING, PATCHING
+from .results import media_of
+
+_MORE = "[more entries are not shown]"
+
+
+def _names_folder(path: str) -> bool:
+    return path == "." or path.endswith("/")
+
+
+class View(Spelling[op.ReadFile | op.ListDirectory]):
+    """Look at a file, or some lines of it; at a folder (a slash at its end); at an image."""
+
+    native_name = "view"
+    approximated = {
+        "ReadFile.first_line": "a last line is only said together with a first",
+        "ListDirectory.path": "a slash at its end tells a folder from a file",
+    }
+    unsaid = {
+        "ReadFile.pages": "there is no parameter for the pages of a document",
+        "ListDirectory.ignore": "nothing is left out",
+        "ListDirectory.depth": "the client decides how deep it looks",
+        "ListDirectory.limit": "a folder is listed whole",
+        "ListDirectory.respect_ignore": "nothing is left out",
+        "ListDirectory.prefix": "a folder is listed, whatever its files are called",
+    }
+
+    path: str = means("path", "Path of the file, or of the folder with a slash at its end.")
+    view_range: tuple[int, ...] | None = means(
+        "first_line", "The first and the last line wanted, from 1; -1 is the end.", default=None
+    )
+    forceReadLargeFiles: bool | None = native_only("how large a file may be is the client's to know")  # noqa: N815
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if self.view_range is None:
+            if _names_folder(self.path):
+                return (op.ListDirectory(self.path.rstrip("/") or "/"),)
+            return (op.ReadFile(self.path),)
+        if len(self.view_range) != 2:
+            raise ValueError("view_range: give the first line and the last")
+        first, last = self.view_range
+        return (op.ReadFile(self.path, first, None if last == -1 else last),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile | op.ListDirectory) -> View | None:
+        if isinstance(operation, op.ListDirectory):
+            path = operation.path
+            return cls(path=path if _names_folder(path) else f"{path}/")
+        first, last = operation.first_line, operation.last_line
+        if last == -1 or (first is None and last is None and _names_folder(operation.path)):
+            return None  # it would mean the end of the file, or a folder
+        wanted = None if first is None and last is None else (first or 1, -1 if last is None else last)
+        return cls(path=operation.path, view_range=wanted)
+
+    results = one_of(
+        picture("Viewed image file successfully.", media_of),
+        words(
+            out.FileOutcome,
+            "{text}",
+            maybe("\n[cut here; see more with view_range]", truncated=False),
+            asked=op.ReadFile,
+            path=CALLED,
+            first_line=CALLED,
+            text=body(),
+            back=up_to_here,
+        ),
+        words(out.DirectoryOutcome, "", asked=op.ListDirectory, path=CALLED, entries=(), truncated=False),
+        words(out.DirectoryOutcome, _MORE, asked=op.ListDirectory, path=CALLED, entries=(), truncated=True),
+        words(
+            out.DirectoryOutcome,
+            "{entries}",
+            maybe(f"\n{_MORE}", truncated=False),
+            asked=op.ListDirectory,
+            path=CALLED,
+            # Names alone are given, so what a thing is is only known where a slash says it.
+            entries=lines(
+                words(out.Entry, "{path}/", kind="directory"),
+                words(out.Entry, "{path}", kind=Reads("other")),
+            ),
+        ),
+        read_first=(refusal("File too large to read at once"),),
+    )
+
+
+class StrReplaceEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText]):
+    """Look at a file, make one, replace a text in one, or insert lines after a line."""
+
+    native_name = "str_replace_editor"
+    read_only = "the first versions had it for what are tools of their own since"
+
+    command: Literal["view", "create", "str_replace", "insert"] = means(None)
+    path: str = means("path")
+    view_range: tuple[int, ...] | None = means("first_line", default=None)
+    file_text: str | None = means("content", default=None)
+    old_str: str | None = means("edits", default=None)
+    new_str: str | None = means("text", default=None)
+    insert_line: int | None = means("line", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        match self.command:
+            case "view":
+                return View(path=self.path, view_range=self.view_range).to_operations()
+            case "create":
+                return (op.WriteFile(self.path, self.file_text or "", overwrite=False),)
+            case "str_replace":
+                return Edit(path=self.path, old_str=self.old_str, new_str=self.new_str).to_operations()
+            case "insert":
+                if self.insert_line is None:
+                    raise ValueError("insert_line: name the line to insert after")
+                return (op.InsertText(self.path, self.insert_line, self.new_str or ""),)
+
+
+class Create(Spelling[op.WriteFile]):
+    """Make a new file; one that is there is never replaced."""
+
+    native_name = "create"
+    families = EDITING
+    unsaid = {"overwrite": "a file that is there is never replaced"}
+
+    path: str = means("path", "Path of the file.")
+    file_text: str = means("content", "The whole content.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.WriteFile(self.path, self.file_text, overwrite=False),)
+
+    @classmethod
+    def from_operation(cls, operation: op.WriteFile) -> Create:
+        return cls(path=operation.path, file_text=operation.content)
+
+    results = one_of(
+        single(
+            out.ChangesOutcome,
+            words(
+                out.Change,
+                "Created file {path} with {_length} characters",
+                kind="created",
+                path=PATH,
+                _length=skipped(lambda asked: str(len(asked.content)), "[0-9]++"),
+            ),
+        )
+    )
+
+
+class Edit(Spelling[op.EditFile]):
+    """Replace a text that stands exactly once in a file."""
+
+    native_name = "edit"
+    families = EDITING
+    approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    path: str = means("path", "Path of the file.")
+    old_str: str | None = means("edits", "The exact text to replace.", default=None)
+    new_str: str | None = means(None, "The text to put in its place; none takes it out.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if self.old_str is None:
+            raise ValueError("old_str: name the text to replace")
+        return (op.EditFile(self.path, (op.Edit(self.old_str, self.new_str or ""),)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> tuple[Edit, ...] | None:
+        edits = operation.edits
+        if not edits or any(not edit.old or edit.everywhere or (edit.expected or 1) != 1 for edit in edits):
+            return None  # a text that must be found elsewhere than in one place is never found so
+        return tuple(cls(path=operation.path, old_str=edit.old, new_str=edit.new) for edit in edits)
+
+    results = one_of(
+        single(
+            out.ChangesOutcome,
+            words(out.Change, "No changes made: old_str and new_str are the same", kind="unchanged", path=CALLED),
+            words(out.Change, "File {path} updated with changes.", kind="modified", path=PATH),
+        )
+    )
+
+
+_HEADS: dict[str, Literal["created", "modified", "deleted"]] = {
+    "Added": "created",
+    "Modified": "modified",
+    "Deleted": "deleted",
+}
+
+
+class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
+    """Change files with a patch: between "*** Begin Patch" and "*** End Patch" add, update (and move) or delete files.
+
+    A new file's lines have "+" before them. An update names its places by "@@" and a line that stands
+    above, shows lines with " ", takes them out with "-" and puts them in with "+".
+    """
+
+    native_name = "apply_patch"
+    families = PATCHING
+    freeform = Freeform("input", "lark", GRAMMAR)
+    unsaid = {
+        "WriteFile.overwrite": "a file that exists is replaced",
+        "EditFile.purpose": "there is no place for it in a patch",
+    }
+    approximated = {
+        "WriteFile.content": "a patch ends every line, so a last line without an end gets one",
+        "EditFile.edits": "a patch speaks of whole lines, so a text is said as if it were whole lines",
+    }
+
+    input: str = means(None, "The whole patch.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return read_patch(self.input)
+
+    @classmethod
+    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
+        patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
+        return tuple(cls(input=patch) for patch in patches if patch) if patches and all(patches) else None
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        if not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
+            return tell_all(operations, outcomes), None
+        changes = [change for one in outcomes if isinstance(one, out.ChangesOutcome) for change in one.changes]
+        moved = {change.path for change in changes if change.kind == "moved"}
+        kinds: dict[str, dict[str, None]] = {}
+        for change in changes:
+            if change.kind == "modified" and change.path in moved:
+                continue  # it is told under the path it has now
+            kind = {"moved": "created", "unchanged": "modified"}.get(change.kind, change.kind)
+            kinds.setdefault(kind, {})[change.moved_to or change.path] = None
+        lines = [
+            f"{head} {len(kinds[kind])} file(s): {', '.join(kinds[kind])}"
+            for head, kind in _HEADS.items()
+            if kind in kinds
+        ]
+        return "\n".join(lines), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        listed: list[tuple[str, str]] = []
+        for line in text_of(native.content).split("\n"):
+            found = re.fullmatch(r"(Added|Modified|Deleted) \d+ file\(s\): (.*)", line, re.DOTALL)
+            if found is None:
+                return tuple(understand(operation, native) for operation in operations)
+            listed += [(found[1], path) for path in found[2].split(", ")]
+        moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
+        return tuple(_changed(operation, listed, moved) for operation in operations)
+
+
+def _changed(operation: op.Operation, listed: Sequence[tuple[str, str]], moved: Mapping[str, str]) -> out.Outcome:
+    """A file that was moved is listed as one that was added under its new name."""
+    path = str(getattr(operation, "path", ""))
+    goal = moved.get(path, path)
+    head = next((head for head, name in listed if _same_path(name, goal)), None)
+    head = head or next((head for head, name in listed if _same_path(name, path)), None)
+    if head is None:
+        return out.UnknownOutcome("the result does not name this file")
+    if isinstance(operation, op.MoveFile) and head == "Added":
+        return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
+    kind = "modified" if isinstance(operation, op.EditFile) and goal != path else _HEADS[head]
+    return out.ChangesOutcome((out.Change(path, kind),))
+
+
+def _same_path(one: str, other: str) -> bool:
+    """Whether two names are one file's, one of them perhaps absolute."""
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

@@ -1,0 +1,49 @@
+"""What the log keeps of a result beside its text, and the results of MCP servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dragoman.dialects.base.default_words import tell_all, understand
+from dragoman.dialects.base.spelling import Content
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+
+def record_of(native: NativeResult) -> Mapping[str, Any]:
+    """What the log keeps of a result beside its text."""
+    found = native.item.get("result") if isinstance(native.item, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def media_of(native: NativeResult) -> tuple[out.Media, ...]:
+    """Pictures beside the text: in the content, or named by the log, which keeps them elsewhere."""
+    if not isinstance(native.content, str):
+        return tuple(piece for piece in native.content if isinstance(piece, out.Media))
+    kept = record_of(native).get("binaryResultsForLlm")
+    named = [one for one in kept if isinstance(one, dict)] if isinstance(kept, list) else []
+    return tuple(
+        out.Media(
+            str(one.get("mimeType")),
+            one["data"] if isinstance(one.get("data"), str) else None,
+            file_id=one["assetId"] if isinstance(one.get("assetId"), str) else None,
+            size=one["byteLength"] if isinstance(one.get("byteLength"), int) else None,
+        )
+        for one in named
+    )
+
+
+class CopilotUnspelled:
+    """Results of servers: their text, pictures beside it, and the same as data where the log has it."""
+
+    def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
+        """As everywhere."""
+        return tell_all(operations, outcomes)
+
+    def understand(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """The text with what stands beside it."""
+        media, structured = media_of(native), record_of(native).get("structuredContent")
+        if not isinstance(native.content, str) or (not media and structured is None):
+            return understand(operation, native)
+        return out.ContentOutcome((native.content, *media), structured)

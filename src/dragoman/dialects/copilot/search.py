@@ -1,0 +1,257 @@
+"""Searching text, files and tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import Content, Spelling, Tells, means, whole_number
+from dragoman.dialects.base.words import lines, maybe, one_of, words
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .offered import EDITING, PATCHING
+
+_MODES = {"content": "content", "files_with_matches": "files", "count": "count"}
+_CUT = "\n[more results are not shown]"
+Paths = str | tuple[str, ...] | None
+
+
+def _folders(paths: Paths) -> tuple[str, ...]:
+    """The places to look in: a name, several, or (none given) here."""
+    if isinstance(paths, str):
+        return (paths,)
+    return paths or (".",)
+
+
+def _below(path: str, folder: str) -> bool:
+    path, folder = path.removeprefix("./"), folder.removeprefix("./").rstrip("/")
+    return folder in ("", ".") or path == folder or path.startswith(f"{folder}/")
+
+
+class Grep(Spelling[op.SearchText]):
+    """Search file contents with a regular expression; the files that match are given unless lines are asked for."""
+
+    native_name = "grep"
+    families = EDITING
+    unsaid = {
+        "exclude": "files are left out with a glob that begins with !",
+        "literal": "the pattern is always an expression",
+        "only_matching": "whole lines are given",
+        "offset": "results start at the first",
+        "limit_per_file": "results are cut as a whole",
+        "respect_ignore": "the client decides about ignored files",
+    }
+
+    pattern: str = means("pattern", "The regular expression.")
+    paths: Paths = means("path", "The folder or file to search in, or several.", default=None)
+    # Models say it by an older name as well, and 1.0.74 still searched there.
+    path: Paths = means("path", "The folder or file to search in.", default=None, until="0.0.420")
+    output_mode: Literal["content", "files_with_matches", "count"] | None = means(
+        "mode", "What is wanted: lines, files, or counts.", default=None
+    )
+    glob: str | None = means("include", "Only files that match this glob.", default=None)
+    type: str | None = means("file_type", "Only files of this type, e.g. `py`.", default=None)
+    insensitive: bool | None = means("case_sensitive", "Whether case is ignored.", default=None, name="-i")
+    after: float | None = means("after", "Lines to show after each match.", default=None, name="-A")
+    before: float | None = means("before", "Lines to show before each match.", default=None, name="-B")
+    around: float | None = means(None, "Lines to show before and after each match.", default=None, name="-C")
+    numbers: bool | None = means("line_numbers", "Show the numbers of lines.", default=None, name="-n")
+    head_limit: float | None = means("limit", "At most so many results.", default=None)
+    multiline: bool | None = means("multiline", "Let a match span lines.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        around = whole_number(self.around)
+        before, after = whole_number(self.before), whole_number(self.after)
+        return tuple(
+            op.SearchText(
+                self.pattern,
+                folder,
+                include=self.glob,
+                file_type=self.type,
+                mode=_MODES[self.output_mode or "files_with_matches"],  # type: ignore[arg-type]
+                case_sensitive=None if self.insensitive is None else not self.insensitive,
+                multiline=self.multiline or False,
+                before=around if before is None else before,
+                after=around if after is None else after,
+                line_numbers=self.numbers,
+                limit=whole_number(self.head_limit),
+            )
+            for folder in _folders(self.path if self.paths is None else self.paths)
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.SearchText) -> Grep:
+        before, after = operation.before, operation.after
+        both = before is not None and before == after
+        mode = next(native for native, ours in _MODES.items() if ours == operation.mode)
+        return cls(
+            pattern=operation.pattern,
+            paths=None if operation.path == "." else operation.path,
+            output_mode=None if mode == "files_with_matches" else mode,  # type: ignore[arg-type]
+            glob=operation.include,
+            type=operation.file_type,
+            insensitive=None if operation.case_sensitive is None else not operation.case_sensitive,
+            after=None if both else after,
+            before=None if both else before,
+            around=before if both else None,
+            numbers=operation.line_numbers,
+            head_limit=operation.limit,
+            multiline=operation.multiline or None,
+        )
+
+    tells: ClassVar[Tells] = {out.MatchesOutcome: ("mode", "truncated")}
+    _NONE = "No matches found."
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.MatchesOutcome):
+            return tell(operation, outcome)
+        if not outcome.matches:
+            return self._NONE
+        if outcome.mode == "files":
+            lines = [match.path for match in outcome.matches]
+        elif outcome.mode == "count":
+            lines = [f"{match.path}:{match.count or 0}" for match in outcome.matches]
+        else:
+            lines = _match_lines(outcome.matches)
+        return "\n".join(lines) + (_CUT if outcome.truncated else "")
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.SearchText)
+        text = text_of(native.content)
+        if text == self._NONE:
+            return out.MatchesOutcome((), operation.mode)
+        body = text.removesuffix(_CUT)
+        lines = body.split("\n")
+        if operation.mode == "files":
+            matches: tuple[out.Match, ...] | None = tuple(out.Match(line) for line in lines)
+        elif operation.mode == "count":
+            matches = _counts_in(lines)
+        else:
+            matches = _matches_in(lines)
+        if matches is None:
+            return understand(operation, native)
+        return out.MatchesOutcome(matches, operation.mode, truncated=body != text)
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        """One list for all places that were searched: to each what was found there."""
+        return tuple(self._found_in(operation, native, alone=len(operations) == 1) for operation in operations)
+
+    def _found_in(self, operation: op.Operation, native: NativeResult, *, alone: bool) -> out.Outcome:
+        found = self.to_outcome(operation, native)
+        if alone or not isinstance(found, out.MatchesOutcome) or not isinstance(operation, op.SearchText):
+            return found
+        there = tuple(match for match in found.matches if _below(match.path, operation.path))
+        return msgspec.structs.replace(found, matches=there)
+
+
+class Rg(Grep):
+    """Search file contents with a regular expression; the files that match are given unless lines are asked for."""
+
+    native_name = "rg"
+    families = PATCHING
+
+
+def _match_lines(matches: Sequence[out.Match]) -> list[str]:
+    """As ripgrep prints them."""
+    lines: list[str] = []
+    for match in matches:
+        if lines and (match.before or match.after):
+            lines.append("--")
+        line, matched = match.line, (match.text or "").split("\n")
+        if line is None:
+            lines += [f"{match.path}:{text}" for text in matched]
+            continue
+        first = line - len(match.before)
+        lines += [f"{match.path}-{first + index}-{text}" for index, text in enumerate(match.before)]
+        lines += [f"{match.path}:{line + index}:{text}" for index, text in enumerate(matched)]
+        lines += [f"{match.path}-{line + len(matched) + index}-{text}" for index, text in enumerate(match.after)]
+    return lines
+
+
+def _counts_in(lines: Sequence[str]) -> tuple[out.Match, ...] | None:
+    counts = [line.rpartition(":") for line in lines]
+    if not all(path and count.isdecimal() for path, _, count in counts):
+        return None
+    return tuple(out.Match(path, count=int(count)) for path, _, count in counts)
+
+
+def _matches_in(lines: Sequence[str]) -> tuple[out.Match, ...] | None:
+    """Matches with the lines around them; without numbers, a path and a line each. `None` when a line is neither."""
+    matches: list[out.Match] = []
+    before: list[str] = []
+    fresh = True
+    for line in lines:
+        if line == "--":
+            before, fresh = [], True
+            continue
+        found = re.fullmatch(r"(.+?)(?::(\d+):|-(\d+)-)(.*)", line, re.DOTALL)
+        if found is None:
+            bare = re.fullmatch(r"(.+?):(.*)", line, re.DOTALL)
+            if bare is None:
+                return None
+            matches.append(out.Match(bare[1], None, bare[2]))
+        elif found[2]:
+            matches.append(out.Match(found[1], int(found[2]), found[4], tuple(before)))
+            before, fresh = [], False
+        elif fresh or matches[-1].path != found[1]:
+            before.append(found[4])
+        else:
+            last = matches[-1]
+            matches[-1] = msgspec.structs.replace(last, after=(*last.after, found[4]))
+    return tuple(matches)
+
+
+class Glob(Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern."""
+
+    native_name = "glob"
+    unsaid = {
+        "case_sensitive": "there is no parameter for it",
+        "respect_ignore": "the client decides about ignored files",
+        "limit": "the client has one limit for all lists",
+    }
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    paths: Paths = means("path", "The folder to look in, or several.", default=None)
+    path: Paths = means("path", "The folder to look in.", default=None, until="0.0.420")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        folders = _folders(self.path if self.paths is None else self.paths)
+        return tuple(op.FindFiles(self.pattern, folder) for folder in folders)
+
+    @classmethod
+    def from_operation(cls, operation: op.FindFiles) -> Glob:
+        return cls(pattern=operation.pattern, paths=None if operation.path == "." else operation.path)
+
+    results = one_of(
+        words(out.PathsOutcome, "No files matched the pattern.", maybe(_CUT, truncated=False), paths=()),
+        words(out.PathsOutcome, "{paths}", maybe(_CUT, truncated=False), paths=lines()),
+    )
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        """One list for all places that were looked in: to each what was found there."""
+        found = self.to_outcome(operations[0], native)
+        if len(operations) == 1 or not isinstance(found, out.PathsOutcome):
+            return (found,) * len(operations)
+        return tuple(
+            out.PathsOutcome(
+                tuple(path for path in found.paths if _below(path, str(getattr(operation, "path", ".")))),
+                truncated=found.truncated,
+            )
+            for operation in operations
+        )
+
+
+class ToolSearchTool(Spelling[op.SearchTools]):
+    """Look for tools that were not offered up front."""
+
+    native_name, formerly = "tool_search_tool", ("tool_search_tool_regex",)
+    on_request = "only agents that work for another are offered it"
+
+    pattern: str = means("query", "What to look for.")
+    limit: int | None = means("limit", "At most so many tools.", default=None)

@@ -1,0 +1,144 @@
+"""Gemini CLI's vocabulary (0.1.15 … 0.61): one class per native tool, in the words its models know."""
+
+from __future__ import annotations
+
+from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
+from dragoman.dialects.base.mcp_names import McpNames
+from dragoman.model import operations as op
+
+from .agents import (
+    CliHelp,
+    CodebaseInvestigator,
+    CodebaseInvestigatorAtFirst,
+    CompleteTask,
+    CompleteTaskWithReport,
+    DelegateToAgent,
+    Generalist,
+    InvokeAgent,
+)
+from .commands import ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand, RunShellCommandInDirectory
+from .extensions import ActivateSkill, ListMcpResources, ReadMcpResource
+from .failures import GeminiFailures
+from .files import (
+    ListDirectory,
+    ListDirectoryByPath,
+    ReadFile,
+    ReadFileByAbsolutePath,
+    ReadFileByNumber,
+    ReadFileByOffset,
+    ReadManyFiles,
+    ReadManyIncluded,
+    Replace,
+    ReplaceCounted,
+    ReplaceUnexplained,
+    WriteFile,
+)
+from .people import AskUser, SaveMemory
+from .plans import WriteTodos, WriteTodosAtFirst, WriteTodosUnblocked
+from .results import FromOutside
+from .search import Glob, GlobByPath, GrepSearch, SearchFileContent, SearchFileContentByPath
+from .web import GoogleWebSearch, WebFetch
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+
+DIALECT = Dialect(
+    "gemini_cli",
+    (
+        ReadFile,
+        ReadFileByNumber,
+        ReadFileByOffset,
+        ReadFileByAbsolutePath,
+        ReadManyFiles,
+        ReadManyIncluded,
+        ListDirectory,
+        ListDirectoryByPath,
+        Glob,
+        GlobByPath,
+        GrepSearch,
+        SearchFileContent,
+        SearchFileContentByPath,
+        WriteFile,
+        Replace,
+        ReplaceCounted,
+        ReplaceUnexplained,
+        RunShellCommand,
+        RunShellCommandInDirectory,
+        ReadBackgroundOutput,
+        ListBackgroundProcesses,
+        GoogleWebSearch,
+        WebFetch,
+        WriteTodos,
+        WriteTodosUnblocked,
+        WriteTodosAtFirst,
+        InvokeAgent,
+        DelegateToAgent,
+        CodebaseInvestigator,
+        CodebaseInvestigatorAtFirst,
+        Generalist,
+        CliHelp,
+        CompleteTask,
+        CompleteTaskWithReport,
+        SaveMemory,
+        ListMcpResources,
+        ReadMcpResource,
+        ActivateSkill,
+        AskUser,
+    ),
+    steering=(
+        Steer("enter_plan_mode", "a mode of the client", ("reason",), since="0.53"),
+        Steer(
+            "exit_plan_mode",
+            "a mode of the client",
+            ("plan_filename",),
+            since="0.61",
+            approves=PlanApproval("plan_filename", is_file=True),
+        ),
+        Steer(
+            "update_topic",
+            "a heading in the client's display",
+            ("title", "summary", "strategic_intent", "wait_for_previous"),
+            since="0.53",
+        ),
+        Steer("get_internal_docs", "the client's own manual", ("path",), since="0.61"),
+    ),
+    mcp=(McpNames("mcp_{server}_{tool}"), McpNames("{server}__{tool}"), McpNames("{tool}")),
+    failures=GeminiFailures(),
+    unspelled=FromOutside(),
+    default_family="gemini-2.5-pro",
+    beside="google",
+    captured=("0.1.15", "0.19.4", "0.24.0", "0.34.0", "0.53.0", "0.61.0"),
+    unspoken={
+        op.ReadFiles: NO_TOOL,
+        op.ReadNotebook: "a notebook is read as the text it is",
+        op.ViewImage: "an image is read with read_file",
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
+        op.EditNotebook: "a notebook is edited as the text it is",
+        op.TypeInto: NO_TOOL,
+        op.StopCommand: SHELL,
+        op.WatchCommand: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchTools: NO_TOOL,
+        op.SearchDocuments: NO_TOOL,
+        op.FindInPage: "no native tool searches within a page",
+        op.TakeScreenshot: NO_TOOL,
+        op.AddPlanItem: "the plan is written whole",
+        op.ChangePlanItem: "the plan is written whole",
+        op.ReadPlan: "the plan is written whole",
+        op.MessageAgent: NO_TOOL,
+        op.WaitForAgent: "an agent's answer is always waited for",
+        op.StopAgent: NO_TOOL,
+        op.ResumeAgent: NO_TOOL,
+        op.ListAgents: NO_TOOL,
+        op.SignalParent: NO_TOOL,
+        op.SaveMemory: "memories are files",
+        op.RecallMemory: "memories are files",
+        op.RunCode: NO_TOOL,
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+    },
+)

@@ -1,0 +1,307 @@
+"""Commands, and those that run in the background."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.gemini_family import EXIT_CODE, FACTS, SIGNAL
+from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Content, ResultWords, Spelling, means, native_only
+from dragoman.dialects.base.words import (
+    ANY,
+    Body,
+    Reads,
+    Template,
+    body,
+    inside,
+    maybe,
+    one_of,
+    one_stream,
+    skipped,
+    words,
+)
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .options import WAIT
+
+_GROUP = "\nProcess Group PGID: {job}"
+_PRINTED = body("(empty)", trim=True)
+_ONCE_SAID = (maybe("\nBackground PIDs: {_pids}"), maybe(_GROUP))
+_ONCE: dict[str, Any] = {"output": body("(empty)"), "_error": skipped(""), "_pids": skipped("")}
+
+
+def _exited(_operation: op.Operation, outcome: out.CommandOutcome) -> out.CommandOutcome:
+    """Where neither a code nor a signal is named, it ended well."""
+    if outcome.exit_code is None and outcome.signal is None:
+        return msgspec.structs.replace(outcome, exit_code=0)
+    return outcome
+
+
+_CODE, _BY_SIGNAL = maybe("\nExit Code: {exit_code}"), maybe("\nSignal: {signal}")
+_OLDER = (
+    # Up to 0.24 each fact was always there, below the command and its folder.
+    words(
+        out.CommandOutcome,
+        "Command: {_command}\nOutput: ",
+        "{output}",
+        FACTS,
+        *_ONCE_SAID,
+        of=out.CommandOutcome,
+        to=_exited,
+        _command=skipped("", "(?s:.*?)"),
+        exit_code=EXIT_CODE,
+        signal=SIGNAL,
+        **_ONCE,
+    ),
+    # From 0.34 only what there was to say; an error and the processes left behind are no longer printed since 0.53.
+    words(
+        out.CommandOutcome,
+        "Output: {output}",
+        "\nError: {_error}",
+        _CODE,
+        _BY_SIGNAL,
+        *_ONCE_SAID,
+        of=out.CommandOutcome,
+        to=_exited,
+        **_ONCE,
+    ),
+    words(
+        out.CommandOutcome,
+        "Output: {output}",
+        _CODE,
+        _BY_SIGNAL,
+        "\nBackground PIDs: {_pids}",
+        maybe(_GROUP),
+        of=out.CommandOutcome,
+        to=_exited,
+        output=body("(empty)"),
+        _pids=skipped(""),
+    ),
+)
+_STARTED_SO = (
+    words(
+        out.CommandOutcome,
+        "Command moved to background (PID: {job}).{_more}",
+        running=True,
+        _more=skipped("", "[^\\n]*+"),
+    ),
+    words(
+        out.CommandOutcome,
+        "Command moved to background (PID: {job}).{_more}\n",
+        "{output}",
+        running=True,
+        output=body(),
+        _more=skipped("", "[^\\n]*+"),
+    ),
+    words(
+        out.CommandOutcome,
+        "Command was automatically cancelled because it exceeded the timeout{_more}:\n",
+        "{output}",
+        timed_out=True,
+        output=body(),
+        _more=skipped("", "[^\\n]*?"),
+    ),
+)
+_PRINTED_SO = one_of(
+    around=("<untrusted_context>\n", "\n</untrusted_context>"),
+    formerly=(
+        *_OLDER,
+        words(
+            out.CommandOutcome,
+            "Output: {output}",
+            _CODE,
+            _BY_SIGNAL,
+            maybe(_GROUP),
+            of=out.CommandOutcome,
+            to=_exited,
+            output=_PRINTED,
+        ),
+    ),
+)
+
+
+def _masked(lead: str) -> tuple[Template, Template]:
+    """What is left of an old result when the conversation grows long: its beginning, its end, where it was saved."""
+    end = (f"{lead}{{output_path}}", maybe("]"), "\n</tool_output_masked>")
+    left = Body(lambda text, _asked: text.rstrip(), lambda _text, _asked: None)
+    return (
+        words(out.CommandOutcome, "<tool_output_masked>\n{_printed}", *end, _printed=inside(_PRINTED_SO)),
+        words(out.CommandOutcome, "<tool_output_masked>\n{output}", *end, output=left),
+    )
+
+
+def _in_one(operation: op.Operation, outcome: Any) -> Any:
+    """One stream; nothing is said of an exit code that is not known, as of one that is 0."""
+    outcome = one_stream(operation, outcome)
+    return outcome if outcome.running or outcome.timed_out else _exited(operation, outcome)
+
+
+class RunningCommands:
+    """How a command is told: its output and, only when it is not zero, its exit code."""
+
+    results: ClassVar[ResultWords | None] = one_of(
+        words(
+            out.CommandOutcome,
+            "Command moved to background (PID: {job}).\n",
+            "{output}",
+            running=True,
+            timed_out=ANY,
+            output=body(trim=True, some=True),
+        ),
+        words(
+            out.CommandOutcome,
+            "Command moved to background (PID: {job}).",
+            running=True,
+            timed_out=ANY,
+            output=Reads(None),
+        ),
+        words(
+            out.CommandOutcome,
+            "Command was automatically cancelled because it exceeded the timeout. "
+            "Below is the output before it was cancelled:\n",
+            "{output}",
+            timed_out=True,
+            output=body(trim=True),
+        ),
+        words(
+            out.CommandOutcome,
+            "Output: {output}",
+            maybe("\nExit Code: {exit_code}"),
+            "\nSignal: {signal}",
+            maybe(_GROUP),
+            output=_PRINTED,
+        ),
+        words(
+            out.CommandOutcome,
+            "Output: {output}",
+            maybe("\nExit Code: {exit_code}", exit_code=0),
+            maybe(_GROUP),
+            signal=None,
+            output=_PRINTED,
+        ),
+        around=("<untrusted_context>\n", "\n</untrusted_context>"),
+        back=_in_one,
+        read_first=(*_OLDER, *_STARTED_SO),
+        formerly=(
+            *_masked("Output too large. Full output available at: "),
+            *_masked("Full string saved to: "),
+            words(
+                out.CommandOutcome,
+                "Output too large.{_about}full output see: {output_path}\n",
+                "{_printed}",
+                _printed=inside(_PRINTED_SO),
+                _about=skipped("", "[^\\n]*?"),
+            ),
+        ),
+    )
+
+
+class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash; it runs in a process group of its own."""
+
+    native_name = "run_shell_command"
+    since = "0.19"
+    unsaid = {
+        "timeout_ms": "the client has one time limit for all commands",
+        "job": "a background command is named by its process id",
+        "shell": "it is always bash",
+        "login": "it is never a login shell",
+        "terminal": "the client decides whether there is a terminal",
+        "output_limit": "the client has one limit for all output",
+        "unsandboxed": "the client decides about the sandbox",
+    }
+
+    command: str = means("command", "The command line.")
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    dir_path: str | None = means("cwd", "The folder to run it in.", default=None)
+    is_background: bool = means("background", "Leave it running in the background.", default=False, since="0.34")
+    delay_ms: int | None = means(
+        "wait_ms", "Milliseconds to watch a background command for.", default=None, since="0.53"
+    )
+
+
+class RunShellCommandInDirectory(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash; it runs in a process group of its own."""
+
+    native_name = "run_shell_command"
+    until = "0.1.15"
+    unsaid = {
+        **RunShellCommand.unsaid,
+        "background": "a command is left running with `&`",
+        "wait_ms": "a command is left running with `&`",
+    }
+
+    command: str = means("command", "The command line.")
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+def _first_stream(_operation: op.Operation, outcome: Any) -> Any:
+    """The log of a command that runs on is what it wrote to the first stream."""
+    return msgspec.structs.replace(outcome, output=outcome.stdout or "") if outcome.output is None else outcome
+
+
+_SHOWN: dict[str, Any] = {
+    "output": body(),
+    "_shown": skipped("", "[0-9]++"),
+    "_all": skipped("", "[0-9]++"),
+}
+
+
+class ReadBackgroundOutput(Spelling[op.ReadOutput]):
+    """Read the last lines a background command has written."""
+
+    native_name = "read_background_output"
+    since = "0.53"
+    unsaid = {
+        "pattern": "lines are not filtered",
+        "block": "it never waits for the end",
+        "output_limit": "output is cut by lines",
+    }
+
+    pid: int = means("job", "The process id of the background command.", convert=TEXT_OF_NUMBER)
+    lines: int | None = means("lines", "How many of the last lines.", default=None, schema={"minimum": 1})
+    delay_ms: int | None = means("wait_ms", "Milliseconds to wait before reading.", default=None)
+    wait_for_previous: bool | None = native_only(WAIT)
+
+    results = one_of(
+        words(out.CommandOutcome, "Full Log Output:\n", "{output}", output=body()),
+        formerly=(words(out.CommandOutcome, "Showing last {_shown} of {_all} lines:\n", "{output}", **_SHOWN),),
+        back=_first_stream,
+        unsaid=dict.fromkeys(("exit_code", "signal", "running", "timed_out", "job"), "only the output is given"),
+    )
+
+
+class ListBackgroundProcesses(Spelling[op.ListCommands]):
+    """List the commands that run in the background."""
+
+    native_name = "list_background_processes"
+    since = "0.53"
+
+    wait_for_previous: bool | None = native_only(WAIT)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.JobsOutcome):
+            return tell(operation, outcome)
+        if not outcome.jobs:
+            return "No background processes found."
+        return "\n".join(
+            f"- [PID {job.job}] {'RUNNING' if job.running else f'EXITED (Exit Code: {job.exit_code})'}: `{job.command}`"
+            for job in outcome.jobs
+        )
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        jobs = []
+        for line in text.split("\n"):
+            found = re.fullmatch(r"- \[PID (.+?)\] (RUNNING|EXITED)(?: \(Exit Code: (-?\d+)\))?.*?: `(.*)`", line)
+            if found:
+                code = int(found[3]) if found[3] else None
+                jobs.append(out.Job(found[1], found[4], found[2] == "RUNNING", code))
+        if not jobs and not text.startswith("No background processes"):
+            return understand(operation, native)
+        return out.JobsOutcome(tuple(jobs))

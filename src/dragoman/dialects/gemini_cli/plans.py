@@ -1,0 +1,98 @@
+"""The plan, which is written whole."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, cast
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+
+class Todo(msgspec.Struct, frozen=True):
+    """One thing to do."""
+
+    description: str
+    status: Literal["pending", "in_progress", "completed", "cancelled", "blocked"]
+
+
+EarlierStatus = Literal["pending", "in_progress", "completed", "cancelled"]
+
+
+class EarlierTodo(msgspec.Struct, frozen=True):
+    """One thing to do, before anything could be blocked."""
+
+    description: str
+    status: EarlierStatus
+
+
+class TellingPlans:
+    """How a plan is told: numbered, each with its state."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.PlanOutcome):
+            return tell(operation, outcome)
+        if not outcome.items:
+            return "Successfully cleared the todo list."
+        lines = [f"{number}. [{item.status}] {item.text}" for number, item in enumerate(outcome.items, 1)]
+        return "\n".join(["Successfully updated the todo list. The current list is now:", *lines])
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if text.startswith("Successfully cleared"):
+            return out.PlanOutcome(())
+        if not text.startswith("Successfully updated the todo list"):
+            return understand(operation, native)
+        found = re.findall(r"^\d+\. \[(\w+)\] (.*)$", text, re.MULTILINE)
+        return out.PlanOutcome(tuple(op.PlanItem(words, status) for status, words in found))
+
+
+class WriteTodos(TellingPlans, Spelling[op.UpdatePlan]):
+    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+
+    native_name = "write_todos"
+    since = "0.53"
+    families = ("gemini-2*",)
+    approximated = {"items": "an item is a description and a status"}
+    unsaid = {"explanation": "the list speaks for itself"}
+
+    todos: tuple[Todo, ...] = means("items", "The whole list, in order.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.UpdatePlan(tuple(op.PlanItem(todo.description, todo.status) for todo in self.todos)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.UpdatePlan) -> WriteTodos:
+        return cls(todos=tuple(Todo(item.text, item.status) for item in operation.items))
+
+
+class WriteTodosUnblocked(TellingPlans, Spelling[op.UpdatePlan]):
+    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+
+    native_name = "write_todos"
+    since, until = "0.24", "0.34"
+    families = ("gemini-2*",)
+    approximated = {"items": "an item is a description and a status"}
+    unsaid = {"explanation": "the list speaks for itself"}
+
+    todos: tuple[EarlierTodo, ...] = means("items", "The whole list, in order.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.UpdatePlan(tuple(op.PlanItem(todo.description, todo.status) for todo in self.todos)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.UpdatePlan) -> WriteTodosUnblocked | None:
+        if any(item.status == "blocked" for item in operation.items):
+            return None
+        return cls(todos=tuple(EarlierTodo(item.text, cast(EarlierStatus, item.status)) for item in operation.items))
+
+
+class WriteTodosAtFirst(WriteTodosUnblocked):
+    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+
+    since, until = "0.19", "0.19"
+    families = ("gemini-*",)

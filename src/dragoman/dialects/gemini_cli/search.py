@@ -1,0 +1,255 @@
+"""Searching text and files."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of
+from dragoman.dialects.base.spelling import Content, Conversion, ResultWords, Spelling, means, native_only
+from dragoman.dialects.base.words import count_of, lines, one_of, skipped, words
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .files import FILTERS
+
+INVERTED = Conversion(
+    to=lambda no: None if no is None else not no,
+    back=lambda yes: None if yes is None else not yes,
+)
+"""`no_ignore` is our `respect_ignore`, the other way round."""
+
+
+def _sought(operation: Any) -> str:
+    return f'"{operation.pattern}" within {operation.path}'
+
+
+_LOOKED_FOR = skipped(_sought, "(?s:.*?)")
+_NOT_FOUND = skipped(_sought, "(?s:.*)")
+
+
+class FindingFiles:
+    """How found files are told: how many, then one a line."""
+
+    results: ClassVar[ResultWords | None] = one_of(
+        words(out.PathsOutcome, "No files found matching pattern {_about}", paths=(), _about=_NOT_FOUND),
+        words(
+            out.PathsOutcome,
+            "Found {_count} file(s) matching {_about}:\n",
+            "{paths}",
+            paths=lines(),
+            _count=count_of("paths"),
+            _about=_LOOKED_FOR,
+        ),
+    )
+
+
+class Glob(FindingFiles, Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern."""
+
+    native_name = "glob"
+    since = "0.19"
+    unsaid = {"limit": "the list is not cut"}
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    dir_path: str = means("path", "The folder to look in.", default=".")
+    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
+    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+    respect_gemini_ignore: bool | None = native_only(FILTERS)
+
+
+class GlobByPath(FindingFiles, Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern."""
+
+    native_name = "glob"
+    until = "0.1.15"
+    unsaid = {"limit": "the list is not cut"}
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    path: str = means("path", "The folder to look in.", default=".")
+    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
+    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+
+
+class SearchingText:
+    """How matches are told: counted, then by file, each line with its number."""
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        counted = isinstance(outcome, out.MatchesOutcome) and outcome.mode == "count"
+        if not isinstance(outcome, out.MatchesOutcome) or not isinstance(operation, op.SearchText) or counted:
+            return tell(operation, outcome)
+        where = f'for pattern "{operation.pattern}" in path "{operation.path}"'
+        if not outcome.matches:
+            return f"No matches found {where}."
+        if outcome.mode == "files":
+            paths = [match.path for match in outcome.matches]
+            return "\n".join([f"Found {len(paths)} files with matches {where}:", *paths])
+        lines: list[str] = []
+        path: str | None = None
+        for match in outcome.matches:
+            if match.path != path:
+                path = match.path
+                lines += ["---", f"File: {path}"]
+            lines += _matched(match)
+        count = outcome.total if outcome.total is not None else len(outcome.matches)
+        noun = "match" if count == 1 else "matches"
+        return "\n".join([f"Found {count} {noun} {where}:", *lines, "---"])
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        mode = operation.mode if isinstance(operation, op.SearchText) else "content"
+        if text.startswith("No matches found"):
+            return out.MatchesOutcome((), mode, 0)
+        files = re.match(r"Found (\d+) files? with matches ", text)
+        if files:
+            paths = text.split("\n")[-int(files[1]) :]
+            return out.MatchesOutcome(tuple(out.Match(path) for path in paths), "files")
+        head = re.match(r"Found (\d+) match(?:es)? ", text)
+        if head is None:
+            return out.TextOutcome(text)
+        return out.MatchesOutcome(tuple(_matches(text.split("\n"))), "content", int(head[1]))
+
+
+def _matched(match: out.Match) -> list[str]:
+    line = match.line or 1
+    before = [f"L{line - len(match.before) + index}- {text}" for index, text in enumerate(match.before)]
+    after = [f"L{line + index}- {text}" for index, text in enumerate(match.after, 1)]
+    return [*before, f"L{line}: {match.text or ''}", *after]
+
+
+def _matches(lines: list[str]) -> list[out.Match]:
+    matches: list[out.Match] = []
+    path = ""
+    before: list[str] = []
+    for line in lines:
+        if line.startswith("File: "):
+            path, before = line[6:], []
+            continue
+        found = re.fullmatch(r"L(\d+)([:-]) (.*)", line)
+        if found is None:
+            continue
+        if found[2] == ":":
+            matches.append(out.Match(path, int(found[1]), found[3], tuple(before)))
+            before = []
+        elif matches and matches[-1].path == path and int(found[1]) == _next_line(matches[-1]) and not before:
+            matches[-1] = msgspec.structs.replace(matches[-1], after=(*matches[-1].after, found[3]))
+        else:
+            before.append(found[3])
+    return matches
+
+
+def _next_line(match: out.Match) -> int:
+    """The line that would belong to it as well: one further on stands before the next match."""
+    return (match.line or 0) + len(match.after) + 1
+
+
+class GrepSearch(SearchingText, Spelling[op.SearchText]):
+    """Search file contents with a regular expression."""
+
+    native_name = "grep_search"
+    since = "0.34"
+    approximated = {"mode": "matches are not counted per file: the matching lines are given"}
+    unsaid = {
+        "exclude": "the native parameter of that name leaves out lines, not files",
+        "file_type": "files are chosen by glob",
+        "multiline": "a match is within a line",
+        "only_matching": "whole lines are given",
+        "line_numbers": "lines always have their numbers",
+        "offset": "results start at the first",
+    }
+
+    pattern: str = means("pattern", "The regular expression.")
+    dir_path: str = means("path", "The folder or file to search in.", default=".")
+    include_pattern: str | None = means("include", "Only files that match this glob.", default=None)
+    exclude_pattern: str | None = native_only("it is a regular expression that drops matching lines")
+    names_only: bool = means("mode", "Give only the names of the files that match.", default=False)
+    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None, since="0.53")
+    fixed_strings: bool = means("literal", "Take the pattern as plain text.", default=False, since="0.53")
+    context: int | None = means(
+        None, "Lines to show before and after each match.", default=None, since="0.53", schema={"minimum": 0}
+    )
+    after: int | None = means(
+        "after", "Lines to show after each match.", default=None, since="0.53", schema={"minimum": 0}
+    )
+    before: int | None = means(
+        "before", "Lines to show before each match.", default=None, since="0.53", schema={"minimum": 0}
+    )
+    no_ignore: bool | None = means("respect_ignore", "Search ignored files too.", default=None, since="0.53")
+    max_matches_per_file: int | None = means(
+        "limit_per_file", "At most so many matches per file.", default=None, schema={"minimum": 1}
+    )
+    total_max_matches: int | None = means(
+        "limit", "At most so many matches in all.", default=None, schema={"minimum": 1}
+    )
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (
+            op.SearchText(
+                self.pattern,
+                self.dir_path,
+                include=self.include_pattern,
+                mode="files" if self.names_only else "content",
+                case_sensitive=self.case_sensitive,
+                literal=self.fixed_strings,
+                before=self.context if self.before is None else self.before,
+                after=self.context if self.after is None else self.after,
+                limit=self.total_max_matches,
+                limit_per_file=self.max_matches_per_file,
+                respect_ignore=INVERTED.to(self.no_ignore),
+            ),
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.SearchText) -> GrepSearch:
+        around = operation.before if operation.before == operation.after else None
+        return cls(
+            pattern=operation.pattern,
+            dir_path=operation.path,
+            include_pattern=operation.include,
+            names_only=operation.mode == "files",
+            case_sensitive=operation.case_sensitive,
+            fixed_strings=operation.literal,
+            context=around,
+            before=operation.before if around is None else None,
+            after=operation.after if around is None else None,
+            no_ignore=INVERTED.back(operation.respect_ignore),
+            max_matches_per_file=operation.limit_per_file,
+            total_max_matches=operation.limit,
+        )
+
+
+class SearchFileContent(SearchingText, Spelling[op.SearchText]):
+    """Search file contents with a regular expression."""
+
+    native_name = "search_file_content"
+    since, until = "0.19", "0.24"
+    unsaid = {
+        **{field: reason for field, reason in GrepSearch.unsaid.items() if field != "exclude"},
+        "exclude": "files are only chosen, never left out",
+        "mode": "the matching lines are always given",
+        "case_sensitive": "case never matters",
+        "literal": "it is always a regular expression",
+        "before": "no lines around a match are given",
+        "after": "no lines around a match are given",
+        "limit": "results are not cut",
+        "limit_per_file": "results are not cut",
+        "respect_ignore": "ignored files are always left out",
+    }
+
+    pattern: str = means("pattern", "The regular expression.")
+    dir_path: str = means("path", "The folder to search in.", default=".")
+    include: str | None = means("include", "Only files that match this glob.", default=None)
+
+
+class SearchFileContentByPath(SearchingText, Spelling[op.SearchText]):
+    """Search file contents with a regular expression."""
+
+    native_name = "search_file_content"
+    until = "0.1.15"
+    unsaid = SearchFileContent.unsaid
+
+    pattern: str = means("pattern", "The regular expression.")
+    path: str = means("path", "The folder to search in.", default=".")
+    include: str | None = means("include", "Only files that match this glob.", default=None)

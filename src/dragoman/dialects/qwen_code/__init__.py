@@ -1,0 +1,194 @@
+"""Qwen Code's vocabulary (0.1.3 … 0.24.4): one class per native tool, in the words its models know.
+
+Tools that are not offered up front are called through `tool_call`, which is opened: what it carries is what is meant.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
+from dragoman.dialects.base.mcp_names import McpNames
+from dragoman.model import operations as op
+
+from .agents import (
+    Agent,
+    AgentOfThree,
+    CreateSubSession,
+    ListAgents,
+    SendMessage,
+    SendMessageToTask,
+    Task,
+    TaskCreate,
+    TaskList,
+    TaskUpdate,
+)
+from .commands import (
+    Monitor,
+    MonitorByNumber,
+    RunShellCommand,
+    RunShellCommandByNumber,
+    RunShellCommandStated,
+    TaskStop,
+)
+from .extensions import ReadMcpResource, UseSkill
+from .failures import FAILURES
+from .files import (
+    Edit,
+    EditCounted,
+    ListDirectory,
+    NotebookEdit,
+    ReadFile,
+    ReadFileByAbsolutePath,
+    ReadFileByNumber,
+    ReadManyFiles,
+    WriteFile,
+    ZoomImage,
+)
+from .people import AskUserQuestion, ImageGen, SaveMemory
+from .plans import TodoWrite
+from .search import Glob, GlobFiltered, GrepSearch, GrepSearchByNumber, GrepSearchIncluding, ToolSearch
+from .web import WebFetch, WebFetchUnformatted, WebSearch
+
+NO_TOOL = "there is no native tool for it"
+SHELL = "it is done with a shell command"
+SCHEDULE = "the client's own schedule"
+WORK = "the client's own worktrees"
+
+DIALECT = Dialect(
+    "qwen_code",
+    (
+        Agent,
+        AgentOfThree,
+        Task,
+        Edit,
+        EditCounted,
+        Glob,
+        GlobFiltered,
+        GrepSearch,
+        GrepSearchByNumber,
+        GrepSearchIncluding,
+        ListAgents,
+        ListDirectory,
+        NotebookEdit,
+        ReadFile,
+        ReadFileByNumber,
+        ReadFileByAbsolutePath,
+        ReadManyFiles,
+        RunShellCommand,
+        RunShellCommandByNumber,
+        RunShellCommandStated,
+        UseSkill,
+        ToolSearch,
+        WriteFile,
+        Monitor,
+        MonitorByNumber,
+        ReadMcpResource,
+        SendMessage,
+        SendMessageToTask,
+        TaskStop,
+        WebFetch,
+        WebFetchUnformatted,
+        WebSearch,
+        ZoomImage,
+        TodoWrite,
+        TaskCreate,
+        TaskUpdate,
+        TaskList,
+        CreateSubSession,
+        ImageGen,
+        AskUserQuestion,
+        SaveMemory,
+    ),
+    steering=(
+        Steer(
+            "tool_call",
+            "it carries calls of tools that are not offered up front",
+            ("name", "arguments"),
+            since="0.24",
+            opens=("name", "arguments"),
+        ),
+        Steer("get_goal", "a goal the client keeps", since="0.24"),
+        Steer("update_goal", "a goal the client keeps", ("status", "reason", "blockerKind"), since="0.24"),
+        Steer("cron_create", SCHEDULE, ("cron", "prompt", "recurring", "durable", "sessionMode"), since="0.24"),
+        Steer("cron_delete", SCHEDULE, ("id",), since="0.24"),
+        Steer("cron_list", SCHEDULE, since="0.24"),
+        Steer("loop_wakeup", SCHEDULE, ("delaySeconds", "prompt", "reason"), since="0.24"),
+        Steer("enter_worktree", WORK, ("name",), since="0.24"),
+        Steer("exit_worktree", WORK, ("name", "action", "discard_changes"), since="0.24"),
+        Steer("exit_plan_mode", "a mode of the client", ("plan",), until="0.12", approves=PlanApproval("plan")),
+        Steer(
+            "record_artifact",
+            "a product in the client's display",
+            (
+                "title",
+                "kind",
+                "storage",
+                "description",
+                "workspacePath",
+                "managedId",
+                "url",
+                "mimeType",
+                "sizeBytes",
+                "metadata",
+            ),
+            since="0.24",
+        ),
+        Steer("report_findings", "a report in the client's display", ("level", "findings"), since="0.24"),
+        # Told by the client's own list of its tools; no captured request has offered them.
+        Steer("enter_plan_mode", "a mode of the client", ("userRequested",)),
+        Steer("structured_output", "the answer, in whatever shape the one who asked wants it"),
+        Steer("team_create", "teams are an experiment of the client", ("team_name", "description")),
+        Steer("team_delete", "teams are an experiment of the client"),
+        Steer("team_plan_approval", "teams are an experiment of the client", ("request_id", "action", "message")),
+        Steer(
+            "workflow",
+            "a script of the client's own kind",
+            ("script", "scriptPath", "args", "resumeFromRunId", "run_in_background"),
+        ),
+        Steer("artifact", "a page in the client's display", ("file_path", "title")),
+        Steer("display_image", "a picture in the client's display", ("file_path",)),
+        Steer(
+            "lsp",
+            "what language servers know has no shared form",
+            (
+                *("operation", "filePath", "line", "character", "endLine", "endCharacter", "includeDeclaration"),
+                *("query", "callHierarchyItem", "serverName", "limit", "diagnostics", "codeActionKinds"),
+            ),
+        ),
+    ),
+    mcp=(McpNames("mcp__{server}__{tool}"), McpNames("{tool}")),
+    failures=FAILURES,
+    captured=("0.1.3", "0.7.1", "0.12.0", "0.15.10", "0.24.4"),
+    unspoken={
+        op.ReadFiles: "files are read one by one",
+        op.ReadNotebook: "a notebook is read with read_file",
+        op.ListDirectory: SHELL,
+        op.InsertText: "text is inserted by replacing what stands around it",
+        op.DeleteFile: SHELL,
+        op.MoveFile: SHELL,
+        op.UndoEdit: "no native tool undoes a change",
+        op.ReadOutput: "a background command's output is a file",
+        op.TypeInto: NO_TOOL,
+        op.ListCommands: NO_TOOL,
+        op.SearchCode: NO_TOOL,
+        op.RewriteCode: NO_TOOL,
+        op.SearchDocuments: NO_TOOL,
+        op.SearchWeb: "the client offers it only where a search engine is set up",
+        op.FindInPage: "no native tool searches within a page",
+        op.TakeScreenshot: NO_TOOL,
+        op.AddPlanItem: "the plan is written whole",
+        op.ChangePlanItem: "the plan is written whole",
+        op.ReadPlan: "the plan is written whole",
+        op.WaitForAgent: "an agent's end is told when it comes",
+        op.StopAgent: "an agent is stopped as a background command is",
+        op.ResumeAgent: "an agent goes on when a message is sent to it",
+        op.SignalParent: NO_TOOL,
+        op.ReturnToParent: "an agent's last words are its result",
+        op.AskUser: "a question is asked in the answer itself",
+        op.SaveMemory: "memories are files",
+        op.RecallMemory: "memories are files",
+        op.ListMcpResources: NO_TOOL,
+        op.RunCode: NO_TOOL,
+        op.GenerateImage: NO_TOOL,
+        op.UseComputer: NO_TOOL,
+    },
+)

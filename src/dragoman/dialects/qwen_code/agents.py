@@ -1,0 +1,307 @@
+"""Agents, their teams and the tasks these share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+TEAM = "only sessions that have teams switched on offer it"
+
+
+class TaskCreate(Spelling[op.AddPlanItem]):
+    """Add one thing to do to the team's plan."""
+
+    native_name = "task_create"
+    read_only = TEAM
+
+    subject: str = means("item", "What is to be done, in a few words.")
+    description: str = means(None, "What is to be done, in full.")
+    activeForm: str | None = means(  # noqa: N815 - the native name
+        None, "The same as it is said while it is being done.", default=None
+    )
+    metadata: dict[str, Any] | None = means(None, "Anything to keep beside it.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        item = op.PlanItem(
+            self.subject, description=self.description or None, doing=self.activeForm, metadata=self.metadata
+        )
+        return (op.AddPlanItem(item),)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        assert isinstance(operation, op.AddPlanItem)
+        found = re.fullmatch(r'Task #(\S+) created: "(.*)"', text_of(native.content), re.DOTALL)
+        if found is None:
+            return understand(operation, native)
+        return out.PlanOutcome((msgspec.structs.replace(operation.item, id=found[1], text=found[2]),))
+
+
+class TaskUpdate(Spelling[op.ChangePlanItem]):
+    """Change one thing to do in the team's plan."""
+
+    native_name = "task_update"
+    read_only = TEAM
+
+    taskId: str = means("id", "The task's number.")  # noqa: N815 - the native name
+    subject: str | None = means("text", "What is to be done, in a few words.", default=None)
+    description: str | None = means("description", "What is to be done, in full.", default=None)
+    activeForm: str | None = means(  # noqa: N815 - the native name
+        "doing", "The same as it is said while it is being done.", default=None
+    )
+    status: Literal["pending", "in_progress", "completed", "deleted"] | None = means(
+        "status", "How it stands with it; `deleted` removes it.", default=None
+    )
+    owner: str | None = means("owner", "Who does it.", default=None)
+    addBlocks: tuple[str, ...] | None = means(  # noqa: N815 - the native name
+        "add_blocks", "Tasks that must wait for this one.", default=None
+    )
+    addBlockedBy: tuple[str, ...] | None = means(  # noqa: N815 - the native name
+        "add_blocked_by", "Tasks this one must wait for.", default=None
+    )
+    metadata: dict[str, Any] | None = means("metadata", "Anything to keep beside it.", default=None)
+    unsaid = {"deleted": "it is said as a status"}
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (
+            op.ChangePlanItem(
+                self.taskId,
+                self.subject,
+                None if self.status == "deleted" else self.status,
+                self.description,
+                self.activeForm,
+                self.owner,
+                self.addBlocks or (),
+                self.addBlockedBy or (),
+                self.metadata,
+                deleted=self.status == "deleted",
+            ),
+        )
+
+
+class TaskList(Spelling[op.ReadPlan]):
+    """Read the team's plan."""
+
+    native_name = "task_list"
+    read_only = TEAM
+    unsaid = {"id": "the plan is read whole"}
+
+    status: str | None = native_only("which tasks are listed is no part of the plan")
+    owner: str | None = native_only("which tasks are listed is no part of the plan")
+    blockedBy: str | None = native_only(  # noqa: N815 - the native name
+        "which tasks are listed is no part of the plan"
+    )
+
+
+class ToldByAgents:
+    """How an agent is told: that it was started, with its id, or what it answered."""
+
+    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
+    _STARTED = re.compile(r"Background agent launched successfully\.\ntask_id: (\S+)")
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1:
+            return tell(operation, outcome)
+        agent = outcome.agents[0]
+        if agent.status == "running" and agent.id is not None:
+            return (
+                f"Background agent launched successfully.\ntask_id: {agent.id} (go on with it by send_message)\n"
+                "It works in the background; its result will be given to you."
+            )
+        return agent.text or "" if agent.status == "completed" else tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        agent = operation.agent if isinstance(operation, op.SpawnAgent) else None
+        if started := self._STARTED.match(text):
+            return out.AgentsOutcome((out.AgentReport(started[1], "running", agent=agent),))
+        if text.startswith('{"type":'):
+            return understand(operation, native)
+        return out.AgentsOutcome((out.AgentReport(status="completed", text=text, agent=agent),))
+
+
+SPAWN_UNSAID = {
+    "name": "the client names agents",
+    "system_prompt": "an agent's type has its own",
+    "model": "an agent's type has its own",
+    "effort": "an agent's type has its own",
+    "max_turns": "an agent's type has its own",
+    "continues": "an agent goes on when a message is sent to it",
+    "command": "there is no such parameter",
+}
+SPAWN_APART = {
+    "isolation": "agents share the workspace",
+    "cwd": "agents share the workspace",
+    "history": "an agent starts with its prompt alone",
+    "tools": "an agent's type has its own",
+}
+DESCRIBED = {"description": "a description is required, so an empty one says nothing"}
+
+
+def _turns(turns: Any) -> str | None:
+    if turns is None or (isinstance(turns, str) and re.fullmatch(r"all|[1-9][0-9]*", turns)):
+        return turns
+    raise ValueError(f"{turns!r} is no number of turns; take `all` or a number")
+
+
+TURNS = Conversion(to=_turns, back=lambda turns: turns if re.fullmatch(r"all|[1-9][0-9]*", turns or "") else None)
+WORKTREE = Conversion(to=lambda kind: kind, back=lambda kind: kind if kind == "worktree" else None)
+
+
+class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent; it works in the background and reports when it is done."""
+
+    native_name = "agent"
+    since = "0.24"
+    unsaid = SPAWN_UNSAID
+    approximated = {
+        **DESCRIBED,
+        "isolation": "only a worktree can be asked for",
+        "history": "only all of it, or a number of turns, can be asked for",
+    }
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task.")
+    subagent_type: str | None = means("agent", "The agent's type.", default=None)
+    fork_turns: Any = means(
+        "history",
+        "How much of this conversation it is given: `all`, or the last so many turns.",
+        default=None,
+        convert=TURNS,
+        schema={"oneOf": [{"type": "string", "enum": ["all"]}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]},
+    )
+    fork_tools: tuple[str, ...] | None = means("tools", "Names of the tools it may use.", default=None)
+    fork_profile: str | None = native_only("a profile is kept in the client's settings")
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    isolation: Literal["worktree"] | None = means(
+        "isolation", "Give it a copy of the files to itself.", default=None, convert=WORKTREE
+    )
+    working_dir: str | None = means("cwd", "The folder it works in.", default=None)
+
+
+class AgentOfThree(ToldByAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and have its answer, or let it work in the background."""
+
+    native_name = "agent"
+    since, until = "0.15", "0.15"
+    unsaid = {**SPAWN_UNSAID, **SPAWN_APART}
+    approximated = DESCRIBED
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str | None = means(
+        "agent",
+        "The agent's type.",
+        default=None,
+        schema={"enum": ["general-purpose", "Explore", "statusline-setup"]},
+    )
+    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+
+
+GENERAL = Conversion(to=lambda agent: agent, back=lambda agent: agent or "general-purpose")
+
+
+class Task(ToldByAgents, Spelling[op.SpawnAgent]):
+    """Give a task to another agent and wait for its answer."""
+
+    native_name = "task"
+    until = "0.12"
+    unsaid = {**SPAWN_UNSAID, **SPAWN_APART, "background": "the answer is always waited for"}
+    approximated = {**DESCRIBED, "agent": "a type is required: without one it is the general agent"}
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str = means("agent", "The agent's type.", convert=GENERAL, schema={"enum": ["general-purpose"]})
+
+
+MESSAGE_UNSAID = {
+    "interrupt": "a message waits until the agent is ready",
+    "starts_turn": "an agent always acts on a message",
+    "notify_when_idle": "the client tells of every agent's end",
+}
+
+
+class CreateSubSession(Spelling[op.SpawnAgent]):
+    """Give a task to a session of its own, which goes on by itself."""
+
+    native_name = "create_sub_session"
+    read_only = "only a client that runs as a service has sessions to spare, and none was captured"
+    unsaid = {
+        "agent": "a session is of no kind",
+        "description": "the prompt says it",
+        "system_prompt": "a session has its own",
+        "effort": "there is no parameter for it",
+        "isolation": "there is no parameter for it",
+        "cwd": "a session works where this one does",
+        "history": "a session starts with its prompt alone",
+        "tools": "a session has its own",
+        "max_turns": "there is no parameter for it",
+        "continues": "a session is always a new one",
+        "command": "there is no parameter for it",
+    }
+
+    prompt: str = means("prompt", "The task.")
+    completion: Literal["sent", "first-turn"] | None = means("background", "What to wait for.", default=None)
+    model: str | None = means("model", "Which model it runs on.", default=None)
+    name: str | None = means("name", "What to call it.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        background = None if self.completion is None else self.completion == "sent"
+        return (op.SpawnAgent(self.prompt, name=self.name, model=self.model, background=background),)
+
+
+class SendMessage(Spelling[op.MessageAgent]):
+    """Send a message to another agent: one that was started, by its task's id, or one of a team, by its name."""
+
+    native_name = "send_message"
+    since = "0.24"
+    unsaid = MESSAGE_UNSAID
+
+    to: str | None = means("to", "The name of one of the team.", default=None)
+    task_id: str | None = means(None, "The id of an agent's task.", default=None)
+    message: str = means("message", "The message.", schema={"minLength": 1})
+    summary: str | None = means("summary", "The message in a few words.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if (self.to is None) == (self.task_id is None):
+            raise ValueError("name either `to` or `task_id`")
+        return (op.MessageAgent(self.task_id or self.to or "", self.message, self.summary),)
+
+    @classmethod
+    def from_operation(cls, operation: op.MessageAgent) -> SendMessage:
+        return cls(task_id=operation.to, message=operation.message, summary=operation.summary)
+
+
+class SendMessageToTask(Spelling[op.MessageAgent]):
+    """Send a message to an agent that was started."""
+
+    native_name = "send_message"
+    since, until = "0.15", "0.15"
+    unsaid = {**MESSAGE_UNSAID, "summary": "there is no parameter for it"}
+
+    task_id: str = means("to", "The id of the agent's task.")
+    message: str = means("message", "The message.")
+
+
+class ListAgents(Spelling[op.ListAgents]):
+    """List the agents that work in the background."""
+
+    native_name = "list_agents"
+    since = "0.24"
+    unsaid = {"query": "all are listed", "scope": "all are listed"}
+
+    _NONE = "No ordinary background subagents are available in this session."
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        none = isinstance(outcome, out.AgentsOutcome) and not outcome.agents
+        return self._NONE if none else tell(operation, outcome)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        none = text_of(native.content).startswith(self._NONE)
+        return out.AgentsOutcome(()) if none else understand(operation, native)

@@ -1,0 +1,251 @@
+"""Commands, and those that run in the background or are watched."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dragoman.dialects.base.default_words import tell
+from dragoman.dialects.base.gemini_family import EXIT_CODE, FACTS, SIGNAL
+from dragoman.dialects.base.spelling import WHOLE, Content, ResultWords, Spelling, means
+from dragoman.dialects.base.words import (
+    ANY,
+    ASKED,
+    Reads,
+    Template,
+    body,
+    done,
+    inside,
+    maybe,
+    one_of,
+    one_stream,
+    or_none,
+    skipped,
+    without,
+    words,
+)
+from dragoman.model import operations as op, outcomes as out
+
+RAN = ("Command: ", "Command timed out", "Background shell started", "Tool output was too large")
+_CALLED = "Command: {asked.command}\nDirectory: {_folder}\nOutput: "
+_FOLDER = skipped(lambda asked: asked.cwd or "(root)")
+_JOB = or_none(without(""), "unknown")
+_ENDED = words(
+    out.CommandOutcome,
+    _CALLED,
+    "{output}",
+    FACTS,
+    asked_command=ASKED,
+    output=body("(empty)", trim=True),
+    exit_code=EXIT_CODE,
+    signal=SIGNAL,
+    job=ANY,
+    _folder=_FOLDER,
+    _error=skipped("(none)"),
+)
+_ENDED_ONCE = words(
+    out.CommandOutcome,
+    _CALLED,
+    "{output}",
+    FACTS,
+    maybe("\nBackground PIDs: {_pids}"),
+    maybe("\nProcess Group PGID: {_group}"),
+    asked_command=ASKED,
+    output=body("(empty)"),
+    exit_code=EXIT_CODE,
+    signal=SIGNAL,
+    _folder=_FOLDER,
+    _error=skipped(""),
+    _pids=skipped(""),
+    _group=skipped(""),
+)
+_LEFT = one_of(formerly=(_ENDED_ONCE,))
+
+
+def _started(head: str) -> tuple[Template, ...]:
+    """That a command was started, and whatever else is said of it."""
+    return (
+        words(
+            out.CommandOutcome,
+            f"{head} started.\nid: {{job}}",
+            maybe("\npid: {_pid}"),
+            maybe("\noutput file: {output_path}"),
+            "{_more}",
+            running=True,
+            job=_JOB,
+            _pid=without(""),
+            output_path=without(""),
+            _more=skipped("", "(?:\\n(?s:.*))?"),
+        ),
+    )
+
+
+class RunningCommands:
+    """How a command is told: itself, its folder, its output, and how it ended, each under a heading."""
+
+    results: ClassVar[ResultWords | None] = one_of(
+        words(
+            out.CommandOutcome,
+            "Background shell started.\nid: {job}",
+            maybe("\noutput file: {output_path}"),
+            running=True,
+            timed_out=ANY,
+            output=Reads(None),
+            job=_JOB,
+        ),
+        words(
+            out.CommandOutcome,
+            "Command timed out before it could complete. Below is the output before it timed out:\n",
+            "{output}",
+            timed_out=True,
+            output=body(trim=True),
+        ),
+        _ENDED,
+        read_first=(*_started("Background shell"), *_started("Monitor")),
+        formerly=(
+            _ENDED_ONCE,
+            words(
+                out.CommandOutcome,
+                "Command timed out{_when}:\n",
+                "{output}",
+                timed_out=True,
+                output=body(),
+                _when=skipped("", "[^\\n]*?"),
+            ),
+            words(
+                out.CommandOutcome,
+                "Tool output was too large and has been truncated.\n"
+                "The full output has been saved to: {output_path}\n{_about}\n\nTruncated part of the output:\n",
+                "{_ended}",
+                _ended=inside(_LEFT),
+                _about=skipped("", "(?s:.*?)"),
+            ),
+        ),
+        back=one_stream,
+    )
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        """A command that did not end well is flagged as an error, though it ran."""
+        (operation,), (outcome,) = operations, outcomes
+        told = None if self.results is None else self.results.write(operation, outcome)
+        if told is None or not isinstance(outcome, out.CommandOutcome):
+            return tell(operation, outcome), None
+        failed = outcome.timed_out or bool(outcome.exit_code or outcome.signal)
+        return told, failed and not outcome.running
+
+
+COMMAND_UNSAID = {
+    "wait_ms": "a background command is not watched",
+    "job": "the client names background commands",
+    "shell": "it is always bash",
+    "login": "it is never a login shell",
+    "terminal": "the client decides whether there is a terminal",
+    "output_limit": "the client has one limit for all output",
+    "unsandboxed": "the client decides about the sandbox",
+}
+
+
+class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash, or leave it running in the background."""
+
+    native_name = "run_shell_command"
+    since = "0.24"
+    unsaid = COMMAND_UNSAID
+
+    command: str = means("command", "The command line.")
+    is_background: bool = means("background", "Leave it running in the background.", default=False)
+    timeout: int | None = means(
+        "timeout_ms", "Milliseconds it may take.", default=None, schema={"minimum": 1, "maximum": 600000}
+    )
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class RunShellCommandByNumber(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash, or leave it running in the background."""
+
+    native_name = "run_shell_command"
+    since, until = "0.12", "0.15"
+    unsaid = COMMAND_UNSAID
+
+    command: str = means("command", "The command line.")
+    is_background: bool = means("background", "Leave it running in the background.", default=False)
+    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class RunShellCommandStated(RunningCommands, Spelling[op.RunCommand]):
+    """Run a command line with bash, or leave it running in the background."""
+
+    native_name = "run_shell_command"
+    until = "0.7"
+    unsaid = COMMAND_UNSAID
+
+    command: str = means("command", "The command line.")
+    is_background: bool = means("background", "Leave it running in the background.")
+    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE, since="0.7")
+    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class WatchingCommands:
+    """How a watched command is told: that it was started, and its id."""
+
+    results: ClassVar[ResultWords | None] = one_of(
+        words(
+            out.CommandOutcome,
+            "Monitor started.\nid: {job}",
+            running=True,
+            job=without(""),
+            unsaid=dict.fromkeys(("exit_code", "signal", "timed_out", "output"), "a watched command has only started"),
+        ),
+        formerly=_started("Monitor"),
+    )
+
+
+WATCH_UNSAID = {"url": "only commands are watched", "timeout_ms": "it is watched until it is silent for long"}
+
+
+class Monitor(WatchingCommands, Spelling[op.WatchCommand]):
+    """Run a command in the background and be told of each line it writes."""
+
+    native_name = "monitor"
+    since = "0.24"
+    unsaid = WATCH_UNSAID
+
+    command: str = means("command", "The command line.")
+    description: str | None = means("purpose", "What is watched, in a few words.", default=None)
+    max_events: int | None = means("limit", "Stop after so many lines.", default=None)
+    idle_timeout_ms: int | None = means(
+        "idle_timeout_ms", "Milliseconds without a line after which to stop.", default=None
+    )
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class MonitorByNumber(WatchingCommands, Spelling[op.WatchCommand]):
+    """Run a command in the background and be told of each line it writes."""
+
+    native_name = "monitor"
+    since, until = "0.15", "0.15"
+    unsaid = WATCH_UNSAID
+
+    command: str = means("command", "The command line.")
+    description: str | None = means("purpose", "What is watched, in a few words.", default=None)
+    max_events: float | None = means("limit", "Stop after so many lines.", default=None, convert=WHOLE)
+    idle_timeout_ms: float | None = means(
+        "idle_timeout_ms", "Milliseconds without a line after which to stop.", default=None, convert=WHOLE
+    )
+    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class TaskStop(Spelling[op.StopCommand]):
+    """Stop a background command, a watched one, or an agent."""
+
+    native_name = "task_stop"
+    since = "0.15"
+
+    task_id: str = means("job", "Its id.")
+
+    results = one_of(done("Done.", "Cancellation requested"))
