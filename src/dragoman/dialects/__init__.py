@@ -13,12 +13,10 @@ from .base.default_words import tell as tell, understand as understand
 from .base.dialect import (
     Dialect as Dialect,
     Failures as Failures,
-    Heard as Heard,
     Loss as Loss,
     PlanApproval as PlanApproval,
     Steer as Steer,
     approval_told as approval_told,
-    joined as joined,
 )
 from .base.fidelity import Fidelity as Fidelity
 from .base.mcp_names import McpNames as McpNames
@@ -28,6 +26,7 @@ from .base.provider_rows import (
     provider_dialect as provider_dialect,
     provider_tool as provider_tool,
 )
+from .base.reading import Heard as Heard
 from .base.shell_intent import with_intents as with_intents
 from .base.spelling import (
     EMPTY_IS_UNSAID as EMPTY_IS_UNSAID,
@@ -42,6 +41,7 @@ from .base.spelling import (
     native_only as native_only,
 )
 from .base.web_action import WebAction as WebAction
+from .base.writing import joined as joined
 
 if TYPE_CHECKING:
     from .plugins.by_path import (

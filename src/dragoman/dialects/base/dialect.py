@@ -8,19 +8,16 @@ reader. Rule: reading never raises and never guesses; what cannot be read is a `
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, Protocol
 
 import msgspec
 
 from dragoman.errors import DefinitionError, ToolError, Unspeakable
 from dragoman.model import operations as op
-from dragoman.model.calls import Call, Coercion, ExecutedBy, NativeCall, NativeResult, Result
-from dragoman.model.json_text import converted
-from dragoman.model.outcomes import Failure, FailureKind, Outcome
+from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
+from dragoman.model.outcomes import Failure, Outcome
 from dragoman.model.request import Definition
 from dragoman.registry import DIALECTS
-from dragoman.schema import Reader
 
 from .availability import (
     AnySpelling,
@@ -37,11 +34,28 @@ from .availability import (
 from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
 from .provider_rows import ProviderRow
-from .spelling import Content, Spelling, Told, knows_all, left_over, structs_in
+from .reading import (
+    AsTold,
+    Heard,
+    Plain,
+    as_mapping,
+    convert_leniently,
+    is_plain,
+    read_as,
+    read_best,
+    read_plainly,
+    unread,
+)
+from .spelling import Content, Spelling, Told, structs_in
 from .steering import PlanApproval as PlanApproval, Steer as Steer, approval_told as approval_told
+from .writing import native_call, nearest, tag_of
 
 _HERE, _THERE = ExecutedBy.CLIENT, ExecutedBy.PROVIDER  # for what runs for every call: reaching a member is slow
 _convert = msgspec.convert
+
+
+_REMEMBERED = 1000
+"""Names of servers' tools that a vocabulary remembers: a log may hold any number."""
 
 
 class Failures(Protocol):
@@ -130,7 +144,7 @@ class Dialect:
         self._steer_by_name: dict[str, Steer] = {}
         self._served: dict[str, tuple[str | None, str]] = {}
         """Names that were found to be of an MCP server's tools, with the server and the tool."""
-        self._as_told: _AsTold | None = None
+        self._as_told: AsTold | None = None
         self._index()
 
     def __repr__(self) -> str:
@@ -305,9 +319,9 @@ class Dialect:
 
         Whoever reads both keeps it, and `read_result` need not find it again.
         """
-        if _is_plain(native):
+        if is_plain(native):
             plain = self._plain.get(native.name) or self._made_plain(native.name)
-            heard = _read_plainly(plain, native) if plain else self._read_served(native)
+            heard = read_plainly(plain, native) if plain else self._read_served(native)
             return heard or self._read_freely(native)
         return self._read_freely(native)[0], None
 
@@ -337,7 +351,7 @@ class Dialect:
         spellings = self._by_name.get(name) or self._spellings(native)
         heard, failed = None, False
         if spellings is not None:
-            heard = _read_as(spellings[0], native) if len(spellings) == 1 else _read(spellings, native)
+            heard = read_as(spellings[0], native) if len(spellings) == 1 else read_best(spellings, native)
             failed = heard[0].failure is not None
             if not failed and not heard[0].unmapped:
                 return heard
@@ -345,7 +359,7 @@ class Dialect:
         if self.unparsed is not None and isinstance(native.arguments, dict):
             text = self.unparsed(native.arguments)
             if text is not None:
-                return _unread(native, f"the arguments are no JSON: {text}"), None
+                return unread(native, f"the arguments are no JSON: {text}"), None
         steer = self._steer_by_name.get(name)
         if heard is None or (failed and steer is not None and steer.fits(native)):
             return self._read_otherwise(name, native), None
@@ -358,7 +372,7 @@ class Dialect:
             beside = self._reader_beside(native)
             return None if beside is None else beside.read_call(native)
         if not isinstance(native.arguments, dict):
-            return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
+            return unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
         return Call(native.id, (op.CallMcpTool(server, native.name, native.arguments),), native)
 
     def _server_of(self, native: NativeCall) -> str | None:
@@ -402,25 +416,25 @@ class Dialect:
         for names in self.mcp:
             found = names.read(native.name, native.namespace, self.servers)
             if found is not None and isinstance(arguments, dict):
-                if _is_plain(native):
+                if is_plain(native):
                     self._remember_served(native.name, found)
                 return Call(native.id, (op.CallMcpTool(found[0], found[1], arguments),), native)
         if native.namespace is not None and native.name in self._by_name:
-            return _read(self._by_name[native.name], native)[0]
+            return read_best(self._by_name[native.name], native)[0]
         return Call(native.id, (op.Unrecognised(name, arguments),), native)
 
     def _remember_served(self, name: str, found: tuple[str | None, str]) -> None:
         if self._as_told is None:
             from .default_words import understand
 
-            self._as_told = _AsTold(understand if self.unspelled is None else self.unspelled.understand)
+            self._as_told = AsTold(understand if self.unspelled is None else self.unspelled.understand)
         if len(self._served) < _REMEMBERED:
             self._served[name] = found
 
     def _read_opened(self, steer: Steer, native: NativeCall) -> Call:
         inner = steer.opened(native)
         if inner is None:
-            return _unread(native, f"expected a tool's name and its arguments in {' and '.join(steer.opens or ())}")
+            return unread(native, f"expected a tool's name and its arguments in {' and '.join(steer.opens or ())}")
         call = self.read_call(inner)
         assert isinstance(native.arguments, dict)  # only a mapping carries a call
         beside = {key: value for key, value in native.arguments.items() if key not in (steer.opens or ())}
@@ -443,7 +457,7 @@ class Dialect:
 
     def _plain_spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
         """The spellings of a call that is run here under a name of this vocabulary, as nearly every one is."""
-        return self._by_name.get(native.name) if _is_plain(native) else None
+        return self._by_name.get(native.name) if is_plain(native) else None
 
     def _spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
         """The spellings of a name. What a provider ran needs no namespace: nobody else can have such a tool."""
@@ -481,10 +495,10 @@ class Dialect:
             if inner is not None:
                 return self.spelling_of(inner)
         for spelling in spellings:
-            given = _mapping(spelling, arguments)
+            given = as_mapping(spelling, arguments)
             if given is not None:
                 try:
-                    return _converted(spelling, given, native.name)
+                    return convert_leniently(spelling, given, native.name)
                 except ToolError:
                     continue
         return None
@@ -499,7 +513,7 @@ class Dialect:
         if said is None:
             return (self._write_otherwise(id, operation),)
         return tuple(
-            _native(id if index == 0 else f"{id}_{index + 1}", spelling) for index, spelling in enumerate(said[0])
+            native_call(id if index == 0 else f"{id}_{index + 1}", spelling) for index, spelling in enumerate(said[0])
         )
 
     def loss(self, operation: op.Operation) -> tuple[Loss, ...]:
@@ -528,9 +542,9 @@ class Dialect:
         here = [one for one in offered if one.executed_by is ExecutedBy.CLIENT]
         there = [one for one in offered if one not in here]
         older = [one for one in spellings if one not in offered]
-        said = _nearest(here, operation) or _nearest(there, operation) or _nearest(older, operation)
+        said = nearest(here, operation) or nearest(there, operation) or nearest(older, operation)
         if said is None and spellings:
-            raise Unspeakable(self.name, _tag(operation), "its tools for this cannot say this value")
+            raise Unspeakable(self.name, tag_of(operation), "its tools for this cannot say this value")
         return said
 
     def _write_otherwise(self, id: str, operation: op.Operation) -> NativeCall:
@@ -550,11 +564,11 @@ class Dialect:
                 if operation.action == (steer.action or steer.name):
                     return NativeCall(id, steer.name, operation.arguments, steer.namespace, steer.executed_by)
         reason = self.unspoken.get(type(operation), "no native tool says it")
-        raise Unspeakable(self.name, _tag(operation), reason)
+        raise Unspeakable(self.name, tag_of(operation), reason)
 
     # ── results ────────────────────────────────────────────────────────────
 
-    def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | _AsTold | None = None) -> Result:
+    def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | AsTold | None = None) -> Result:
         """What a native result says: one outcome per operation of its call. `said` is what `hear` gave beside it."""
         try:
             return self._read_result(call, native, said)
@@ -567,7 +581,7 @@ class Dialect:
             text = understand(op.Unrecognised(call.native.name, call.native.arguments), native)
             return Result(native.call_id, (text,) * max(1, len(call.operations)), native=native)
 
-    def _read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | _AsTold | None) -> Result:
+    def _read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | AsTold | None) -> Result:
         if said is not None:
             failure = self.failures.understand(call, native)
             if failure is None:
@@ -712,260 +726,5 @@ class Dialect:
         self._by_operation = {operation: tuple(spellings) for operation, spellings in by_operation.items()}
 
 
-# ── reading ──────────────────────────────────────────────────────────────────
-
-
-def _is_plain(native: NativeCall) -> bool:
-    """Whether a call is run here and says no more than its name and its arguments, as nearly every one does."""
-    return native.item is None and native.executed_by is _HERE and native.namespace is None
-
-
-class _AsTold:
-    """Reads the results of calls that have no spelling."""
-
-    def __init__(self, understand: Callable[[op.Operation, NativeResult], Outcome]) -> None:
-        self._understand = understand
-
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
-        """One outcome per operation."""
-        return tuple([self._understand(operation, native) for operation in operations])
-
-
-Heard = tuple[Call, Spelling[Any] | _AsTold | None]
-"""A call, and what reads its result where that is known: the spelling it fits as it is."""
-
-_REMEMBERED = 1000
-"""Names of servers' tools that a vocabulary remembers: a log may hold any number."""
-
-
-Nested = tuple[tuple[str, type[msgspec.Struct]], ...]
-Plain = tuple[tuple[AnySpelling, frozenset[str], Nested], ...]
-"""The spellings of a name, each with the names of its parameters that mean something, and those that hold objects."""
-
-
-def _read_plainly(spellings: Plain, native: NativeCall) -> Heard | None:
-    """A call that fits a spelling of its name as it is and says nothing else; `None`: it has to be looked at.
-
-    Nearly every call does, so this is all that reading one takes; of such a call all else here says the same.
-    """
-    arguments = native.arguments
-    if type(arguments) is not dict:
-        return None
-    for spelling, meaningful, nested in spellings:
-        if not meaningful.issuperset(arguments) or (nested and not _knows_inside(nested, arguments)):
-            continue
-        try:
-            said = _convert(arguments, spelling)
-            return Call(native.id, said.to_operations(), native), said
-        except (ValueError, ToolError):
-            continue
-    return None
-
-
-def _read(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
-    """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
-    read: list[Heard] = []
-    fitting: list[Spelling[Any]] = []
-    able, arguments = spellings, native.arguments
-    if not isinstance(arguments, str):
-        able = tuple([spelling for spelling in spellings if spelling.required.issubset(arguments)])
-        if not able:  # then what is missing is said by the one that leaves least unmapped
-            return _read_as(min(spellings, key=lambda spelling: len(arguments.keys() - spelling.meaningful)), native)
-    for spelling in able:
-        said = _strictly(spelling, native.arguments)
-        if said is None:
-            continue
-        if _says_all(spelling, native.arguments):
-            heard = _meant(said, native, {})
-            if heard[0].failure is None:
-                return heard
-            read.append(heard)
-        else:
-            fitting.append(said)
-    read += [_meant(said, native, _unmapped(type(said), native.arguments)) for said in fitting]
-    if all(call.failure is not None for call, _ in read):  # liberties are only taken where nothing fits as it is
-        read = [_read_as(spelling, native) for spelling in able]
-    return min(read, key=_misfit)
-
-
-def _misfit(heard: Heard) -> tuple[bool, int, int]:
-    call = heard[0]
-    return (call.failure is not None, len(call.coercions), len(call.unmapped))
-
-
-def _read_as(spelling: AnySpelling, native: NativeCall) -> Heard:
-    """Reads with one spelling, if need be with the liberties a tool takes."""
-    said = _strictly(spelling, native.arguments)
-    unmapped = _unmapped(spelling, native.arguments)
-    if said is not None:
-        return _meant(said, native, unmapped)
-    arguments = _mapping(spelling, native.arguments)
-    if arguments is None:
-        return _unread(native, f"expected a JSON object, got {native.arguments!r:.80}"), None
-    if arguments.keys().isdisjoint(spelling.__struct_encode_fields__):
-        refused = _refusal_of_nothing(spelling, native.name)
-        if refused is not None:
-            failure = Failure("invalid_arguments", refused[0], {"problems": [dict(one) for one in refused[1]]})
-            return Call(native.id, (), native, unmapped, failure=failure), None
-    try:
-        said, coercions = _leniently(spelling, arguments, native.name)
-    except ToolError as error:
-        failure = Failure("invalid_arguments", str(error), error.details)
-        return Call(native.id, (), native, unmapped, failure=failure), None
-    return _meant(said, native, unmapped, coercions)
-
-
-def _strictly(spelling: AnySpelling, said: dict[str, Any] | str) -> Spelling[Any] | None:
-    """The arguments as they are, `None` when one is missing or not of its type."""
-    arguments = said if isinstance(said, dict) else _mapping(spelling, said)
-    if arguments is None or not arguments.keys() >= spelling.required:
-        return None
-    try:
-        return converted(arguments, spelling)
-    except msgspec.ValidationError:
-        return None
-
-
-def _says_all(spelling: AnySpelling, arguments: dict[str, Any] | str) -> bool:
-    """Whether nothing is left unmapped."""
-    if type(arguments) is not dict:
-        return True
-    return spelling.meaningful.issuperset(arguments) and _knows_inside(structs_in(spelling), arguments)
-
-
-def _knows_inside(nested: Nested, arguments: dict[str, Any]) -> bool:
-    """Whether nothing stands inside the arguments that hold objects that is not known there."""
-    for wire, struct in nested:  # noqa: SIM110 - a generator costs as much as what it would do here
-        if wire in arguments and not knows_all(struct, arguments[wire]):
-            return False
-    return True
-
-
-def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any]:
-    if isinstance(arguments, str):
-        return {}
-    meaningful = spelling.meaningful
-    unmapped: dict[str, Any] = {}
-    if not meaningful.issuperset(arguments):
-        unmapped = {key: value for key, value in arguments.items() if key not in meaningful}
-    for wire, struct in structs_in(spelling):
-        if wire in arguments and wire not in unmapped:
-            unmapped.update(left_over(struct, arguments[wire], wire))
-    return unmapped
-
-
-def _meant(
-    said: Spelling[Any], native: NativeCall, unmapped: dict[str, Any], coercions: tuple[Coercion, ...] = ()
-) -> Heard:
-    try:
-        operations = said.to_operations()
-    except ValueError as error:
-        return _unread(native, str(error), unmapped), None
-    except ToolError as error:  # the call itself says that, and how, it went wrong
-        kind = msgspec.convert(error.kind, FailureKind)
-        return Call(native.id, (), native, unmapped, failure=Failure(kind, error.message, error.details)), None
-    return Call(native.id, operations, native, unmapped, coercions), said
-
-
-def _mapping(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[str, Any] | None:
-    if isinstance(arguments, dict):
-        return arguments
-    return {spelling.freeform.field: arguments} if spelling.freeform is not None else None
-
-
-def _converted(spelling: AnySpelling, arguments: dict[str, Any], name: str) -> Spelling[Any]:
-    try:
-        said: Spelling[Any] = converted(arguments, spelling)
-        return said
-    except msgspec.ValidationError:
-        return _leniently(spelling, arguments, name)[0]
-
-
-def _leniently(
-    spelling: AnySpelling, arguments: dict[str, Any], name: str
-) -> tuple[Spelling[Any], tuple[Coercion, ...]]:
-    """Reads sloppy arguments as a tool would, each liberty taken reported; raises `ToolError` when that fails too."""
-    known = {name: arguments[name] for name in spelling.__struct_encode_fields__ if name in arguments}
-    said, coerced = _reader(spelling, name).read(known)
-    return said, tuple(Coercion(*each) for each in coerced)
-
-
-@cache
-def _refusal_of_nothing(spelling: AnySpelling, name: str) -> tuple[str, list[dict[str, Any]]] | None:
-    """What is wrong with a call that says nothing the tool knows: a reply that was cut leaves many of them in a log."""
-    try:
-        _reader(spelling, name).read({})
-    except ToolError as error:
-        return error.message, error.details["problems"]
-    return None
-
-
-@cache
-def _reader(spelling: AnySpelling, name: str) -> Reader[Spelling[Any]]:
-    """A reader that speaks of the tool by the name it was called."""
-    return Reader.of_type(spelling, name)
-
-
-def _unread(native: NativeCall, message: str, unmapped: dict[str, Any] | None = None) -> Call:
-    details = {"tool": native.name, "problems": [{"path": "", "message": message}]}
-    failure = Failure("invalid_arguments", f"{native.name}: {message}", details)
-    return Call(native.id, (), native, unmapped or {}, failure=failure)
-
-
-# ── writing ──────────────────────────────────────────────────────────────────
-
-
-def _native(id: str, said: Spelling[Any]) -> NativeCall:
-    arguments: dict[str, Any] | str = said.said()
-    if said.freeform is not None and isinstance(arguments, dict):
-        arguments = str(arguments.get(said.freeform.field, ""))
-    return NativeCall(id, said.native_name, arguments, said.namespace, said.executed_by)
-
-
-def joined(operations: Sequence[op.Operation]) -> tuple[op.Operation, ...]:
-    """Edits of one file that follow one another are one: what one vocabulary says in two calls, another says in one."""
-    result: list[op.Operation] = []
-    for operation in operations:
-        last = result[-1] if result else None
-        if isinstance(operation, op.EditFile) and isinstance(last, op.EditFile) and _same_file(last, operation):
-            result[-1] = op.EditFile(last.path, last.edits + operation.edits, last.purpose)
-        else:
-            result.append(operation)
-    return tuple(result)
-
-
-def _same_file(one: op.EditFile, other: op.EditFile) -> bool:
-    return one.path == other.path and one.purpose == other.purpose
-
-
-def _nearest(
-    spellings: Sequence[AnySpelling], operation: op.Operation
-) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
-    """The calls of the spelling that loses least of the operation, and what they mean; `None` when none can say it."""
-    best: tuple[int, tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None = None
-    for spelling in spellings:
-        said = spelling.from_operation(operation)
-        if said is None:
-            continue
-        calls = said if isinstance(said, tuple) else (said,)
-        heard = joined([meant for call in calls for meant in call.to_operations()])
-        if heard == (operation,):
-            return calls, heard
-        lost = _distance(operation, heard)
-        if best is None or lost < best[0]:
-            best = (lost, calls, heard)
-    return None if best is None else best[1:]
-
-
-def _distance(operation: op.Operation, heard: tuple[op.Operation, ...]) -> int:
-    if len(heard) != 1 or type(heard[0]) is not type(operation):
-        return 1000 + len(heard)
-    return sum(getattr(heard[0], field) != getattr(operation, field) for field in operation.__struct_fields__)
-
-
 def _reason(reasons: Mapping[str, str], operation: op.Operation, field: str) -> str:
     return reasons.get(field) or reasons.get(f"{type(operation).__name__}.{field}") or "this value cannot be said"
-
-
-def _tag(operation: op.Operation) -> str:
-    return str(operation.__struct_config__.tag)

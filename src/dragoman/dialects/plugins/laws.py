@@ -13,7 +13,8 @@ import msgspec
 
 from dragoman.dialects.base.availability import AnySpelling
 from dragoman.dialects.base.default_words import up_to_here
-from dragoman.dialects.base.dialect import Dialect, joined
+from dragoman.dialects.base.dialect import Dialect
+from dragoman.dialects.base.writing import joined
 from dragoman.errors import DefinitionError, DragomanError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, NativeCall, NativeResult
