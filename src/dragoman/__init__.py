@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         EngineError as EngineError,
         LimitReached as LimitReached,
         LogError as LogError,
+        MediaError as MediaError,
         ToolError as ToolError,
         Unspeakable as Unspeakable,
     )
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Call as Call,
         Event as Event,
         Failure as Failure,
+        Media as Media,
         NativeCall as NativeCall,
         NativeResult as NativeResult,
         Operation as Operation,
@@ -33,8 +35,11 @@ if TYPE_CHECKING:
     )
     from dragoman.registry import TOOLS as TOOLS
     from dragoman.tools import (
+        Audio as Audio,
         Context as Context,
         DiskWorkspace as DiskWorkspace,
+        Document as Document,
+        Image as Image,
         ProviderTool as ProviderTool,
         Tool as Tool,
         Toolset as Toolset,
@@ -51,6 +56,7 @@ _ROOMS = {
         "EngineError",
         "LimitReached",
         "LogError",
+        "MediaError",
         "ToolError",
         "Unspeakable",
     ),
@@ -58,6 +64,7 @@ _ROOMS = {
         "Call",
         "Event",
         "Failure",
+        "Media",
         "NativeCall",
         "NativeResult",
         "Operation",
@@ -68,7 +75,17 @@ _ROOMS = {
         "ToolChoice",
     ),
     "registry": ("TOOLS",),
-    "tools": ("Context", "DiskWorkspace", "ProviderTool", "Tool", "Toolset", "tool"),
+    "tools": (
+        "Audio",
+        "Context",
+        "DiskWorkspace",
+        "Document",
+        "Image",
+        "ProviderTool",
+        "Tool",
+        "Toolset",
+        "tool",
+    ),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -9,6 +9,7 @@ DragomanError
 │  └─ QueryRefused     the caller: SQL over the logs is wrong, or reaches for what it may not
 ├─ ConfigError         the user: a settings file or value is wrong
 ├─ StorageError        the user: a file cannot be written: full disk, read-only, no permission
+├─ MediaError          the caller: a picture, document or sound cannot be read or is of another kind
 ├─ MissingExtra        the user: an optional part is not installed
 └─ ToolError           a tool's own code: raise it to fail with a stated kind
    └─ PatternError     the caller: a regular expression is wrong, or matching it would take too long
@@ -137,6 +138,10 @@ def writing(path: str | os.PathLike[str], advice: str = "") -> Iterator[None]:
         raise StorageError(path, f"{error.filename} is not a folder", advice) from error
     except OSError as error:
         raise StorageError(path, error.strerror or str(error), advice) from error
+
+
+class MediaError(DragomanError):
+    """A picture, document or sound cannot be given to a model: it cannot be read, is too large or of another kind."""
 
 
 class MissingExtra(DragomanError):

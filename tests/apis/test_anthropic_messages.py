@@ -738,8 +738,9 @@ PDF = Media("application/pdf", data="AAAA", name="a.pdf")
     ],
 )
 def test_media_travel_as_the_api_takes_them_or_are_told_in_words(media: Media, expected: dict[str, Any]) -> None:
-    assert asked(user(media))["messages"][0]["content"] == [expected]
-    assert bool(told(user(media))) == (expected["type"] == "text")
+    seen = (user(media), assistant("Seen."), user("Go on."))  # what is attached just now is refused instead
+    assert asked(*seen)["messages"][0]["content"] == [expected]
+    assert bool(told(*seen)) == (expected["type"] == "text")
 
 
 def test_a_turn_of_another_provider_is_said_without_what_only_it_can_read() -> None:

@@ -824,7 +824,7 @@ def test_media_are_written_as_the_block_that_carries_them() -> None:
         {"type": "file", "file": {"file_id": "file-1"}},
         {"type": "video_url", "video_url": {"url": "https://v"}},
     ]
-    written = API.encode(Request("m", (user("See", Media("text/csv", path="/a.csv")),)))
+    written = API.encode(Request("m", (user("See", Media("text/csv", path="/a.csv")), assistant("Seen."))))
     assert written.body["messages"][0]["content"] == [{"type": "text", "text": "See"}]
     assert [remark.message for remark in written.report] == ["text/csv cannot travel this way and was left out"]
 

@@ -824,7 +824,7 @@ def test_images_and_files_travel_and_what_cannot_is_told() -> None:
         Media("application/pdf", file_id="file_2"),
         Media("audio/wav", data="aGk="),
     )
-    (item,) = sent(user("Look:", *pieces))
+    item, _ = sent(user("Look:", *pieces), assistant("Seen."))
     assert item["content"] == [
         {"type": "input_text", "text": "Look:"},
         {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,aGk="},
@@ -834,7 +834,7 @@ def test_images_and_files_travel_and_what_cannot_is_told() -> None:
         {"type": "input_file", "file_url": "https://a.example/a.pdf"},
         {"type": "input_file", "file_id": "file_2"},
     ]
-    assert said_of(user(*pieces)) == ["a file of type audio/wav cannot be sent and was left out"]
+    assert said_of(user(*pieces), assistant("Seen.")) == ["a file of type audio/wav cannot be sent and was left out"]
     read = API.read_request({"model": MODEL, "input": [item]}).conversation[0].parts
     assert [part.media for part in read if isinstance(part, MediaPart)][3] == pieces[3]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from typing import Any
@@ -22,6 +23,8 @@ from dragoman.model import (
     FinishReason,
     FreeformDefinition,
     FunctionDefinition,
+    Media,
+    MediaPart,
     Message,
     NativeCall,
     NativeResult,
@@ -493,3 +496,54 @@ def written_words(encoded: Encoded) -> tuple[bool, bool]:
     body = encoded.to_bytes().decode()
     places = [body.rindex('"a"'), body.rindex('"b"')]
     return max(places) < body.rindex("Hurry."), "Hurry." in body
+
+
+# ── media ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("api", ALL)
+@few
+@given(content=st.binary(min_size=1), media_type=st.sampled_from(["image/png", "image/jpeg", "application/pdf"]))
+def test_bytes_that_are_given_arrive_as_the_same_bytes(api: str, content: bytes, media_type: str) -> None:
+    given_bytes: Any = content
+    media = Media(media_type, given_bytes, name="a")
+    said: Conversation = (user("look", media),)
+    body = msgspec.json.decode(APIS[api].encode(Request("m", said)).to_bytes())
+    assert base64.b64encode(content).decode() in {text.rpartition(",")[2] for text in texts_in(body)}
+    (message,) = APIS[api].read_request(body, model="m").conversation
+    (arrived,) = (part.media for part in message.parts if isinstance(part, MediaPart))
+    assert base64.b64decode(arrived.data or "") == content
+
+
+def texts_in(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in texts_in(one)]
+
+
+@pytest.mark.parametrize("api", ALL)
+@few
+@given(family=st.sampled_from(["image", "audio", "video", "application", "text", "font"]), kind=st.sampled_from("abc"))
+def test_media_that_is_attached_is_sent_or_refused_but_never_left_out(api: str, family: str, kind: str) -> None:
+    content: Any = b"\x89PNG"
+    request = Request("m", (user("look", Media(f"{family}/{kind}", content)),))
+    problems = APIS[api].validate(request)
+    if problems:
+        assert all(f"{family}/{kind}" in problem.message for problem in problems)
+        with pytest.raises(DefinitionError, match=f"{family}/{kind}"):
+            APIS[api].encode(request)
+    else:
+        texts = {
+            text.rpartition(",")[2] for text in texts_in(msgspec.json.decode(APIS[api].encode(request).to_bytes()))
+        }
+        assert base64.b64encode(content).decode() in texts
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_media_of_an_earlier_turn_is_left_out_with_a_remark_where_it_cannot_be_sent(api: str) -> None:
+    content: Any = b"x"
+    said = (user("listen", Media("font/woff", content)), assistant("I did."), user("go on"))
+    encoded = APIS[api].encode(Request("m", said))
+    sent = "eA==" in {text.rpartition(",")[2] for text in texts_in(msgspec.json.decode(encoded.to_bytes()))}
+    assert sent or any("font/woff" in remark.message for remark in encoded.report)

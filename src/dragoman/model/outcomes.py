@@ -54,7 +54,10 @@ class JsonOutcome(Outcome, frozen=True):
 
 
 class Media(Value, frozen=True):
-    """An image or another file: its bytes in base64, or where they are."""
+    """An image or another file: its content in base64, or where it is. Bytes given as `data` are encoded.
+
+    `dragoman.Image`, `Document` and `Audio` make one from a path, bytes or a URL, and check it.
+    """
 
     media_type: str
     data: str | None = None
@@ -65,6 +68,21 @@ class Media(Value, frozen=True):
     width: int | None = None
     height: int | None = None
     size: int | None = None
+
+    def __post_init__(self) -> None:
+        data: Any = self.data
+        if data is None or isinstance(data, str):
+            return
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"the data of media is bytes, or text in base64, not {type(data).__name__}")
+        import base64
+
+        import msgspec
+
+        content = bytes(data)
+        msgspec.structs.force_setattr(self, "data", base64.b64encode(content).decode("ascii"))
+        if self.size is None:
+            msgspec.structs.force_setattr(self, "size", len(content))
 
 
 class ContentOutcome(Outcome, frozen=True):

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .asking import Answers as Answers, answer_to as answer_to
+    from .attachments import (
+        Audio as Audio,
+        Document as Document,
+        Image as Image,
+        attachment as attachment,
+    )
     from .computer import (
         PageScreen as PageScreen,
         Screen as Screen,
@@ -67,12 +73,15 @@ _HOME = {
     "Answers": "asking",
     "AnyTool": "toolset",
     "Approval": "tool",
+    "Audio": "attachments",
     "Bound": "tool",
     "Cancellation": "context",
     "Context": "context",
     "DiskWorkspace": "workspace.disk",
+    "Document": "attachments",
     "FileChange": "workspace.transaction_plan",
     "Hunk": "workspace.diff",
+    "Image": "attachments",
     "Enclosure": "sandbox.enclosure",
     "Inject": "context",
     "Injected": "context",
@@ -95,6 +104,7 @@ _HOME = {
     "Workspace": "workspace.workspace",
     "answer_to": "asking",
     "as_outcome": "operation_runner",
+    "attachment": "attachments",
     "browser_screen": "computer",
     "computer_tool": "computer",
     "enclosure_in": "operation_runner",

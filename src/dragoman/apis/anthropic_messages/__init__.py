@@ -10,10 +10,19 @@ import msgspec
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
 from dragoman.apis.base.conversation_order import History
 from dragoman.errors import EngineError
-from dragoman.model.conversation import AnyPart, CallPart, ConversationItem, FinishReason, Reply, ResultPart, Usage
+from dragoman.model.conversation import (
+    AnyPart,
+    CallPart,
+    ConversationItem,
+    FinishReason,
+    MediaPart,
+    Reply,
+    ResultPart,
+    Usage,
+)
 from dragoman.model.request import Definition, Features, Request
 
-from .blocks import read_blocks
+from .blocks import read_blocks, write_media
 from .families import FAMILIES, FEATURES, LEAST_BUDGET, LIMITS, NAME, Family
 from .reading import read_request
 from .replies import read_error, read_reply, read_usage, read_usual_usage
@@ -84,6 +93,9 @@ class AnthropicMessages(Api):
         return (*super().validate(request), *fixed)
 
     # ── problems ───────────────────────────────────────────────────────────
+
+    def _takes(self, part: MediaPart, model: str) -> bool:
+        return write_media(part.media) is not None
 
     def _problems(self, request: Request) -> Iterable[Problem]:
         family = self.family(request.model)

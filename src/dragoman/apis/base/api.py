@@ -19,7 +19,7 @@ import msgspec
 from dragoman.apis.lowering import Lowering
 from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model.base import Value
-from dragoman.model.conversation import AnyPart, Reply, Usage
+from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
 from dragoman.model.json_text import DEEPEST, is_too_deep
 from dragoman.model.request import (
     AnyChunk,
@@ -150,6 +150,10 @@ class Api(abc.ABC):
         """What this protocol alone minds in a request."""
         return ()
 
+    def _takes(self, part: MediaPart, model: str) -> bool:
+        """Whether what the user attaches can be sent to a model."""
+        return True
+
     # ── what all share ─────────────────────────────────────────────────────
 
     def encode(self, request: Request) -> Encoded:
@@ -236,12 +240,25 @@ class Api(abc.ABC):
         if tools is not None:
             yield from tools.problems
         yield from choice_problems(request, features)
+        yield from self._media_problems(request)
         if request.stream and not features.streaming:
             yield Problem("stream", "this model does not stream", "ask for the whole reply at once")
         if limits.stop_sequences is not None and len(request.stop) > limits.stop_sequences:
             message = f"{len(request.stop)} stop sequences; this API takes {limits.stop_sequences}"
             yield Problem("stop", message, "give fewer")
         yield from self._problems(request)
+
+    def _media_problems(self, request: Request) -> Iterable[Problem]:
+        """What the user attached and nobody has answered yet must be sent whole. Older media can be left out with a
+        remark: another model may have seen them."""
+        for item in reversed(request.conversation):
+            if item.role == "assistant":
+                return
+            for part in item.parts if item.role == "user" else ():
+                if isinstance(part, MediaPart) and not self._takes(part, request.model):
+                    named = part.media.name or part.media.url or "an attachment"
+                    message = f"{self.name} has no way to send {named} ({part.media.media_type or 'no media type'})"
+                    yield Problem("conversation", message, "attach its text or another format, or use another API")
 
 
 _REMEMBERED = 64

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
 from dragoman.apis.base.conversation_order import History
 from dragoman.errors import EngineError
-from dragoman.model.conversation import AnyPart, Reply, Usage
+from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
 from dragoman.model.request import Definition, Features, Limits, Request
 
 from .families import FAMILIES, FEATURES, LIMITS
 from .fields import NAME
-from .parts import Pairing, PartReader
+from .parts import Pairing, PartReader, write_media
 from .replies import read_body, read_error, read_usage
 from .stream import GeminiStream
 
@@ -63,6 +63,9 @@ class GeminiGenerate(Api):
         from .tools import write_tools
 
         return write_tools(definitions, model, self.limits(model), self.features(model))
+
+    def _takes(self, part: MediaPart, model: str) -> bool:
+        return write_media(part.media) is not None
 
     def _problems(self, request: Request) -> Iterable[Problem]:
         from .problems import problems_of

@@ -14,11 +14,12 @@ import msgspec
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
 from dragoman.apis.base.conversation_order import History
 from dragoman.errors import EngineError
-from dragoman.model.conversation import AnyPart, Reply, Usage
+from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
 from dragoman.model.request import Definition, Limits, Request
 
-from .families import FAMILIES, FEATURES, LIMITS
+from .families import FAMILIES, FEATURES, LIMITS, ways
 from .faults import read_error
+from .media import takes_media, write_media
 from .replies import read_block, read_body, read_message
 from .requests import problems_of, read_request, write_request
 from .stream import ChatStream
@@ -67,6 +68,9 @@ class OpenAIChat(Api):
 
     def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
         return write_tools(definitions, self.features(model), self.limits(model))
+
+    def _takes(self, part: MediaPart, model: str) -> bool:
+        return takes_media(part, ways(model)) and write_media(part) is not None
 
     def _problems(self, request: Request) -> Iterable[Problem]:
         return problems_of(request)

@@ -8,6 +8,7 @@ from typing import Any
 from dragoman.model.conversation import MediaPart
 from dragoman.model.outcomes import Media
 
+from .families import Ways
 from .values import NAME, of_this_api, text_or_none
 
 _DATA = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
@@ -142,3 +143,11 @@ def _written_sound(media: Media, *, bare: bool) -> dict[str, Any] | str | None:
 def sound_format(media: Media) -> str:
     """What this protocol calls the format of a sound."""
     return _SOUNDS.get(media.media_type, media.media_type.partition("/")[2])
+
+
+def takes_media(part: MediaPart, ways: Ways) -> bool:
+    """Whether a model takes such media in a user's message."""
+    family = part.media.media_type.partition("/")[0]
+    if family == "video" and not ways.video:
+        return False
+    return family != "audio" or ways.sounds is None or sound_format(part.media) in ways.sounds

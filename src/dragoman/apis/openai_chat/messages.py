@@ -30,7 +30,7 @@ from dragoman.model.outcomes import Media
 from dragoman.model.request import Request
 
 from .families import ways
-from .media import sound_format, write_media
+from .media import takes_media, write_media
 from .settings import joined_name
 from .tools import freeform_names
 from .values import NAME, list_or_empty, object_or_empty, of_this_api, with_signature, write_json
@@ -138,10 +138,7 @@ class _Writer:
         """Whether media may stand in a turn; what came as this protocol's own block was taken before."""
         if of_this_api(part.metadata):
             return True
-        family = part.media.media_type.partition("/")[0]
-        if turn.role == "assistant" or (family == "video" and not self._ways.video):
-            return False
-        return family != "audio" or self._ways.sounds is None or sound_format(part.media) in self._ways.sounds
+        return turn.role != "assistant" and takes_media(part, self._ways)
 
     # ── results ────────────────────────────────────────────────────────────
 

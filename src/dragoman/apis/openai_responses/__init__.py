@@ -10,9 +10,10 @@ from dragoman.apis.base.conversation_order import History, Remark, Turn
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import OPENAI_STRICT, Lowering, lower
 from dragoman.errors import EngineError
-from dragoman.model.conversation import AnyPart, OpaquePart, Reply, TextPart, Usage
+from dragoman.model.conversation import AnyPart, MediaPart, OpaquePart, Reply, TextPart, Usage
 from dragoman.model.request import Definition, Request
 
+from .content import write_media
 from .families import FAMILIES, FEATURES, LIMITS, effort, unchecked_reasoning
 from .fields import NAME, mine
 from .items import read_items
@@ -121,6 +122,9 @@ class OpenAIResponses(Api):
             body["text"] = {"format": _answer_format(request)}
         if request.seed is not None:
             report.append(Remark("seed", "this API takes no seed: it was left out"))
+
+    def _takes(self, part: MediaPart, model: str) -> bool:
+        return write_media(part.media) is not None
 
     def _problems(self, request: Request) -> Iterable[Problem]:
         thinking = request.thinking

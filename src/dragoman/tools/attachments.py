@@ -1,0 +1,106 @@
+"""Media to give to a model: pictures, documents and sounds from a path, bytes or a URL, checked before sending."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from pathlib import Path
+from typing import Final
+
+from dragoman.errors import MediaError
+from dragoman.model import Media
+
+from .workspace.media import SEEN, media_kind, picture_size
+
+Source = str | os.PathLike[str] | bytes
+"""A path, content as bytes, or text that begins with http:// or https://."""
+
+LARGEST: Final = 32 << 20
+"""Bytes of one attachment. The providers' own limits on a request are 20 to 50 MiB."""
+
+
+def Image(source: Source, *, media_type: str | None = None, name: str | None = None) -> Media:  # noqa: N802 - makes a kind of `Media`
+    """A picture (PNG, JPEG, GIF, WebP or BMP). The provider fetches one that is given as a URL."""
+    return _made(source, media_type, name, "a picture", "image/*", ("image/",))
+
+
+def Document(source: Source, *, media_type: str | None = None, name: str | None = None) -> Media:  # noqa: N802 - as above
+    """A PDF document or a text. The provider fetches one that is given as a URL."""
+    return _made(source, media_type, name, "a document", "application/pdf", ("application/pdf", "text/"))
+
+
+def Audio(source: Source, *, media_type: str | None = None, name: str | None = None) -> Media:  # noqa: N802 - as above
+    """A sound, for the APIs that take one."""
+    return _made(source, media_type, name, "a sound", "audio/*", ("audio/",))
+
+
+def attachment(content: bytes, name: str | None = None) -> Media:
+    """Content of any of these kinds, recognised by its first bytes."""
+    media_type = kind_of(content, name)
+    if media_type is None:
+        raise MediaError(f"{name or 'the attachment'} is neither a picture, a PDF document, a sound nor UTF-8 text")
+    return _from_bytes(content, media_type, name)
+
+
+def kind_of(content: bytes, name: str | None = None) -> str | None:
+    """The media type of content that a model can be given; `None` for anything else."""
+    known = media_kind(content[:64])
+    if known is not None:
+        taken = known.media_type in (*SEEN, "application/pdf") or known.media_type.startswith("audio/")
+        return known.media_type if taken else None
+    try:
+        if "\0" in content.decode():
+            return None
+    except UnicodeDecodeError:
+        return None
+    from mimetypes import guess_type
+
+    guessed = guess_type(name or "")[0] or "text/plain"
+    return guessed if guessed.startswith("text/") else "text/plain"
+
+
+def _made(
+    source: Source, media_type: str | None, name: str | None, what: str, unstated: str, wanted: tuple[str, ...]
+) -> Media:
+    if isinstance(source, str) and source.startswith(("http://", "https://")):
+        return _at_url(source, media_type, name, what, unstated, wanted)
+    content = source if isinstance(source, bytes) else _content(source)
+    name = name if name is not None or isinstance(source, bytes) else Path(source).name
+    found = kind_of(content, name)
+    stated = media_type or found
+    if stated is None or not stated.startswith(wanted) or (found is not None and not found.startswith(wanted)):
+        raise MediaError(f"{name or 'the content'} is not {what} that can be sent ({found or 'of unknown type'})")
+    return _from_bytes(content, stated, name)
+
+
+def _at_url(
+    url: str, media_type: str | None, name: str | None, what: str, unstated: str, wanted: tuple[str, ...]
+) -> Media:
+    from mimetypes import guess_type
+
+    stated = media_type or guess_type(url.partition("?")[0].partition("#")[0])[0] or unstated
+    if not stated.startswith(wanted):
+        raise MediaError(f"{url} is not {what} by its name ({stated}); give media_type if it is one")
+    return Media(stated, url=url, name=name)
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    from dragoman.config import read_ordinary_file
+
+    try:
+        return read_ordinary_file(path, LARGEST)
+    except OSError as error:
+        raise MediaError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
+    except ValueError as error:
+        raise MediaError(f"cannot read {os.fspath(path)}: it is {error}") from error
+
+
+def _from_bytes(content: bytes, media_type: str, name: str | None) -> Media:
+    if not content:
+        raise MediaError(f"{name or 'the content'} is empty")
+    if len(content) > LARGEST:
+        raise MediaError(f"{name or 'the content'} has {len(content):,} bytes; at most {LARGEST:,} can be sent")
+    width, height = picture_size(content) or (None, None)
+    return Media(
+        media_type, b64encode(content).decode("ascii"), name=name, width=width, height=height, size=len(content)
+    )
