@@ -221,8 +221,17 @@ def test_what_is_not_spoken_is_refused_with_the_stated_reason() -> None:
     dialect = Dialect("acme", (Open,), unspoken={op.DeleteFile: "nothing is ever deleted"})
     with pytest.raises(Unspeakable, match="acme cannot say delete_file: nothing is ever deleted"):
         dialect.write_call("1", op.DeleteFile("a"))
+    with pytest.raises(Unspeakable, match="acme cannot say insert_text: text is inserted by replacing the text around"):
+        dialect.write_call("1", op.InsertText("a", 1, "b"))
     with pytest.raises(DefinitionError, match="ReadFile is unspoken and spoken by Open"):
         Dialect("acme", (Open,), unspoken={op.ReadFile: "no"})
+
+
+def test_a_reason_for_a_group_of_operations_holds_for_each_that_has_none_of_its_own() -> None:
+    dialect = Dialect("acme", (), unspoken={op.Writing: "it only reads", op.MoveFile: "a path never changes"})
+    assert dialect.reason_unspoken(op.WriteFile) == dialect.reason_unspoken(op.DeleteFile) == "it only reads"
+    assert dialect.reason_unspoken(op.MoveFile) == "a path never changes"
+    assert dialect.reason_unspoken(op.ReadFiles) == op.ReadFiles.unspoken
 
 
 def test_a_client_is_steered_by_its_own_tools() -> None:

@@ -70,7 +70,7 @@ def mapped(rows: Mapping[str, Sequence[Fidelity]]) -> Mapped:
 def _cell(rows: Sequence[Fidelity]) -> Cell:
     unspoken = next((row for row in rows if row.status == "unspoken"), None)
     if unspoken is not None:
-        return Cell((), unspoken.reason or "not stated")
+        return Cell((), unspoken.reason)
     by_tool: dict[str, list[Fidelity]] = {}
     for row in rows:
         if row.native is not None:

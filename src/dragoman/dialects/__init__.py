@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         Problem as Problem,
         check as check,
         spoken as spoken,
-        unstated as unstated,
     )
     from .plugins.skeleton import Captured as Captured, captured_tools as captured_tools, drafted as drafted
 
@@ -69,7 +68,6 @@ _LATER = {
     "Problem": "plugins.laws",
     "check": "plugins.laws",
     "spoken": "plugins.laws",
-    "unstated": "plugins.laws",
     "Captured": "plugins.skeleton",
     "captured_tools": "plugins.skeleton",
     "drafted": "plugins.skeleton",

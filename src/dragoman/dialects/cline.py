@@ -1507,8 +1507,6 @@ def _line(number: int | str | None) -> int | None:
 
 OUTCOMES = "a team's joint report is the client's own"
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
 
 DIALECT = Dialect(
     "cline",
@@ -1601,38 +1599,7 @@ DIALECT = Dialect(
     failures=FAILURES,
     unspelled=ClineUnspelled(),
     unspoken={
-        op.ReadFiles: "files are named one by one",
-        op.ReadNotebook: "a notebook is read as the text it is",
-        op.ViewImage: "an image is read with read_files",
-        op.ListDirectory: SHELL,
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.EditNotebook: "a notebook is edited as the text it is",
-        op.FindFiles: SHELL,
-        op.ReadOutput: SHELL,
-        op.TypeInto: NO_TOOL,
-        op.StopCommand: SHELL,
-        op.ListCommands: SHELL,
-        op.WatchCommand: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
-        op.SearchTools: NO_TOOL,
-        op.SearchDocuments: NO_TOOL,
-        op.SearchWeb: NO_TOOL,
-        op.FindInPage: NO_TOOL,
-        op.TakeScreenshot: NO_TOOL,
         op.UpdatePlan: "the team's list is kept task by task",
-        op.ResumeAgent: NO_TOOL,
-        op.SignalParent: "a teammate writes to the mailbox of the one who leads",
-        op.ReturnToParent: "an agent's last words are its result",
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.ReadMcpResource: NO_TOOL,
-        op.ListMcpResources: NO_TOOL,
-        op.UseSkill: NO_TOOL,
-        op.RunCode: SHELL,
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
+        op.SignalParent: "a teammate writes to the mailbox of the lead",
     },
 )

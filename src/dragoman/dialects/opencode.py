@@ -1171,8 +1171,6 @@ FAILURES = OpencodeFailures(
     },
 )
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
 
 DIALECT = Dialect(
     "opencode",
@@ -1214,41 +1212,9 @@ DIALECT = Dialect(
     default_family="claude-sonnet-4-5",
     captured=("1.1.11", "1.1.53", "1.18.4", "1.18.33"),
     unspoken={
-        op.ReadFiles: "files are read one by one",
-        op.ReadNotebook: "a notebook is read as the text it is",
-        op.ViewImage: "an image is read with read",
-        op.InsertText: "text is inserted by replacing what stands around it",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.EditNotebook: "a notebook is edited as the text it is",
-        op.ReadOutput: NO_TOOL,
-        op.TypeInto: NO_TOOL,
-        op.StopCommand: SHELL,
-        op.ListCommands: SHELL,
-        op.WatchCommand: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
         op.SearchTools: "all tools are offered up front",
-        op.SearchDocuments: NO_TOOL,
-        op.SearchWeb: NO_TOOL,
-        op.FindInPage: "no native tool searches within a page",
-        op.TakeScreenshot: NO_TOOL,
-        op.AddPlanItem: "the plan is written whole",
-        op.ChangePlanItem: "the plan is written whole",
-        op.ReadPlan: "the plan is written whole",
         op.MessageAgent: "an agent that ended is given another task",
         op.WaitForAgent: "an agent's answer is always waited for",
-        op.StopAgent: NO_TOOL,
         op.ResumeAgent: "an agent that ended is given another task",
-        op.ListAgents: NO_TOOL,
-        op.SignalParent: NO_TOOL,
-        op.ReturnToParent: "an agent's last words are its result",
-        op.AskUser: "a question is asked in the answer itself",
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.RunCode: NO_TOOL,
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
     },
 )

@@ -148,57 +148,12 @@ class FindFiles(Spelling[op.FindFiles]):
     path: str = means("path", "The folder to look in.", default=".", convert=HERE)
 
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
-
-
 DIALECT = Dialect(
     "zai",
     (ListDir, ReadFile, WriteFile, EditFile, RunCommand, GrepFiles, FindFiles),
     unspoken={
-        op.ReadFiles: "files are read one by one",
-        op.ReadNotebook: "a notebook is read as the text it is",
-        op.ViewImage: "an image is read with read_file",
-        op.InsertText: "text is inserted by replacing what stands around it",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.EditNotebook: "a notebook is edited as the text it is",
-        op.ReadOutput: SHELL,
-        op.TypeInto: NO_TOOL,
-        op.StopCommand: SHELL,
-        op.ListCommands: SHELL,
-        op.WatchCommand: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
         op.SearchTools: "all tools are offered up front",
-        op.SearchDocuments: NO_TOOL,
-        op.SearchWeb: NO_TOOL,
-        op.FetchPage: NO_TOOL,
-        op.FindInPage: NO_TOOL,
-        op.TakeScreenshot: NO_TOOL,
-        op.UpdatePlan: NO_TOOL,
-        op.AddPlanItem: NO_TOOL,
-        op.ChangePlanItem: NO_TOOL,
-        op.ReadPlan: NO_TOOL,
-        op.SpawnAgent: NO_TOOL,
-        op.MessageAgent: NO_TOOL,
-        op.WaitForAgent: NO_TOOL,
-        op.StopAgent: NO_TOOL,
-        op.ResumeAgent: NO_TOOL,
-        op.ListAgents: NO_TOOL,
-        op.SignalParent: NO_TOOL,
-        op.ReturnToParent: NO_TOOL,
-        op.AskUser: "a question is asked in the answer itself",
-        op.SaveMemory: NO_TOOL,
-        op.RecallMemory: NO_TOOL,
         op.CallMcpTool: "it has no names for the tools of servers",
-        op.ReadMcpResource: NO_TOOL,
-        op.ListMcpResources: NO_TOOL,
-        op.UseSkill: NO_TOOL,
-        op.RunCode: SHELL,
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
         op.SteerClient: "there is no client to steer",
     },
 )

@@ -193,8 +193,7 @@ class Facade:
             if _is_another(tool, self.dialect) or not self.dialect.speaks(_operation_of(tool), executed_by=CLIENT)
         ]
         for tool in silent:
-            reason = self.dialect.unspoken.get(_operation_of(tool), "no native tool that is run here says it")
-            reason = getattr(tool.run, "in_plain_words", reason)
+            reason = getattr(tool.run, "in_plain_words", self.dialect.reason_unspoken(_operation_of(tool)))
             if strict:
                 raise Unspeakable(self.dialect.name, tool.name, reason)
             self._plain = self._plain or DIALECTS["plain"]

@@ -27,11 +27,16 @@ class Kind(enum.StrEnum):
     OTHER = "other"
 
 
+_WITH_SHELL = "it is done with a shell command"
+
+
 class Operation(Tagged, frozen=True, gc=False):
     """The root of all operations. `kind` is ours, `acp_kind` the Agent Client Protocol's word for it."""
 
     kind: ClassVar[Kind] = Kind.OTHER
     acp_kind: ClassVar[str] = "other"
+    unspoken: ClassVar[str] = "there is no native tool for it"
+    """Why a vocabulary has no tool for it, where the vocabulary gives no other reason."""
 
 
 class Reading(Operation, frozen=True):
@@ -97,6 +102,8 @@ class ReadFile(Reading, frozen=True):
 class ReadFiles(Reading, frozen=True):
     """Read every file that matches one of the glob `patterns`."""
 
+    unspoken = "files are read one by one"
+
     patterns: tuple[str, ...]
     exclude: tuple[str, ...] = ()
     respect_ignore: bool = True
@@ -105,12 +112,16 @@ class ReadFiles(Reading, frozen=True):
 class ReadNotebook(Reading, frozen=True):
     """Read the cells of a notebook, or one of them."""
 
+    unspoken = "a notebook is read as text"
+
     path: str
     cell_id: str | None = None
 
 
 class ViewImage(Reading, frozen=True):
     """Look at an image, or at the rectangle `region` (left, top, right, bottom in pixels) of it."""
+
+    unspoken = "an image is read like any other file"
 
     path: str
     detail: str | None = None
@@ -123,6 +134,8 @@ class ListDirectory(Reading, frozen=True):
     With `prefix` (which may be empty): list all files below the folder, at any depth, whose path from there begins
     with it.
     """
+
+    unspoken = _WITH_SHELL
 
     path: str = "."
     ignore: tuple[str, ...] = ()
@@ -169,6 +182,8 @@ class EditFile(Writing, frozen=True):
 class InsertText(Writing, frozen=True):
     """Insert `text` as new lines after line `line` (0: before the first)."""
 
+    unspoken = "text is inserted by replacing the text around it"
+
     path: str
     line: int
     text: str
@@ -178,6 +193,7 @@ class DeleteFile(Writing, frozen=True):
     """Delete a file."""
 
     acp_kind = "delete"
+    unspoken = _WITH_SHELL
 
     path: str
 
@@ -186,6 +202,7 @@ class MoveFile(Writing, frozen=True):
     """Move or rename a file."""
 
     acp_kind = "move"
+    unspoken = _WITH_SHELL
 
     path: str
     to: str
@@ -200,6 +217,8 @@ class UndoEdit(Writing, frozen=True):
 class EditNotebook(Writing, frozen=True):
     """Replace, insert (after `cell_id`, or first) or delete one cell of a notebook."""
 
+    unspoken = "a notebook is edited as text"
+
     path: str
     source: str | None = None
     cell_id: str | None = None
@@ -209,6 +228,8 @@ class EditNotebook(Writing, frozen=True):
 
 class FindFiles(Searching, frozen=True):
     """Find files whose path matches a glob `pattern`."""
+
+    unspoken = _WITH_SHELL
 
     pattern: str
     path: str = "."
@@ -248,6 +269,7 @@ class ReadOutput(Executing, frozen=True):
     """Read what a background job has written since it was last read, waiting up to `wait_ms`."""
 
     kind = Kind.READ
+    unspoken = _WITH_SHELL
 
     job: str
     wait_ms: int | None = None
@@ -268,6 +290,8 @@ class TypeInto(Executing, frozen=True):
 
 class StopCommand(Executing, frozen=True):
     """Stop a background job, or a standing shell, and everything it started."""
+
+    unspoken = _WITH_SHELL
 
     job: str
 
@@ -299,6 +323,8 @@ class SearchText(Searching, frozen=True):
     `mode` says what is wanted: the matching lines, the files that have any, or counts per file.
     `include` and `exclude` are globs; `limit` and `offset` cut the list of results.
     """
+
+    unspoken = _WITH_SHELL
 
     pattern: str
     path: str = "."
@@ -425,11 +451,15 @@ class UpdatePlan(Planning, frozen=True):
 class AddPlanItem(Planning, frozen=True):
     """Add one item to the plan."""
 
+    unspoken = "the plan is written as a whole"
+
     item: PlanItem
 
 
 class ChangePlanItem(Planning, frozen=True):
     """Change what is said of one item; what is `None` stays. `deleted` removes it."""
+
+    unspoken = "the plan is written as a whole"
 
     id: str
     text: str | None = None
@@ -445,6 +475,8 @@ class ChangePlanItem(Planning, frozen=True):
 
 class ReadPlan(Planning, frozen=True):
     """Read the plan, or one item of it."""
+
+    unspoken = "the plan is written as a whole"
 
     id: str | None = None
 
@@ -523,6 +555,8 @@ class SignalParent(Delegating, frozen=True):
 class ReturnToParent(Delegating, frozen=True):
     """End this agent's task with its result."""
 
+    unspoken = "the last message of an agent is its result"
+
     result: Any
 
 
@@ -552,12 +586,15 @@ class AskUser(Operation, frozen=True):
     """Ask the user."""
 
     kind = Kind.ASK
+    unspoken = "the model asks in its answer"
 
     questions: tuple[Question, ...]
 
 
 class SaveMemory(Operation, frozen=True):
     """Remember a text beyond this conversation."""
+
+    unspoken = "memories are files"
 
     text: str
     key: str | None = None
@@ -568,6 +605,7 @@ class RecallMemory(Operation, frozen=True):
 
     kind = Kind.READ
     acp_kind = "read"
+    unspoken = "memories are files"
 
     query: str | None = None
     limit: int | None = None
@@ -606,12 +644,16 @@ class ListMcpResources(Operation, frozen=True):
 class UseSkill(Operation, frozen=True):
     """Load a skill: instructions for a kind of work."""
 
+    unspoken = "skills are files that are read"
+
     name: str
     arguments: str | None = None
 
 
 class RunCode(Executing, frozen=True):
     """Run a program; `reason` says why it could not be read as the operations it performs."""
+
+    unspoken = _WITH_SHELL
 
     code: str
     language: str

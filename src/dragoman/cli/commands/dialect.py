@@ -36,7 +36,6 @@ class Checked(msgspec.Struct, frozen=True):
     name: str
     tools: int
     spoken: tuple[str, ...]
-    not_stated: tuple[str, ...]
     problems: list[Problem]
 
 
@@ -83,9 +82,9 @@ def _checked(given: str) -> list[Checked] | DefinitionError:
 
 
 def _held(name: str, dialect: Dialect) -> Checked:
-    from dragoman.dialects import check, spoken, unstated
+    from dragoman.dialects import check, spoken
 
-    return Checked(name, len(dialect.spellings), spoken(dialect), unstated(dialect), check(dialect))
+    return Checked(name, len(dialect.spellings), spoken(dialect), check(dialect))
 
 
 def _document(given: str, found: list[Checked] | DefinitionError) -> dict[str, Any]:
@@ -111,9 +110,6 @@ def _show(console: Console, checked: Checked) -> None:
         console.note(f"{_counted(len(checked.problems), 'problem')} in {what}.")
     else:
         console.line(f"  {what}; every law holds.", "good")
-    if checked.not_stated:
-        # No law for anybody's own dialect: nobody has to think of everything.
-        console.note(f"Neither spoken nor `unspoken` with a reason: {', '.join(checked.not_stated)}.")
 
 
 def _counted(number: int, noun: str) -> str:

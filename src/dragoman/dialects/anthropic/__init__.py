@@ -47,11 +47,6 @@ from .rows import (
     ZoomingComputerSettings as ZoomingComputerSettings,
 )
 
-SHELL = "it is done with a shell command"
-ALONE = "a request has no other agents"
-NO_JOBS = "the shell has one command at a time"
-NO_TOOL = "the API defines no tool for it"
-
 DIALECT = Dialect(
     "anthropic",
     (
@@ -79,43 +74,12 @@ DIALECT = Dialect(
     unspelled=Unspelled(),
     default_family="claude-opus-5",
     unspoken={
-        op.ReadFiles: "files are viewed one by one",
-        op.ReadNotebook: "a notebook is viewed as the text of its file",
-        op.ViewImage: "an image is viewed as a file",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
+        op.Executing: "the shell has one command at a time",
         op.UndoEdit: "only the editor of older models undoes an edit",
-        op.EditNotebook: "a notebook is edited as the text of its file",
-        op.FindFiles: SHELL,
-        op.ReadOutput: NO_JOBS,
-        op.TypeInto: NO_JOBS,
-        op.ListCommands: NO_JOBS,
-        op.WatchCommand: NO_JOBS,
-        op.SearchText: SHELL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
-        op.SearchDocuments: NO_TOOL,
-        op.FindInPage: NO_TOOL,
         op.TakeScreenshot: "only of a screen or browser that was given",
-        op.UpdatePlan: NO_TOOL,
-        op.AddPlanItem: NO_TOOL,
-        op.ChangePlanItem: NO_TOOL,
-        op.ReadPlan: NO_TOOL,
-        op.SpawnAgent: ALONE,
-        op.MessageAgent: ALONE,
-        op.WaitForAgent: ALONE,
-        op.StopAgent: ALONE,
-        op.ResumeAgent: ALONE,
-        op.ListAgents: ALONE,
-        op.SignalParent: ALONE,
-        op.ReturnToParent: ALONE,
-        op.AskUser: "the model asks in its answer",
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.ReadMcpResource: "servers are asked for tools alone",
-        op.ListMcpResources: "servers are asked for tools alone",
+        op.Delegating: "a request has no other agents",
+        op.ReadMcpResource: "only the tools of servers are used",
+        op.ListMcpResources: "only the tools of servers are used",
         op.UseSkill: "skills are settings of the container",
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: "only of a screen or browser that was given",
     },
 )

@@ -116,6 +116,7 @@ class Dialect:
         self.name = name
         self.spellings = tuple(spellings)
         self.unspoken = dict(unspoken or {})
+        """Why it has no tool for an operation, or a group of them, where the reason is not the operation's own."""
         self.steering = tuple(steering)
         self.mcp = tuple(mcp)
         self.mcp_items = dict(mcp_items or {})
@@ -563,8 +564,7 @@ class Dialect:
             for steer in self.steering:
                 if operation.action == (steer.action or steer.name):
                     return NativeCall(id, steer.name, operation.arguments, steer.namespace, steer.executed_by)
-        reason = self.unspoken.get(type(operation), "no native tool says it")
-        raise Unspeakable(self.name, tag_of(operation), reason)
+        raise Unspeakable(self.name, tag_of(operation), self.reason_unspoken(type(operation)))
 
     # ── results ────────────────────────────────────────────────────────────
 
@@ -668,7 +668,15 @@ class Dialect:
             return [Fidelity(tag, native, None, None, "exact")]
         if operation is op.SteerClient and self.steering:
             return [Fidelity(tag, steer.name, None, None, "exact", steer.reason) for steer in self.steering]
-        return [Fidelity(tag, None, None, None, "unspoken", self.unspoken.get(operation, "not stated"))]
+        return [Fidelity(tag, None, None, None, "unspoken", self.reason_unspoken(operation))]
+
+    def reason_unspoken(self, operation: type[op.Operation]) -> str:
+        """Why this vocabulary cannot say an operation: its own reason, that of the group, or the operation's."""
+        spellings = self._by_operation.get(operation, ())
+        if operation not in self.unspoken and any(self.offers(one) and one.read_only is None for one in spellings):
+            return "no native tool that is run here says it"
+        own = (self.unspoken.get(one) for one in operation.__mro__)
+        return next((reason for reason in own if reason is not None), operation.unspoken)
 
     # ── tables ─────────────────────────────────────────────────────────────
 

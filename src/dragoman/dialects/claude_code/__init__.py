@@ -61,8 +61,6 @@ from .plans import (
 from .search import Glob, Grep
 from .web import WebFetch, WebSearch
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
 PLAN_MODE = "a mode of the client"
 WORKTREE = "where the client works"
 SCHEDULE = "the client's own clock"
@@ -215,30 +213,11 @@ DIALECT = Dialect(
     beside="anthropic",
     captured=("1.0.59", "1.0.88", "2.0.76", "2.1.54", "2.1.123", "2.1.197", "2.1.252", "2.1.325"),
     unspoken={
-        op.ReadFiles: "files are read one by one",
         op.ReadNotebook: "a notebook is read with Read",
-        op.ViewImage: "an image is read with Read",
-        op.ListDirectory: SHELL,
-        op.InsertText: "text is inserted by replacing what stands around it",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.ReadOutput: "what a background task writes is a file that is read",
-        op.TypeInto: NO_TOOL,
-        op.ListCommands: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
-        op.SearchDocuments: NO_TOOL,
-        op.FindInPage: NO_TOOL,
-        op.TakeScreenshot: NO_TOOL,
-        op.WaitForAgent: "an agent that is done reports by itself",
-        op.StopAgent: "an agent is stopped as a task is",
-        op.ResumeAgent: "an agent goes on when a message is sent to it",
+        op.ReadOutput: "the output of a background task is a file that is read",
+        op.WaitForAgent: "an agent reports by itself when it is done",
+        op.StopAgent: "an agent is stopped like a task",
+        op.ResumeAgent: "an agent continues when it gets a message",
         op.SignalParent: "an agent says it in its answer",
-        op.ReturnToParent: "an agent says it in its answer",
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
     },
 )

@@ -28,10 +28,6 @@ from .people import AskQuestion, Skills
 from .plans import Checklist
 from .search import Fetch, Search
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
-ALONE = "the client has no other agents"
-
 DIALECT = Dialect(
     "continue",
     (
@@ -73,43 +69,6 @@ DIALECT = Dialect(
     failures=FAILURES,
     unspelled=ContinueUnspelled(),
     unspoken={
-        op.ReadFiles: "files are read one by one",
-        op.ReadNotebook: "a notebook is read as the text it is",
-        op.ViewImage: "an image is read with Read",
-        op.InsertText: "text is inserted by replacing what stands around it",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.EditNotebook: "a notebook is edited as the text it is",
-        op.FindFiles: SHELL,
-        op.TypeInto: NO_TOOL,
-        op.StopCommand: NO_TOOL,
-        op.ListCommands: NO_TOOL,
-        op.WatchCommand: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
-        op.SearchTools: NO_TOOL,
-        op.SearchDocuments: NO_TOOL,
-        op.SearchWeb: NO_TOOL,
-        op.FindInPage: NO_TOOL,
-        op.TakeScreenshot: NO_TOOL,
-        op.AddPlanItem: "the list is always written whole",
-        op.ChangePlanItem: "the list is always written whole",
-        op.ReadPlan: "the list is told when it is written",
-        op.SpawnAgent: ALONE,
-        op.MessageAgent: ALONE,
-        op.WaitForAgent: ALONE,
-        op.StopAgent: ALONE,
-        op.ResumeAgent: ALONE,
-        op.ListAgents: ALONE,
-        op.SignalParent: ALONE,
-        op.ReturnToParent: ALONE,
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.ReadMcpResource: NO_TOOL,
-        op.ListMcpResources: NO_TOOL,
-        op.RunCode: SHELL,
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
+        op.Delegating: "the client has no other agents",
     },
 )

@@ -35,8 +35,6 @@ EXTENSIONS = "which extensions are loaded is the client's to decide"
 BOARD = "what its agents leave for one another is the client's to keep"
 HOSTED = "the agent that works on a pull request has it, and it is for those who review"
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
 
 DIALECT = Dialect(
     "copilot",
@@ -134,35 +132,9 @@ DIALECT = Dialect(
     failures=FAILURES,
     unspelled=CopilotUnspelled(),
     unspoken={
-        op.ReadFiles: "files are read one by one",
-        op.ReadNotebook: "a notebook is read as the text it is",
-        op.ViewImage: "an image is looked at with view",
-        op.InsertText: "text is inserted by replacing what stands around it",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.EditNotebook: "a notebook is edited as the text it is",
         op.TypeInto: "a shell takes no input while a command runs",
-        op.WatchCommand: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
-        op.SearchDocuments: NO_TOOL,
-        op.SearchWeb: NO_TOOL,
-        op.FetchPage: SHELL,
-        op.FindInPage: NO_TOOL,
-        op.TakeScreenshot: NO_TOOL,
+        op.FetchPage: "it is done with a shell command",
         op.UpdatePlan: "the plan is kept row by row",
-        op.StopAgent: NO_TOOL,
-        op.ResumeAgent: "an agent goes on when it is written to",
-        op.SignalParent: NO_TOOL,
-        op.ReturnToParent: "an agent's last words are its result",
-        op.AskUser: "a question is asked in the answer itself",
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.ReadMcpResource: NO_TOOL,
-        op.ListMcpResources: NO_TOOL,
-        op.RunCode: SHELL,
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
+        op.ResumeAgent: "an agent continues when it gets a message",
     },
 )

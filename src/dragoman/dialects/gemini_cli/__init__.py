@@ -39,9 +39,6 @@ from .results import FromOutside
 from .search import Glob, GlobByPath, GrepSearch, SearchFileContent, SearchFileContentByPath
 from .web import GoogleWebSearch, WebFetch
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
-
 DIALECT = Dialect(
     "gemini_cli",
     (
@@ -109,36 +106,6 @@ DIALECT = Dialect(
     beside="google",
     captured=("0.1.15", "0.19.4", "0.24.0", "0.34.0", "0.53.0", "0.61.0"),
     unspoken={
-        op.ReadFiles: NO_TOOL,
-        op.ReadNotebook: "a notebook is read as the text it is",
-        op.ViewImage: "an image is read with read_file",
-        op.InsertText: "text is inserted by replacing what stands around it",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.EditNotebook: "a notebook is edited as the text it is",
-        op.TypeInto: NO_TOOL,
-        op.StopCommand: SHELL,
-        op.WatchCommand: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
-        op.SearchTools: NO_TOOL,
-        op.SearchDocuments: NO_TOOL,
-        op.FindInPage: "no native tool searches within a page",
-        op.TakeScreenshot: NO_TOOL,
-        op.AddPlanItem: "the plan is written whole",
-        op.ChangePlanItem: "the plan is written whole",
-        op.ReadPlan: "the plan is written whole",
-        op.MessageAgent: NO_TOOL,
         op.WaitForAgent: "an agent's answer is always waited for",
-        op.StopAgent: NO_TOOL,
-        op.ResumeAgent: NO_TOOL,
-        op.ListAgents: NO_TOOL,
-        op.SignalParent: NO_TOOL,
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.RunCode: NO_TOOL,
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
     },
 )

@@ -54,12 +54,6 @@ from .settings import (
 )
 from .vendors import GroqPython, GroqSearch, GroqVisit, XSearch
 
-_SHELL = "files are looked at through the shell"
-_SESSIONS = "every command is waited for"
-_PLAN = "no tool of the provider's keeps a plan"
-_AGENTS = "no tool of the provider's starts agents"
-_MCP = "the provider calls a server's tools, nothing else of it"
-
 DIALECT = Dialect(
     "openai",
     (
@@ -80,42 +74,19 @@ DIALECT = Dialect(
     ),
     provider_tools=ROWS,
     unspoken={
-        op.ReadFile: _SHELL,
-        op.ReadFiles: _SHELL,
-        op.ReadNotebook: _SHELL,
+        op.Reading: "files are read through the shell",
+        op.Searching: "files are searched through the shell",
         op.ViewImage: "a picture is part of what the user says",
-        op.ListDirectory: _SHELL,
-        op.InsertText: "a diff names a place by the lines around it, not by its number",
-        op.MoveFile: "a file is moved through the shell",
-        op.UndoEdit: "no native tool undoes a change",
-        op.EditNotebook: "a notebook is patched as the text it is",
-        op.FindFiles: _SHELL,
-        op.ReadOutput: _SESSIONS,
-        op.TypeInto: _SESSIONS,
-        op.StopCommand: _SESSIONS,
-        op.ListCommands: _SESSIONS,
-        op.WatchCommand: _SESSIONS,
-        op.SearchText: _SHELL,
-        op.SearchCode: _SHELL,
-        op.RewriteCode: _SHELL,
-        op.TakeScreenshot: "a screen is looked at, no page",
-        op.UpdatePlan: _PLAN,
-        op.AddPlanItem: _PLAN,
-        op.ChangePlanItem: _PLAN,
-        op.ReadPlan: _PLAN,
-        op.SpawnAgent: _AGENTS,
-        op.MessageAgent: _AGENTS,
-        op.WaitForAgent: _AGENTS,
-        op.StopAgent: _AGENTS,
-        op.ResumeAgent: _AGENTS,
-        op.ListAgents: _AGENTS,
-        op.SignalParent: _AGENTS,
-        op.ReturnToParent: _AGENTS,
-        op.AskUser: "the model asks in its answer",
-        op.SaveMemory: "no tool of the provider's keeps memories",
-        op.RecallMemory: "no tool of the provider's keeps memories",
-        op.ReadMcpResource: _MCP,
-        op.ListMcpResources: _MCP,
+        op.InsertText: "a diff finds a place by the lines around it, not by its number",
+        op.EditNotebook: "a notebook is patched as text",
+        op.Executing: "every command is waited for",
+        op.TakeScreenshot: "screenshots are of the screen, not of a page",
+        op.Planning: "no tool of the provider keeps a plan",
+        op.Delegating: "no tool of the provider starts agents",
+        op.SaveMemory: "no tool of the provider keeps memories",
+        op.RecallMemory: "no tool of the provider keeps memories",
+        op.ReadMcpResource: "the provider calls only the tools of a server",
+        op.ListMcpResources: "the provider calls only the tools of a server",
         op.UseSkill: "skills are a setting of the shell's container",
     },
     steering=(

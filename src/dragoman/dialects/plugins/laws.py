@@ -80,12 +80,6 @@ def _schema_problems(definition: FunctionDefinition) -> Iterator[Problem]:
             yield Problem("descriptions", where, "is offered without a word about it", "describe what it is for")
 
 
-def unstated(dialect: Dialect) -> tuple[str, ...]:
-    """Operations that are neither spoken nor stated as unspoken."""
-    rows = dialect.fidelity()
-    return tuple(row.operation for row in rows if row.status == "unspoken" and row.reason == "not stated")
-
-
 def spoken(dialect: Dialect) -> tuple[str, ...]:
     """The tags of the operations that some tool of this vocabulary can write."""
     types = {operation for one in dialect.spellings if one.read_only is None for operation in one.operation_types}

@@ -48,8 +48,6 @@ from .plans import TodoWrite
 from .search import Glob, GlobFiltered, GrepSearch, GrepSearchByNumber, GrepSearchIncluding, ToolSearch
 from .web import WebFetch, WebFetchUnformatted, WebSearch
 
-NO_TOOL = "there is no native tool for it"
-SHELL = "it is done with a shell command"
 SCHEDULE = "the client's own schedule"
 WORK = "the client's own worktrees"
 
@@ -159,36 +157,11 @@ DIALECT = Dialect(
     failures=FAILURES,
     captured=("0.1.3", "0.7.1", "0.12.0", "0.15.10", "0.24.4"),
     unspoken={
-        op.ReadFiles: "files are read one by one",
         op.ReadNotebook: "a notebook is read with read_file",
-        op.ListDirectory: SHELL,
-        op.InsertText: "text is inserted by replacing what stands around it",
-        op.DeleteFile: SHELL,
-        op.MoveFile: SHELL,
-        op.UndoEdit: "no native tool undoes a change",
-        op.ReadOutput: "a background command's output is a file",
-        op.TypeInto: NO_TOOL,
-        op.ListCommands: NO_TOOL,
-        op.SearchCode: NO_TOOL,
-        op.RewriteCode: NO_TOOL,
-        op.SearchDocuments: NO_TOOL,
+        op.ReadOutput: "the output of a background command is a file",
         op.SearchWeb: "the client offers it only where a search engine is set up",
-        op.FindInPage: "no native tool searches within a page",
-        op.TakeScreenshot: NO_TOOL,
-        op.AddPlanItem: "the plan is written whole",
-        op.ChangePlanItem: "the plan is written whole",
-        op.ReadPlan: "the plan is written whole",
-        op.WaitForAgent: "an agent's end is told when it comes",
-        op.StopAgent: "an agent is stopped as a background command is",
-        op.ResumeAgent: "an agent goes on when a message is sent to it",
-        op.SignalParent: NO_TOOL,
-        op.ReturnToParent: "an agent's last words are its result",
-        op.AskUser: "a question is asked in the answer itself",
-        op.SaveMemory: "memories are files",
-        op.RecallMemory: "memories are files",
-        op.ListMcpResources: NO_TOOL,
-        op.RunCode: NO_TOOL,
-        op.GenerateImage: NO_TOOL,
-        op.UseComputer: NO_TOOL,
+        op.WaitForAgent: "an agent reports by itself when it is done",
+        op.StopAgent: "an agent is stopped like a background command",
+        op.ResumeAgent: "an agent continues when it gets a message",
     },
 )
