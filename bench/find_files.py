@@ -26,7 +26,7 @@ def ours(*, obeying: bool) -> Find:
 
 def ripgrep(*, obeying: bool, more: Sequence[str] = ()) -> Find:
     """Its list of files, and the glob in Python."""
-    from dragoman.tools.workspace.ripgrep import ripgrep_path
+    from dragoman.tools.processes.ripgrep import ripgrep_path
 
     rules = "--no-require-git" if obeying else "--no-ignore"
     command = [ripgrep_path(), "--no-config", "--files", "--null", "--hidden", rules, *more, "./"]

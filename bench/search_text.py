@@ -43,7 +43,7 @@ def ours(question: Question) -> Search:
 
 def ripgrep(question: Question) -> Search:
     """The floor: its lines are taken from the pipe and counted, nothing more."""
-    from dragoman.tools.workspace.ripgrep import ripgrep_path
+    from dragoman.tools.processes.ripgrep import ripgrep_path
 
     command = [ripgrep_path(), *_ASKED, "--regexp", question.pattern, "./"]
 
@@ -58,7 +58,7 @@ def ripgrep_json(question: Question) -> Search:
     """What its JSON costs, decoded whole."""
     import msgspec
 
-    from dragoman.tools.workspace.ripgrep import ripgrep_path
+    from dragoman.tools.processes.ripgrep import ripgrep_path
 
     command = [ripgrep_path(), *_ASKED, "--json", "--regexp", question.pattern, "./"]
     decoder = msgspec.json.Decoder()

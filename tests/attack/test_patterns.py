@@ -89,7 +89,8 @@ def test_a_glob_that_stands_for_too_much_is_refused_and_a_long_ignore_file_is_re
     code, _, err = ran("-m", "dragoman", "tool", "find_files", f"pattern={bomb}", home=tmp_path, cwd=tmp_path)
     assert (code, "too many and too long patterns" in err) == (2, True)
     allowed = ("*a" * 2000, "**/a/" * 800)
-    program = f"from dragoman.tools import globs\nfor one in {allowed!r}: globs.compiled(one).full.match('a/' * 2000)"
+    match = f"for one in {allowed!r}: globs.compiled(one).full.match('a/' * 2000)"
+    program = f"from dragoman.tools.workspace import globs\n{match}"
     assert ran("-c", program, home=tmp_path) == (0, "", "")
     code, out, err = ran("-m", "dragoman", "tool", "list_directory", "path=.", home=tmp_path, cwd=tmp_path)
     assert (code, "a.txt" in out, err) == (0, True, "")

@@ -21,8 +21,8 @@ from dragoman.model.operations import FetchPage, FindInPage, SearchWeb, TakeScre
 from dragoman.model.outcomes import Match, MatchesOutcome, Media, Page, PagesOutcome
 from dragoman.tools.context import Context
 from dragoman.tools.processes.supervisor import descendants, processes
-from dragoman.tools.web.browser import take_screenshot
 from dragoman.tools.web.search_backends import BrowserSearch
+from dragoman.tools.web.tools import take_screenshot
 from dragoman.tools.web.web import Web
 from dragoman.tools.workspace.disk import DiskWorkspace
 from dragoman.tools.workspace.media import picture_size

@@ -218,7 +218,7 @@ def test_rows_that_cannot_be_are_refused() -> None:
 
 
 def test_ids_that_other_libraries_use_lead_to_the_same_rows() -> None:
-    from dragoman.dialects.base.provider_rows import ALIASES
+    from dragoman.dialects.base.provider_tools import ALIASES
 
     for alias, id in ALIASES.items():
         row = provider_tool(alias)

@@ -18,7 +18,7 @@ from dragoman.model.operations import FetchPage, SearchWeb
 from dragoman.model.outcomes import Page, PagesOutcome
 from dragoman.tools.web.address_policy import Place, Reach, parse_url, place_of
 from dragoman.tools.web.page_text import decode, read_html
-from dragoman.tools.web.search_backends import within
+from dragoman.tools.web.search import within
 from dragoman.tools.web.web import Inflater, Web, found_in
 from tests.tools.pages import Names, page_of, saying, serving, speaking
 

@@ -41,6 +41,7 @@ VIOLATIONS = {
     "logs": [("logs.formats.one", "logs.history.sessions"), ("logs.base.normalise", "logs.formats.one")],
     "formats": [("logs.formats.one", "logs.formats.other")],
     "commands": [("cli.terminal.console", "cli.commands.one")],
+    "cycles": [("schema.one", "schema.other"), ("schema.other", "schema.one")],
     "outsiders": [("schema", "^pydantic"), ("engine", "^openai")],
 }
 
@@ -110,7 +111,10 @@ def test_every_contract_reports_every_import_it_forbids(tmp_path: Path) -> None:
 
     broken = {contract["id"] for contract in CONTRACTS if f"{contract['name']} BROKEN" in said}
     assert broken == set(VIOLATIONS) == {contract["id"] for contract in CONTRACTS}, said
-    unreported = [pair for pair in forbidden if f"{module(pair[0])} -> {module(pair[1])} (" not in said]
+    # A cycle is reported by its folder and one of its imports.
+    assert "No cycles are allowed in dragoman.schema." in said, said
+    one_by_one = [pair for pair in forbidden if pair not in VIOLATIONS["cycles"]]
+    unreported = [pair for pair in one_by_one if f"{module(pair[0])} -> {module(pair[1])} (" not in said]
     assert unreported == [], said
 
 

@@ -17,7 +17,8 @@ from dragoman.model.outcomes import CommandOutcome
 from dragoman.tools.processes.landlock import landlock_version
 from dragoman.tools.sandbox.bubblewrap import bubblewrap
 from dragoman.tools.sandbox.layout import Layout, layout_of
-from dragoman.tools.sandbox.sandbox import Mechanism, Mode, choose, described
+from dragoman.tools.sandbox.mechanism import Mechanism
+from dragoman.tools.sandbox.sandbox import Mode, choose, described
 from dragoman.tools.sandbox.seatbelt import profile
 from dragoman.tools.shell import Shell
 from tests.tools.sandboxes import pretended_bubblewrap

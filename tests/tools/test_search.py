@@ -15,8 +15,9 @@ from dragoman.model.operations import FindFiles, ListDirectory, Operation, Searc
 from dragoman.model.outcomes import DirectoryOutcome, Entry, Match, MatchesOutcome, PathsOutcome
 from dragoman.tools import search
 from dragoman.tools.context import Cancellation, Context
+from dragoman.tools.processes import ripgrep
 from dragoman.tools.search import find_files, list_directory, search_text
-from dragoman.tools.workspace import inside, ripgrep
+from dragoman.tools.workspace import inside
 from dragoman.tools.workspace.disk import DiskWorkspace
 from dragoman.tools.workspace.memory import MemoryWorkspace
 from dragoman.tools.workspace.open_directory import Folder

@@ -22,7 +22,8 @@ from dragoman.tools.web.address_policy import Reach
 from dragoman.tools.web.browser_proxy import Gate
 from dragoman.tools.web.page_text import AROUND
 from dragoman.tools.web.search_backends import BrowserSearch, SearxngSearch, leads_to
-from dragoman.tools.web.web import Web, fetch_page, find_in_page, search_web
+from dragoman.tools.web.tools import fetch_page, find_in_page, search_web
+from dragoman.tools.web.web import Web
 from tests.tools.pages import Names, failure_of, page_of, saying, serving, speaking
 
 TEA = """<!doctype html><html><head><title> All about
@@ -298,7 +299,7 @@ async def test_nothing_of_one_fetch_is_sent_with_the_next() -> None:
 
 async def test_a_call_may_give_itself_less_time_or_more_up_to_the_most() -> None:
     web = Web(timeout_ms=30_000, most_timeout_ms=60_000)
-    assert [web.seconds(given) for given in (None, 500, 45_000, 1_000_000)] == [30, 0.5, 45, 60]
+    assert [web.limits.seconds(given) for given in (None, 500, 45_000, 1_000_000)] == [30, 0.5, 45, 60]
 
 
 async def test_proxies_of_the_environment_are_used_only_when_trusted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -19,7 +19,8 @@ from .agent import Agent, AgentLimits, CustomTool
 from .template import prompt_of
 
 if TYPE_CHECKING:
-    from .kernel import Kernel
+    from dragoman.engine import Engine
+
     from .tree import Activation, Live
 
 _NO_END: Final = 7 * 24 * 3600.0
@@ -34,7 +35,46 @@ _AWAITED, _BESIDE = 1, 2
 """Priorities: somebody waits for one, and works on beside the other."""
 
 
-def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
+class Starter(Protocol):
+    """The kernel as these tools see it: it knows agents by name, and starts, finds and cancels them."""
+
+    @property
+    def prices(self) -> Any: ...
+
+    def find(self, name: str) -> Agent: ...
+
+    def knows(self, name: str) -> bool: ...
+
+    def is_given(self, agent: Agent) -> bool: ...
+
+    def names(self) -> tuple[str, ...]: ...
+
+    def write(self, live: Live, name: str, description: str, instructions: str) -> Agent: ...
+
+    def reach(self, model: str) -> tuple[Engine, str]: ...
+
+    def admit(
+        self,
+        parent: Live,
+        agent: Agent,
+        input: str,
+        *,
+        call_id: str | None,
+        lent: bool = True,
+        check: Callable[[str], list[str]] | None = None,
+        repairs: int = 0,
+        priority: int = 1,
+        resumes: Live | None = None,
+    ) -> Live: ...
+
+    def live(self, id: str) -> Live | None: ...
+
+    def others(self, live: Live) -> list[Live]: ...
+
+    def cancel(self, id: str) -> bool: ...
+
+
+def agent_tools(kernel: Starter, live: Live) -> list[Tool]:
     """What one agent is given to deal with others."""
 
     word = None if live.dialect is None else live.dialect.word_for(op.SpawnAgent)
@@ -110,7 +150,7 @@ def agent_tools(kernel: Kernel, live: Live) -> list[Tool]:
 class Host:
     """What the tools of one agent know of it, and how they start others below it."""
 
-    def __init__(self, kernel: Kernel, live: Live) -> None:
+    def __init__(self, kernel: Starter, live: Live) -> None:
         self._kernel, self._live = kernel, live
 
     def info(self) -> AgentInfo:
@@ -126,7 +166,7 @@ class Host:
 
 
 async def _spawned(
-    kernel: Kernel, live: Live, wanted: op.SpawnAgent, call_id: str | None, *, awaited: bool
+    kernel: Starter, live: Live, wanted: op.SpawnAgent, call_id: str | None, *, awaited: bool
 ) -> AgentReport:
     """Starts an agent below another, and waits for its end where somebody does."""
     agent, lent = _agent_for(kernel, live, wanted)
@@ -137,7 +177,7 @@ async def _spawned(
     return _state(child)
 
 
-def _resumed(kernel: Kernel, live: Live, child: Live, words: str, call_id: str | None) -> Live:
+def _resumed(kernel: Starter, live: Live, child: Live, words: str, call_id: str | None) -> Live:
     """Continues the conversation of an agent that has ended, with these words; it works in the background."""
     if child.parent is not live:
         raise ToolError(f"{child.id} has ended, and only the agent that started it can resume it", kind="denied")
@@ -145,7 +185,7 @@ def _resumed(kernel: Kernel, live: Live, child: Live, words: str, call_id: str |
     return kernel.admit(live, child.agent, words, call_id=call_id, lent=child.lent, priority=_BESIDE, resumes=child)
 
 
-def _other(kernel: Kernel, live: Live, name: str) -> Live:
+def _other(kernel: Starter, live: Live, name: str) -> Live:
     """The agent that is called so: by its id, as the parent, or by its name where only one has it."""
     if name.casefold() in ("parent", "main") and live.parent is not None:
         return live.parent if name.casefold() == "parent" else [*live.lineage][-1]
@@ -174,7 +214,7 @@ def _listed(one: Live, live: Live) -> AgentReport:
     return AgentReport(one.id, status, agent=one.agent.name, description=relation or None)
 
 
-def _agent_for(kernel: Kernel, live: Live, wanted: op.SpawnAgent) -> tuple[Agent, bool]:
+def _agent_for(kernel: Starter, live: Live, wanted: op.SpawnAgent) -> tuple[Agent, bool]:
     """The agent to start, one that is there or one made of instructions; and whether its tools are lent to it."""
     if wanted.continues is not None:
         raise ToolError(
@@ -198,7 +238,7 @@ def _agent_for(kernel: Kernel, live: Live, wanted: op.SpawnAgent) -> tuple[Agent
         raise ToolError(str(error), kind="invalid_arguments") from error
 
 
-def _roster(kernel: Kernel, live: Live) -> str:
+def _roster(kernel: Starter, live: Live) -> str:
     """What a model is told of the agents it can start by name; nothing when there are none but itself."""
     rows: list[str] = []
     names = kernel.names()
@@ -233,7 +273,7 @@ def _narrowed(agent: Agent, wanted: op.SpawnAgent) -> Agent:
     return msgspec.structs.replace(agent, **changes) if changes else agent
 
 
-def _child(kernel: Kernel, live: Live, id: str) -> Live:
+def _child(kernel: Starter, live: Live, id: str) -> Live:
     child = kernel.live(id)
     if child is None or child is live or live not in child.lineage:
         known = ", ".join(one.id for one in live.children) or "none"
@@ -244,7 +284,7 @@ def _child(kernel: Kernel, live: Live, id: str) -> Live:
 # ── waiting ──────────────────────────────────────────────────────────────────
 
 
-async def _ended(kernel: Kernel, live: Live, child: Live) -> Activation:
+async def _ended(kernel: Starter, live: Live, child: Live) -> Activation:
     """Waits for a child that nobody else waits for: who gives up waiting ends it."""
     live.give_place()
     try:
@@ -292,7 +332,7 @@ def _state(child: Live) -> AgentReport:
 # ── custom tools ─────────────────────────────────────────────────────────────
 
 
-def custom_tool(kernel: Kernel, live: Live, tool: CustomTool) -> Tool:
+def custom_tool(kernel: Starter, live: Live, tool: CustomTool) -> Tool:
     """A tool of an agent's own: its call is a sub-agent that is given the rendered prompt; its answer is checked."""
 
     async def run(arguments: Mapping[str, Any], context: Context) -> Any:

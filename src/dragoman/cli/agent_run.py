@@ -13,11 +13,11 @@ import msgspec
 from dragoman.errors import EngineError
 
 from .advice import advice
-from .commands.agents import plugins_aside
 from .runner import Runner
 from .session import Session
 from .session_options import Options
 from .terminal.console import Console, ExitCode, exit_code_of, foreign, here
+from .terminal.streams import plugins_aside
 
 if TYPE_CHECKING:
     from dragoman.agents import Activation, Agent, AgentLimits, FoundAgent, Kernel, Live, McpServer
@@ -283,7 +283,7 @@ class AgentSession(Session):
 
 def _line(event: Any) -> str:
     """That an agent began, or ended, in one line."""
-    from .commands.show import short
+    from .terminal.visible import short
 
     said = getattr(event, "prompt", None) or getattr(event, "text", None) or ""
     what = getattr(event, "status", "starts")

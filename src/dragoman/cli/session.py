@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from dragoman.tools import DiskWorkspace, Toolset
 
     from .secrets import Secrets
-    from .terminal.approver import Keyboard, WaitingCall
+    from .terminal.approver import WaitingCall
+    from .terminal.keyboard import Keyboard
     from .terminal.live import View
 
 
@@ -175,7 +176,7 @@ class Session:
     def _sandbox(self) -> Sandbox:
         from dragoman.engine import configured_sandbox
 
-        from .terminal.approver import Keyboard
+        from .terminal.keyboard import Keyboard
 
         chosen = self._options.approval
         if self._keyboard is None and chosen != "deny":

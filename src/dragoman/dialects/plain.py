@@ -16,10 +16,10 @@ from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 from .base.availability import AnySpelling
-from .base.default_words import cut_note, tell, understand, unnumbered, without_cut_note
+from .base.default_words import tell, understand, unnumbered, without_cut_note
 from .base.dialect import Dialect
 from .base.mcp_names import McpNames
-from .base.sentences import AFTER_NEWLINE, NO_NEWLINE, lines_in, outcome_in
+from .base.sentences import AFTER_NEWLINE, NO_NEWLINE, cut_note, lines_in, outcome_in
 from .base.spelling import REQUIRED, Content, Parameter, Spelling, SpellingMeta, Tells, means
 from .base.web_action import WebActionHeard
 

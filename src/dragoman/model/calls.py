@@ -18,6 +18,9 @@ else:
     from .operations import AnyOperation
     from .outcomes import AnyOutcome
 
+Content = str | tuple[str | Media, ...]
+"""What a result holds: text, or text and media in order."""
+
 
 class ExecutedBy(enum.StrEnum):
     """Who runs a call: we, or the provider on its own machines."""
@@ -49,7 +52,7 @@ class NativeResult(Value, frozen=True, gc=False):
     """
 
     call_id: str
-    content: str | tuple[str | Media, ...] = ""
+    content: Content = ""
     is_error: bool | None = None
     name: str | None = None
     namespace: str | None = None

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         shown_change as shown_change,
     )
     from .processes.programs import find_program as find_program
+    from .processes.ripgrep import ripgrep_path as ripgrep_path
     from .processes.supervisor import end_all as end_all, new_brand as new_brand
     from .processes.threads import abandon as abandon, in_thread as in_thread
     from .provider_tool import ProviderTool as ProviderTool
@@ -57,13 +58,12 @@ if TYPE_CHECKING:
     from .tool import Approval as Approval, Bound as Bound, Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
     from .web.address_policy import REDIRECTS as REDIRECTS, host_of as host_of
-    from .web.search_backends import SearchBackend as SearchBackend
+    from .web.search import SearchBackend as SearchBackend
     from .web.web import PageReader as PageReader, Web as Web
     from .workspace.diff import Hunk as Hunk, marked_lines as marked_lines
     from .workspace.disk import DiskWorkspace as DiskWorkspace
     from .workspace.media import media_kind as media_kind
     from .workspace.memory import MemoryWorkspace as MemoryWorkspace
-    from .workspace.ripgrep import ripgrep_path as ripgrep_path
     from .workspace.transaction_plan import FileChange as FileChange
     from .workspace.workspace import Workspace as Workspace
 
@@ -96,7 +96,7 @@ _HOME = {
     "PageScreen": "computer",
     "Screen": "computer",
     "ShownChange": "planned",
-    "SearchBackend": "web.search_backends",
+    "SearchBackend": "web.search",
     "Shell": "shell",
     "Tool": "tool",
     "Toolset": "toolset",
@@ -124,7 +124,7 @@ _HOME = {
     "media_kind": "workspace.media",
     "standard_context": "operation_runner",
     "NOT_HONOURED": "operation_runner",
-    "ripgrep_path": "workspace.ripgrep",
+    "ripgrep_path": "processes.ripgrep",
     "runnable": "run_code",
     "search_tools_in": "later",
     "tool": "tool",

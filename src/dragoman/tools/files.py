@@ -23,8 +23,9 @@ from dragoman.model.outcomes import ChangesOutcome, FileOutcome, FilesOutcome, I
 from .context import Context
 from .tool import Tool
 from .workspace import media
+from .workspace.paths import HELD_LIMIT, wrong_kind
 from .workspace.text import Encoding, binary, decode, printable, sniff
-from .workspace.workspace import HELD_LIMIT, missing, wrong_kind
+from .workspace.tree import missing
 
 if TYPE_CHECKING:
     from .workspace.workspace import Workspace

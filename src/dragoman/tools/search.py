@@ -21,14 +21,15 @@ from dragoman.model.operations import FindFiles, ListDirectory, SearchText
 from dragoman.model.outcomes import DirectoryOutcome, Entry, Match, MatchesOutcome, PathsOutcome
 
 from .context import Context
+from .processes.ripgrep import VERSION_CONTROL, Ripgrep
 from .tool import Tool
 from .workspace import globs
 from .workspace.inside import Inside
 from .workspace.matches import Block, Form, Lines, Runs
 from .workspace.open_directory import Folder
-from .workspace.ripgrep import VERSION_CONTROL, Ripgrep
+from .workspace.paths import is_reserved, not_a_directory, wrong_kind
 from .workspace.text import encoded
-from .workspace.workspace import is_reserved, missing, not_a_directory, wrong_kind
+from .workspace.tree import missing
 
 if TYPE_CHECKING:
     from .workspace.workspace import Workspace

@@ -567,7 +567,7 @@ class Lines:
 def _folders(cwd: str | None, context: Context) -> tuple[str, str]:
     """The workspace's root on this machine, and the folder in it to start in."""
     from .workspace.disk import DiskWorkspace
-    from .workspace.workspace import missing
+    from .workspace.tree import missing
 
     workspace = context.workspace
     if not isinstance(workspace, DiskWorkspace):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
+from dragoman.cli.terminal.streams import plugins_aside
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -72,11 +71,6 @@ def _examined(found: FoundAgent, configuration: Configuration) -> FoundAgent:
     if found.agent is None:
         return found
     return msgspec.structs.replace(found, problems=hindrances(found.agent, configuration, trusted=found.trusted))
-
-
-def plugins_aside() -> contextlib.AbstractContextManager[object]:
-    """What a plugin prints while it is imported, because a file names its tool, is not the answer."""
-    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _format(format: str | None) -> str | None:

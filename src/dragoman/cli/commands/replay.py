@@ -136,7 +136,9 @@ def _facts(done: Replayed) -> dict[str, Any]:
 
 
 def _show(console: Console, done: Replayed, *, texts: bool) -> None:
-    from .show import meaning, short
+    from dragoman.cli.terminal.visible import short
+
+    from .show import meaning
 
     what = ", ".join(meaning(one) for one in done.call.operations) or short(str(done.call.native.arguments), 80)
     name = f"{done.call.native.name}  {what}"

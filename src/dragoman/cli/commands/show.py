@@ -8,6 +8,7 @@ import click
 
 from dragoman.cli.log_files import as_line, events_of, files_of, format_option, raw_lines, written
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, foreign, json_option
+from dragoman.cli.terminal.visible import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -184,11 +185,6 @@ def outcome_line(outcome: object) -> str:
     text = getattr(outcome, "output", None) or getattr(outcome, "stdout", None) or getattr(outcome, "text", None) or ""
     shown = name if code is None else f"exit {code}"
     return f"{shown}  {short(str(text), 120)}".rstrip()
-
-
-def short(text: str, longest: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 # ── beside the original ──────────────────────────────────────────────────────

@@ -117,7 +117,8 @@ async def _done(console: Console, configuration: Configuration, operation: Opera
 
 async def _answers(console: Console, operation: AskUser, workspace: Workspace) -> dict[Any, Any]:
     """What somebody at the terminal answers; nothing where nobody is, or where it is put off."""
-    from dragoman.cli.terminal.approver import Asker, Keyboard
+    from dragoman.cli.terminal.approver import Asker
+    from dragoman.cli.terminal.keyboard import Keyboard
     from dragoman.cli.terminal.live import Lines
     from dragoman.engine import Question
     from dragoman.model import Call, NativeCall

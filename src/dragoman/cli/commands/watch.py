@@ -74,9 +74,10 @@ _QUIET = frozenset({"client_noted", "model_asked", "tokens_used", "model_finishe
 
 def _line(event: AnyEvent) -> str | None:
     """An event on one line; `None` for what only machines care about."""
+    from dragoman.cli.terminal.visible import short
     from dragoman.model import ToolCalled, ToolReturned
 
-    from .show import meaning, outcome_line, short
+    from .show import meaning, outcome_line
 
     kind = str(event.__struct_config__.tag)
     if kind in _QUIET:

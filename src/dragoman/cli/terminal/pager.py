@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from dragoman.environment import USUAL, child_environment
 
 if TYPE_CHECKING:
-    from .approver import Keyboard
+    from .keyboard import Keyboard
 
 _FOR_PAGERS: Final = ("BAT_*", "COLUMNS", "DELTA_*", "LESS*", "LESSKEY", "LESSKEYIN", "LINES", "LV", "MORE", "NO_COLOR")
 

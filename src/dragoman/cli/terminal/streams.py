@@ -6,6 +6,7 @@ of an answer in a pipe gets nothing else in between.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -65,3 +66,8 @@ def _moved(stream: TextIO) -> TextIO | None:
     return open(
         private, "w", encoding=stream.encoding, errors=stream.errors, newline="", buffering=1 if stream.isatty() else -1
     )
+
+
+def plugins_aside() -> contextlib.AbstractContextManager[object]:
+    """What a plugin prints while it is imported, because a file names its tool, is not the answer."""
+    return contextlib.redirect_stdout(sys.stderr)

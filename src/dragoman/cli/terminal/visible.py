@@ -81,3 +81,8 @@ def _by_cells(text: str, width: int) -> Iterator[str]:
             start, columns = place, 0
         columns += size
     yield text[start:]
+
+
+def short(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import numbered, tell, text_of, understand, unnumbered
+from dragoman.dialects.base.default_words import tell, text_of, understand, unnumbered
+from dragoman.dialects.base.sentences import numbered
 from dragoman.dialects.base.spelling import Content, Spelling, Spoken, Tells, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult

@@ -14,11 +14,10 @@ from typing import Any, get_args
 import msgspec
 
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import Call, NativeResult
+from dragoman.model.calls import Call, Content, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .sentences import sentences
-from .spelling import Content
+from .sentences import cut_note, numbered, sentences
 
 TELLS: Mapping[type[out.Outcome], tuple[str, ...]] = {
     out.TextOutcome: ("text",),
@@ -154,12 +153,6 @@ def tell_all(operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]
 # ── files ────────────────────────────────────────────────────────────────────
 
 
-def numbered(outcome: out.FileOutcome) -> str:
-    """Lines with their numbers and a tab; a text that ends in a newline has an empty last line."""
-    lines = outcome.text.split("\n")
-    return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, outcome.first_line))
-
-
 def up_to_here(operation: op.Operation, outcome: out.FileOutcome) -> out.FileOutcome:
     """The lines asked for without the newline of the last one, where the file goes on: no empty line follows there."""
     asked = _asked(operation, outcome.first_line)
@@ -219,10 +212,6 @@ def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
     if len(content.split("\n")) == _asked(operation, first) and not body.endswith(_NO_NEWLINE):
         content += "\n"
     return out.FileOutcome(operation.path, content, first, total, truncated=cut)
-
-
-def cut_note(total: int | None, unit: str) -> str:
-    return f"\n[cut here; {total} {unit} in all]" if total is not None else f"\n[cut here; more {unit} follow]"
 
 
 def without_cut_note(text: str, unit: str) -> tuple[str, bool, int | None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -17,17 +17,10 @@ from dragoman.errors import DefinitionError, nearest
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.operations import Operation
 from dragoman.model.request import Definition, ProviderDefinition
-from dragoman.registry import DIALECTS
 from dragoman.schema import Reader
 
 from .availability import for_family
 from .spelling import Spelling, left_over, structs_in
-
-if TYPE_CHECKING:
-    from .dialect import Dialect
-
-VENDORS: Mapping[str, str] = {"azure": "openai", "groq": "openai", "openrouter": "openai", "xai": "openai"}
-"""Vendors whose tools travel on another's wire, and so stand in that one's dialect."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,27 +135,3 @@ def _as_written(struct: type[msgspec.Struct], given: Any) -> Any:
 @cache
 def _reader(settings: type[Settings], id: str) -> Reader[Any]:
     return Reader.of_type(settings, id)
-
-
-def provider_dialect(id: str) -> Dialect | None:
-    """The dialect that has, or would have, the rows of an id's vendor."""
-    vendor = id.partition(".")[0]
-    name = VENDORS.get(vendor, vendor)
-    if name not in DIALECTS:
-        return None
-    dialect: Dialect = DIALECTS[name]
-    return dialect
-
-
-ALIASES: Mapping[str, str] = {
-    "anthropic.tool_search_bm25_20251119": "anthropic.tool_search_tool_bm25_20251119",
-    "anthropic.tool_search_regex_20251119": "anthropic.tool_search_tool_regex_20251119",
-    "openai.computer_use": "openai.computer_use_preview",
-}
-"""Ids other libraries use for the same tools."""
-
-
-def provider_tool(id: str) -> ProviderRow | None:
-    """The row of an id, or `None` when it is in no catalogue."""
-    dialect = provider_dialect(id)
-    return None if dialect is None else dialect.provider_tool(ALIASES.get(id, id))

@@ -159,8 +159,6 @@ AFTER_NEWLINE = "\n[cut after this line]"
 
 def lines_in(outcome: out.FileOutcome) -> str:
     """Numbered lines. A newline ends a line and begins none; what does not end in one says so, unless it was cut."""
-    from .default_words import cut_note, numbered
-
     if not outcome.text:
         lines = "[no lines]" if outcome.first_line == 1 else f"[no lines from line {outcome.first_line} on]"
     elif outcome.text.endswith("\n"):
@@ -331,3 +329,13 @@ def _read_items(text: str) -> Iterator[op.PlanItem]:
         if found is None:
             return
         yield op.PlanItem(found[2], found[1])  # type: ignore[arg-type]
+
+
+def numbered(outcome: out.FileOutcome) -> str:
+    """Lines with their numbers and a tab; a text that ends in a newline has an empty last line."""
+    lines = outcome.text.split("\n")
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, outcome.first_line))
+
+
+def cut_note(total: int | None, unit: str) -> str:
+    return f"\n[cut here; {total} {unit} in all]" if total is not None else f"\n[cut here; more {unit} follow]"

@@ -22,11 +22,12 @@ import msgspec
 
 from dragoman.errors import DefinitionError
 from dragoman.model import operations as op
-from dragoman.model.calls import ExecutedBy, NativeResult
-from dragoman.model.outcomes import Failure, Media, Outcome
+from dragoman.model.calls import Content as Content, ExecutedBy, NativeResult
+from dragoman.model.outcomes import Failure, Outcome
+
+from .default_words import tell, tell_all, understand, understand_marked
 
 Spoken = TypeVar("Spoken", bound=op.Operation)
-Content = str | tuple[str | Media, ...]
 Tells = Mapping[type[Outcome], tuple[str, ...]]
 Told = tuple[Content, bool | None] | tuple[Content, bool | None, Any]
 """A result: its content, the error flag where the vocabulary sets one, and its item where text is not enough."""
@@ -302,37 +303,27 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
         told = None if self.results is None else self.results.write(operation, outcome)
         if told is not None:
             return told
-        from .default_words import tell
-
         return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> Outcome:
         """What a result in this tool's words says. Failures the dialect recognises do not get here."""
         if self.results is None:
-            from .default_words import understand
-
             return understand(operation, native)
         outcome = self.results.read(operation, native)
         if outcome is not None:
             return outcome
-        from .default_words import understand_marked
-
         return understand_marked(operation, native)
 
     def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> Told:
         """All outcomes of one call as its one result."""
         if len(outcomes) == 1 and operations:
             return self.from_outcome(operations[0], outcomes[0]), None
-        from .default_words import tell_all
-
         return tell_all(operations, outcomes), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
         """One outcome per operation. A result that does not tell them apart says the same of each."""
         if len(operations) == 1:
             return (self.to_outcome(operations[0], native),)
-        from .default_words import understand
-
         whole = understand(op.Unrecognised(self.native_name), native)
         return (whole,) * len(operations)
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import as_called, numbered, tell, understand, unnumbered, up_to_here
+from dragoman.dialects.base.default_words import as_called, tell, understand, unnumbered, up_to_here
+from dragoman.dialects.base.sentences import numbered
 from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, Tells, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult

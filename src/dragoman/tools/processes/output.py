@@ -187,7 +187,8 @@ def _matching(text: str, pattern: str) -> str:
     import subprocess
 
     from dragoman.errors import PatternError
-    from dragoman.tools.workspace.ripgrep import ripgrep_path
+
+    from .ripgrep import ripgrep_path
 
     check_text("pattern", pattern, nul=False)
     options = [

@@ -8,25 +8,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
 
 from dragoman.errors import ToolError
 from dragoman.model.effects import fields_of
 from dragoman.model.operations import Kind, RunCommand, WatchCommand
 from dragoman.tools.workspace.git_control import repositories
-from dragoman.tools.workspace.hidden_paths import is_within
 
 from .layout import PROJECT_FILES, Layout, layout_of
-from .sandbox import OUTSIDE, Mechanism, choose, described
+from .mechanism import Mechanism, Wrapped, wrapped
+from .sandbox import OUTSIDE, choose, described
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
     from dragoman.model.operations import Operation
     from dragoman.tools.processes.command import Command
-    from dragoman.tools.processes.landlock import Confinement
     from dragoman.tools.workspace.workspace import Workspace
 
 # How programs say that the system refused something, in English and by the names and numbers of the errors.
@@ -43,55 +40,6 @@ _NO_NETWORK: Final = re.compile(
 )
 _LOOKED_AT = 20_000
 ASKS_TO_LEAVE: Final = "it is to run outside the sandbox (sandbox.unsandboxed)"
-
-
-class Wrapped(msgspec.Struct, frozen=True):
-    """A command line that runs in a sandbox, and what goes with it.
-
-    `opened` are descriptors for bubblewrap; `confinement` is what the watching process applies to itself before it
-    becomes the command.
-    """
-
-    arguments: list[str]
-    environment: dict[str, str] = {}
-    opened: tuple[int, ...] = ()
-    confinement: Confinement | None = None
-
-
-@contextmanager
-def wrapped(
-    mechanism: Mechanism, layout: Layout, arguments: list[str], *, cwd: str, network: bool
-) -> Iterator[Wrapped]:
-    """A command line inside a sandbox; what was opened for it is closed at the end."""
-    match mechanism.kind:
-        case "bubblewrap":
-            from .bubblewrap import bubblewrap
-
-            assert mechanism.program is not None
-            with ExitStack() as stack:
-                words, opened = bubblewrap(mechanism.program, layout, stack, cwd=cwd, network=network)
-                # A shared network has the abstract sockets of other programs in it (X11, a session bus).
-                sockets: Confinement | None = {"files": None, "network": True} if network else None
-                yield Wrapped([*words, *arguments], {"TMPDIR": "/tmp"}, opened, sockets)
-        case "landlock":
-            confinement = _landlock(layout, network=network)
-            yield Wrapped(arguments, {"TMPDIR": layout.temporary}, confinement=confinement)
-        case "seatbelt":
-            from .seatbelt import profile
-
-            assert mechanism.program is not None
-            words = [mechanism.program, "-p", profile(layout, network=network)]
-            yield Wrapped([*words, *arguments], {"TMPDIR": layout.temporary})
-        case None:
-            yield Wrapped(arguments)
-
-
-def _landlock(layout: Layout, *, network: bool) -> Confinement:
-    # What is hidden in a folder that commands may write to stays readable: what they make there must be.
-    hidden = [path for path in layout.hidden if not any(is_within(path, folder) for folder in layout.writable)]
-    writable = [path for path in layout.writable if path not in layout.read_only]
-    writable.append(layout.temporary)
-    return {"files": {"writable": writable, "hidden": hidden, "shown": list(layout.shown)}, "network": network}
 
 
 class Enclosure:

@@ -11,19 +11,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from dragoman.environment import child_environment
 from dragoman.errors import ConfigError, ToolError, nearest
 from dragoman.tools.processes import landlock as landlock_module
 from dragoman.tools.processes.programs import find_program
 
+from .mechanism import Kind, Mechanism
+
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
     from dragoman.tools.processes.landlock import Confinement
 
 Mode = Literal["off", "auto", "require", "bubblewrap", "landlock"]
-Kind = Literal["bubblewrap", "landlock", "seatbelt"]
 
 LANDLOCK_NEEDED: Final = 3
 """Before this version Landlock let a program empty any file."""
@@ -34,22 +35,6 @@ OUTSIDE: Final = "none: it was asked to run outside"
 """What an outcome says of a command that left the sandbox."""
 
 _TRIAL_SECONDS = 10
-
-
-class Mechanism(NamedTuple):
-    """What commands run in. `name` is recorded in outcomes; where there is none, it gives the reason.
-
-    `name` is `None` where no sandbox was asked for. `program` is the path of bubblewrap or of sandbox-exec.
-    """
-
-    name: str | None
-    kind: Kind | None = None
-    program: str | None = None
-
-    @property
-    def why_none(self) -> str | None:
-        """Why there is no sandbox, although one was asked for."""
-        return self.name.removeprefix("none: ") if self.name is not None and self.kind is None else None
 
 
 def check_mode(mode: str) -> None:
@@ -155,8 +140,8 @@ def _trial(kind: Kind, program: str) -> str | None:
 
 
 def _tried(kind: Kind, program: str, folder: str) -> str | None:
-    from .enclosure import wrapped
     from .layout import Layout
+    from .mechanism import wrapped
 
     for name in ("inside", "outside", "temporary"):
         os.mkdir(os.path.join(folder, name))

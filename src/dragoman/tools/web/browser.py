@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from dragoman.environment import child_environment
 from dragoman.errors import ToolError
 from dragoman.model.operations import TakeScreenshot
-from dragoman.model.outcomes import ImageOutcome, Media
-from dragoman.tools.context import Context
 from dragoman.tools.processes.programs import find_program
-from dragoman.tools.tool import Tool
 
-from .address_policy import Place, parse_url
+from .address_policy import Place, Reach, parse_url
+from .fetched import HTML, Fetched, Limits, is_text, not_text, timed_out, too_large
 from .page_text import decode, read_html, shortened
-from .web import Fetched, Web, is_text, not_text, timed_out, too_large
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +44,6 @@ _LONGEST_EXCERPT: Final = 500
 _MARKER: Final = "DRAGOMAN_BROWSER"
 _PROFILE: Final = b"--user-data-dir="
 _LONGEST_FOLDER: Final = 103 - len("/org.chromium.Chromium.XXXXXX/SingletonSocket")
-_PAGES: Final = ("text/html", "application/xhtml+xml")
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 _ELSEWHERE: Final = (
@@ -87,10 +83,10 @@ class Browser:
     cannot set up then; run as another user to have it.
     """
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, reach: Reach, limits: Limits, chromium: str | None) -> None:
         import asyncio
 
-        self._web = web
+        self._reach, self._limits, self._chromium = reach, limits, chromium
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._process: _Process | None = None
 
@@ -101,10 +97,10 @@ class Browser:
                 raise await _failed(url, shown)
             if shown.media_type is not None and not is_text(shown.media_type):
                 raise not_text(url, shown.media_type, _length(shown.response))
-            is_page = shown.media_type in (None, *_PAGES)
+            is_page = shown.media_type in (None, *HTML)
             body = await _document(shown.tab) if is_page else await shown.response.body()
-            if len(body) > self._web.max_bytes:
-                raise too_large(url, self._web.max_bytes, len(body))
+            if len(body) > self._limits.max_bytes:
+                raise too_large(url, self._limits.max_bytes, len(body))
             return Fetched(
                 url=url,
                 final_url=shown.tab.url,
@@ -141,7 +137,7 @@ class Browser:
     ) -> AsyncIterator[Shown]:
         import asyncio
 
-        seconds = self._web.seconds(timeout_ms)
+        seconds = self._limits.seconds(timeout_ms)
         gate = self._gate(url, also)
         try:
             async with asyncio.timeout(seconds), self._room:
@@ -158,18 +154,17 @@ class Browser:
         """What every request of a page goes through; raises `ToolError` where the page itself is out of reach."""
         from .browser_proxy import Gate
 
-        web = self._web
-        reach = web.reach.also(*also)
+        reach = self._reach.also(*also)
         reach.check_url(parse_url(url))
-        most = web.max_bytes * _BYTES_FOR_EACH_OF_TEXT
-        return Gate(reach, max_bytes=most, connect_seconds=web.connect_timeout_ms / 1000)
+        most = self._limits.max_bytes * _BYTES_FOR_EACH_OF_TEXT
+        return Gate(reach, max_bytes=most, connect_seconds=self._limits.connect_timeout_ms / 1000)
 
     @asynccontextmanager
     async def page(self, url: str, *, width: int = WIDTH, height: int = HEIGHT) -> AsyncIterator[Tab]:
         """A page that stays open for as long as the context is, to be acted on."""
         import asyncio
 
-        seconds = self._web.seconds(None)
+        seconds = self._limits.seconds(None)
         gate = self._gate(url)
         chromium = await self._started()
         try:
@@ -208,7 +203,7 @@ class Browser:
     async def _started(self) -> Chromium:
         if self._process is None or self._process.ended:
             await self.close()
-            self._process = _Process(self._web.chromium)
+            self._process = _Process(self._chromium)
         return await self._process.chromium()
 
     async def close(self) -> None:
@@ -478,7 +473,7 @@ async def _failed(url: str, shown: Shown) -> ToolError:
     """The failure an error status is, with the beginning of what the page says about it."""
     status, text = shown.response.status, shown.response.status_text
     details: dict[str, Any] = {"url": url, "final_url": shown.tab.url, "status": status}
-    if shown.media_type in _PAGES:
+    if shown.media_type in HTML:
         said = read_html(decode(await _document(shown.tab), "utf-8"), url, "text", rendered=True).text
         details["body"] = shortened(said.strip(), _LONGEST_EXCERPT)
     elif is_text(shown.media_type or ""):
@@ -507,33 +502,3 @@ def _telling_line(error: Exception) -> str:
     """Why it ended, out of all that it wrote before."""
     fatal = [line for line in str(error).splitlines() if "FATAL" in line or "error while loading" in line]
     return shortened(fatal[0].strip(), 300) if fatal else _first_line(error)
-
-
-async def _screenshot(operation: TakeScreenshot, context: Context) -> ImageOutcome:
-    import asyncio
-    from base64 import b64encode
-
-    from dragoman.tools.workspace.media import picture_size
-
-    path = None
-    if operation.save_to is not None:
-        if not operation.save_to.lower().endswith(".png"):
-            raise ToolError("save_to must end in .png: pictures of pages are PNG", kind="invalid_arguments")
-        path = context.workspace.resolve(operation.save_to)
-    picture = await context.get(Web).browser.screenshot(operation)
-    if path is not None:
-        await asyncio.to_thread(context.workspace.write, path, picture)
-    size = picture_size(picture)
-    return ImageOutcome(
-        Media(
-            media_type="image/png",
-            data=b64encode(picture).decode(),
-            path=path,
-            width=size[0] if size else None,
-            height=size[1] if size else None,
-            size=len(picture),
-        )
-    )
-
-
-take_screenshot = Tool.from_operation(TakeScreenshot, _screenshot, name="take_screenshot", repeatable=True)

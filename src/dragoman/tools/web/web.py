@@ -17,19 +17,18 @@ import msgspec
 from dragoman.errors import ToolError
 from dragoman.model.operations import FetchPage, FindInPage, SearchWeb
 from dragoman.model.outcomes import Match, MatchesOutcome, Page, PagesOutcome
-from dragoman.tools.context import Context
-from dragoman.tools.tool import Tool
 
 from .address_policy import REDIRECTS, LookUp, Place, Reach, guarded_resolver, parse_url, place_of, refused
+from .fetched import HTML, Fetched, Limits, is_text, not_text, timed_out, too_large
 from .page_text import Format, Readable, decode, read_html, shortened
 from .pdf import can_read_pdf, read_pdf
+from .search import SearchBackend, parse_domain, within
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
     from yarl import URL
 
     from .browser import Browser
-    from .search_backends import SearchBackend
 
 USER_AGENT: Final = "Mozilla/5.0 (compatible; dragoman)"
 DEFAULT_LIMIT: Final = 50_000
@@ -50,11 +49,6 @@ _DEFAULT_RESULTS: Final = 5
 _LONGEST_DOCUMENT: Final = 1_000_000
 """Characters of a PDF document that are read."""
 _PDF: Final = "application/pdf"
-_HTML: Final = ("text/html", "application/xhtml+xml")
-_TEXT: Final = re.compile(
-    r"text/.*|(application|image|model)/(.+\+)?(json|xml|yaml)|application/(x-)?(javascript|ecmascript|ndjson|jsonl|"
-    r"json-seq|toml|yaml|sh|sql|graphql|typescript|httpd-php|perl|python|ruby|tex|latex|rtf|www-form-urlencoded)"
-)
 _LOOKS_LIKE_HTML: Final = re.compile(
     rb"\s*(<!--.{0,1000}?-->\s*)?<(!doctype\s+html|html|head|body)\b", re.I | re.DOTALL
 )
@@ -64,18 +58,6 @@ class PageReader(Protocol):
     """Follows instructions about a page: the answer is what a call gets."""
 
     async def read(self, page: Page, text: str, instructions: str) -> str: ...
-
-
-class Fetched(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server answered. `rendered` says that a browser made the body of it."""
-
-    url: str
-    final_url: str
-    status: int
-    body: bytes
-    media_type: str | None = None
-    charset: str | None = None
-    rendered: bool = False
 
 
 class Web:
@@ -115,9 +97,14 @@ class Web:
     ) -> None:
         self.reach = Reach(allow, allow_private=allow_private, look_up=look_up)
         self.trust_env, self.user_agent, self.render, self.chromium = trust_env, user_agent, render, chromium
-        self.max_bytes, self.max_redirects = max_bytes, max_redirects
-        self.timeout_ms, self.most_timeout_ms = timeout_ms, most_timeout_ms
-        self.connect_timeout_ms, self.read_timeout_ms = connect_timeout_ms, read_timeout_ms
+        self.max_redirects = max_redirects
+        self.limits = Limits(
+            max_bytes=max_bytes,
+            timeout_ms=timeout_ms,
+            most_timeout_ms=most_timeout_ms,
+            connect_timeout_ms=connect_timeout_ms,
+            read_timeout_ms=read_timeout_ms,
+        )
         self._search, self._search_backend, self._search_url = search, search_backend, search_url
         self.why_no_search, self.reader = why_no_search, reader
         self._browser: Browser | None = None
@@ -154,14 +141,8 @@ class Web:
         if self._browser is None:
             from .browser import Browser
 
-            self._browser = Browser(self)
+            self._browser = Browser(self.reach, self.limits, self.chromium)
         return self._browser
-
-    def seconds(self, timeout_ms: int | None) -> float:
-        """How long one call may take."""
-        if timeout_ms is not None and timeout_ms < 1:
-            raise ToolError(f"timeout_ms is {timeout_ms}; it must be at least 1", kind="invalid_arguments")
-        return min(timeout_ms or self.timeout_ms, self.most_timeout_ms) / 1000
 
     # ── the operations ───────────────────────────────────────────────────────
 
@@ -208,7 +189,7 @@ class Web:
 
     def _keep(self, key: tuple[str, Format], page: Page, text: str, *, cut: bool) -> None:
         self._kept.pop(key, None)
-        if cut and len(text) <= self.max_bytes:
+        if cut and len(text) <= self.limits.max_bytes:
             self._kept[key] = page, text
             if len(self._kept) > _KEPT_PAGES:
                 self._kept.popitem(last=False)
@@ -229,8 +210,6 @@ class Web:
         """Pages a search backend (this one, else its own) found, without those outside the domains asked for."""
         import asyncio
 
-        from .search_backends import parse_domain, within
-
         if not operation.query.strip():
             raise ToolError("the query is empty; say what to search for", kind="invalid_arguments")
         limit = _DEFAULT_RESULTS if operation.limit is None else operation.limit
@@ -239,7 +218,7 @@ class Web:
         allowed = tuple(parse_domain(domain) for domain in operation.allowed_domains)
         blocked = tuple(parse_domain(domain) for domain in operation.blocked_domains)
         backend = backend or self._searcher()
-        seconds = getattr(backend, "timeout", None) or self.seconds(None)
+        seconds = getattr(backend, "timeout", None) or self.limits.seconds(None)
         try:
             async with asyncio.timeout(seconds):
                 found = await backend.search(
@@ -282,7 +261,7 @@ class Web:
         import aiohttp
 
         target = parse_url(url)
-        seconds = self.seconds(timeout_ms)
+        seconds = self.limits.seconds(timeout_ms)
         try:
             async with asyncio.timeout(seconds):
                 return await self._follow(url, target, self.reach.also(*also))
@@ -330,7 +309,9 @@ class Web:
             connector=aiohttp.TCPConnector(resolver=guarded_resolver(reach), use_dns_cache=False, force_close=True),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
-                total=None, sock_connect=self.connect_timeout_ms / 1000, sock_read=self.read_timeout_ms / 1000
+                total=None,
+                sock_connect=self.limits.connect_timeout_ms / 1000,
+                sock_read=self.limits.read_timeout_ms / 1000,
             ),
             # Unpacked here, where it can be stopped. Brotli and zstd are not asked for, so not needed.
             auto_decompress=False,
@@ -367,13 +348,13 @@ class Web:
             raise await self._failed(url, response)
         if media_type is not None and not is_text(media_type) and not (media_type == _PDF and can_read_pdf()):
             raise not_text(url, media_type, response.content_length)
-        if (response.content_length or 0) > self.max_bytes:
-            raise too_large(url, self.max_bytes, response.content_length)
+        if (response.content_length or 0) > self.limits.max_bytes:
+            raise too_large(url, self.limits.max_bytes, response.content_length)
         body = bytearray()
         async for piece in self._pieces(url, response):
             body += piece
-            if len(body) > self.max_bytes:
-                raise too_large(url, self.max_bytes, response.content_length)
+            if len(body) > self.limits.max_bytes:
+                raise too_large(url, self.limits.max_bytes, response.content_length)
         return Fetched(
             url=url,
             final_url=final_url,
@@ -388,8 +369,8 @@ class Web:
         sent = 0
         async for data in response.content.iter_any():
             sent += len(data)
-            if sent > self.max_bytes:
-                raise too_large(url, self.max_bytes, response.content_length)
+            if sent > self.limits.max_bytes:
+                raise too_large(url, self.limits.max_bytes, response.content_length)
             for piece in inflater.feed(data):
                 yield piece
         inflater.finish()
@@ -407,7 +388,7 @@ class Web:
                 if len(body) >= _PIECE:
                     break
             text = decode(bytes(body[:_PIECE]), response.charset)
-            if response.content_type in _HTML:
+            if response.content_type in HTML:
                 text = read_html(text, str(response.url), "text").text
             details["body"] = shortened(text.strip(), _LONGEST_EXCERPT)
         return ToolError(f"{shortened(url, 300)} answered {said}", details=details)
@@ -492,10 +473,6 @@ class Inflater:
         )
 
 
-def is_text(media_type: str) -> bool:
-    return media_type in _HTML or _TEXT.fullmatch(media_type) is not None
-
-
 def readable(fetched: Fetched, format: Format) -> Readable:
     """What was fetched as title and text; what is no text fails, saying what it is."""
     if fetched.body.startswith(b"%PDF-") and can_read_pdf():
@@ -507,7 +484,7 @@ def readable(fetched: Fetched, format: Format) -> Readable:
 
         known = media_kind(fetched.body)
         raise not_text(fetched.url, known.media_type if known else media_type, len(fetched.body))
-    if media_type in _HTML:
+    if media_type in HTML:
         return read_html(text, fetched.final_url, format, rendered=fetched.rendered)
     return Readable(None, text)
 
@@ -583,52 +560,4 @@ def _reason(error: Exception) -> str:
     return shortened(str(error) or type(error).__name__, 300)
 
 
-def timed_out(what: str, seconds: float) -> ToolError:
-    return ToolError(
-        f"{shortened(what, 300)} took longer than {seconds:g} seconds and was given up",
-        kind="timed_out",
-        details={"seconds": seconds},
-    )
-
-
-def too_large(url: str, limit: int, size: int | None) -> ToolError:
-    stated = f" ({size:,} bytes as sent)" if size else ""
-    return ToolError(
-        f"{shortened(url, 300)} is larger than the {limit:,} bytes a page may have{stated}",
-        details={"url": url, "limit": limit, "size": size},
-    )
-
-
-def not_text(url: str, media_type: str, size: int | None) -> ToolError:
-    of_size = "of unknown size" if size is None else f"{size:,} bytes"
-    return ToolError(
-        f"{shortened(url, 300)} is no page of text but {shortened(media_type, 100)}, {of_size}. "
-        "Download it with a command if it is needed.",
-        details={"url": url, "media_type": media_type, "size": size},
-    )
-
-
 # ── the tools ────────────────────────────────────────────────────────────────
-
-_LONGEST_CALL: Final = 120
-"""Seconds for a call in which a model may be asked: to search, or to read a page."""
-
-
-async def _fetch(operation: FetchPage, context: Context) -> PagesOutcome:
-    return await context.get(Web).fetch(operation, context.provides.get(PageReader))
-
-
-async def _find(operation: FindInPage, context: Context) -> MatchesOutcome:
-    return await context.get(Web).find(operation)
-
-
-async def _search(operation: SearchWeb, context: Context) -> PagesOutcome:
-    from .search_backends import SearchBackend
-
-    # A run provides the search of its model's own provider, where that is to be used.
-    return await context.get(Web).search(operation, context.provides.get(SearchBackend))
-
-
-fetch_page = Tool.from_operation(FetchPage, _fetch, name="fetch_page", repeatable=True, timeout=_LONGEST_CALL)
-find_in_page = Tool.from_operation(FindInPage, _find, name="find_in_page", repeatable=True)
-search_web = Tool.from_operation(SearchWeb, _search, name="search_web", repeatable=True, timeout=_LONGEST_CALL)

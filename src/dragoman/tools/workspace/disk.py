@@ -29,10 +29,12 @@ from dragoman.errors import ConfigError, ToolError
 from dragoman.model.outcomes import Entry
 
 from .open_directory import HANDLES, Folder, kind_of, telling
+from .paths import HELD_LIMIT, components, is_reserved, join, outside, wrong_kind
 from .text import printable
 from .transaction_commit import Committer, stamp
-from .transaction_plan import Loaded, Step
-from .workspace import HELD_LIMIT, Workspace, components, is_reserved, join, missing, outside, wrong_kind
+from .transaction_plan import Step
+from .tree import Loaded, missing
+from .workspace import Workspace
 
 _MOST_LINKS = 40
 

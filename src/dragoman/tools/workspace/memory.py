@@ -21,9 +21,11 @@ from dragoman.model.outcomes import Entry
 
 from .diff import difference
 from .open_directory import telling
+from .paths import HELD_LIMIT, components, join, outside, wrong_kind
 from .text import encoded
-from .transaction_plan import Loaded, Put, Remove, Rename, Step
-from .workspace import HELD_LIMIT, Workspace, components, join, missing, outside, wrong_kind
+from .transaction_plan import Put, Remove, Rename, Step
+from .tree import Loaded, missing
+from .workspace import Workspace
 
 
 class Version(msgspec.Struct, frozen=True):

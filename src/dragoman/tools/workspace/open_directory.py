@@ -18,7 +18,7 @@ from typing import Literal
 
 from dragoman.errors import ToolError
 
-from .workspace import shown, wrong_kind
+from .paths import shown, wrong_kind
 
 HANDLES = {os.open, os.stat, os.mkdir, os.rename, os.link, os.unlink, os.rmdir, os.readlink} <= os.supports_dir_fd
 """Whether this system looks names up in an open directory."""

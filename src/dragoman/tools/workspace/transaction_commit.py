@@ -29,8 +29,9 @@ import msgspec
 from dragoman.errors import ToolError
 
 from .open_directory import Folder, NotAFileError, fresh_token, telling
-from .transaction_plan import Loaded, Put, Remove, Rename, Step
-from .workspace import HELD_LIMIT, components, is_reserved, join, stale
+from .paths import HELD_LIMIT, components, is_reserved, join, stale
+from .transaction_plan import Put, Remove, Rename, Step
+from .tree import Loaded
 
 _JOURNAL = re.compile(r"\.dragoman-([0-9a-f]{16})\.(journal|done)")
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES}

@@ -6,7 +6,7 @@ Rule: operations see what earlier ones did, and only the end counts: a file writ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,20 +22,9 @@ from dragoman.model.operations import (
 )
 from dragoman.model.outcomes import Change
 
+from .paths import HELD_LIMIT, components, is_reserved, join, shown, too_large, wrong_kind
 from .text import rewritten
-from .workspace import HELD_LIMIT, components, is_reserved, join, missing, shown, too_large, wrong_kind
-
-if TYPE_CHECKING:
-    from .workspace import Workspace
-
-
-class Loaded(NamedTuple):
-    """A file as a transaction found it; `data` is `None` for what cannot be held (too large, or a link)."""
-
-    data: bytes | None
-    stamp: object
-    """Equal for as long as nobody changes the file."""
-    size: int
+from .tree import Loaded, Tree, missing
 
 
 class Put(NamedTuple):
@@ -90,7 +79,7 @@ class _State(msgspec.Struct):
 class Draft:
     """A transaction being worked out in memory: the workspace as it will be. Nothing is written here."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Tree) -> None:
         self.workspace = workspace
         self._states: dict[str, _State | None] = {}
         self._bases: dict[str, Loaded | None] = {}
@@ -283,7 +272,7 @@ class Draft:
         return self._changed(target, before, after)
 
     def edit_notebook(self, operation: EditNotebook) -> Change:
-        from dragoman.tools.notebook import edited_notebook
+        from .notebook_file import edited_notebook
 
         target = self.resolve(operation.path)
         before = self.content(target, "edited")

@@ -15,14 +15,14 @@ from typing import IO, TYPE_CHECKING, overload
 
 from dragoman.environment import child_environment
 from dragoman.errors import ToolError
-from dragoman.tools.processes.programs import find_program
+
+from .programs import find_program
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from dragoman.tools.context import Context
-
-    from .open_directory import Folder
+    from dragoman.tools.workspace.open_directory import Folder
 
 TIMEOUT = 60.0
 """Seconds a search may take."""
