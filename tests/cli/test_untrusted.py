@@ -184,7 +184,7 @@ EXITS = {
     "agents check": [1],
     "agents list": [1, 1],
     "analyse": [0, 1],
-    "lab grep": [0, 1],
+    "lab grep": [0, 0],  # a run before it recorded the project's instructions
     "memory show": [1],
     "mcp test": [3, 3, 3],
     "replay": [1, 0],

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         parse_agent as parse_agent,
         read_agent as read_agent,
     )
+    from .instructions import Instructions as Instructions, find_instructions as find_instructions
     from .kernel import Kernel as Kernel
     from .mcp import (
         McpServer as McpServer,
@@ -55,6 +56,7 @@ _HOME = {
     ),
     "policies": ("limits_for", "policy_for"),
     "sandboxes": ("sandbox_for",),
+    "instructions": ("Instructions", "find_instructions"),
     "skills": ("Skill", "find_skills", "skill_tool"),
     "template": ("placeholders", "prompt_of", "render"),
     "tree": ("Activation", "Live"),

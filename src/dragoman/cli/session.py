@@ -27,7 +27,7 @@ from .session_options import Options
 from .terminal.console import Console, ExitCode, here
 
 if TYPE_CHECKING:
-    from dragoman.agents import McpServer, McpServers
+    from dragoman.agents import Instructions, McpServer, McpServers
     from dragoman.config import Sandbox
     from dragoman.dialects import Dialect
     from dragoman.engine import (
@@ -87,6 +87,8 @@ class Session:
         """Whether the user chose the model and the dialect that the options name."""
         self._known_secrets: Secrets | None = None
         self._approvals = Approvals()
+        self._instructions: Instructions | None = None
+        self._instructions_told = False
 
     @classmethod
     async def open(cls, console: Console, options: Options, *, sending: bool = True) -> Session:
@@ -281,13 +283,34 @@ class Session:
         return configured_dialect(self.configuration, model) or dialect_named(dialect_of(model), files=False)
 
     def _system(self) -> str | None:
+        """The system prompt: the words chosen or our own, then the project's instructions."""
+        parts = (self._own_system(), self.instructions().text)
+        return "\n\n".join(part for part in parts if part) or None
+
+    def _own_system(self) -> str:
         if self._options.system is not None:
-            return self._options.system or None
+            return self._options.system
         if self.configuration.settings.system is not None:
-            return self.configuration.settings.system or None
-        if self._is_embedded:
-            return SYSTEM
-        return _SYSTEM.format(folder=self.folder, system=sys.platform)
+            return self.configuration.settings.system
+        return SYSTEM if self._is_embedded else _SYSTEM.format(folder=self.folder, system=sys.platform)
+
+    def instructions(self) -> Instructions:
+        """What the project's and the user's own instruction files say to the model that answers."""
+        from dragoman.agents import Instructions, find_instructions
+
+        if self._options.no_instructions:
+            return Instructions()
+        if self._instructions is None:
+            self._instructions = find_instructions(self.configuration, self.folder)
+            for problem in self._instructions.problems:
+                self._console.warn(problem)
+        length = len(self._instructions.text)
+        if self._is_embedded and length > EMBEDDED_INSTRUCTIONS:
+            self._console.warn(
+                f"the instruction files are left out: {length:,} characters are too many for the embedded model"
+            )
+            return Instructions()
+        return self._instructions
 
     # ── tools and what they may do ─────────────────────────────────────────
 
@@ -468,6 +491,30 @@ class Session:
         dialect = self.orchestrator.dialect.name
         why = f" ({self.why})" if self.why else ""
         self.view.begins(f"{self.model}{why}, in the words of {dialect}, in {self.folder}")
+        self.tell_instructions()
+
+    def tell_instructions(self) -> None:
+        """Says which instruction files the model got, and warns where nobody vouches for them and nobody is asked."""
+        if self._instructions_told or any(item.role == "system" for item in self.conversation()):
+            return  # a run that is resumed keeps the instructions it began with
+        given = self.instructions()
+        if not given.files and not given.nested:
+            return
+        self._instructions_told = True
+        names = [self._place(one.path) for one in given.files]
+        names += [f"{name} (when needed)" for name in given.nested]
+        self.view.begins(f"instructions: {', '.join(names)}")
+        project = self.configuration.project
+        trusted = project is not None and project.trust.state == "trusted"
+        if self._options.approval == "yes" and given.of_project and not trusted:
+            self._console.warn(
+                "--yes allows every call, and this folder is not trusted: its instruction files decide with you what "
+                "the model does. Read them first, or use --no-instructions."
+            )
+
+    def _place(self, path: Path) -> str:
+        folder = self.folder
+        return os.path.relpath(path, folder) if path.is_relative_to(folder) else str(path)
 
     def conversation(self) -> Conversation:
         from dragoman.engine import conversation_of
@@ -625,6 +672,8 @@ class Session:
             await self._stack.aclose()
 
 
+EMBEDDED_INSTRUCTIONS: Final = 4000
+"""Characters of instructions that a small model in this process is given: its context holds 8,192 tokens in all."""
 NO_TERMINAL: Final = "nobody can answer: there is no terminal to ask on, and --ask is not given"
 _SYSTEM: Final = (
     "You work in the folder {folder} on the user's machine ({system}). Use the tools to do what the user asks: look "

@@ -50,6 +50,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     from_session: str | None = None
     system: str | None = None
+    no_instructions: bool = False
     sandbox: str | None = None
     flags: Mapping[str, object] = {}
 
@@ -135,6 +136,9 @@ def session_options(function: Function) -> Function:
             "--fetch", is_flag=True, help="Fetch the file of a local: model if it is missing, without asking."
         ),
         click.option("--system", metavar="TEXT", help="Instructions for the model, instead of our own few words."),
+        click.option(
+            "--no-instructions", is_flag=True, help="Do not read AGENTS.md, CLAUDE.md or GEMINI.md of the project."
+        ),
         click.option(
             "--record-wire",
             type=click.Path(dir_okay=False, path_type=Path),

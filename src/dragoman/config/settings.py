@@ -253,6 +253,19 @@ class WebPages(Table, frozen=True):
     ] = None
 
 
+class Instructions(Table, frozen=True):
+    """Which files of a project are read as instructions for the model."""
+
+    files: Annotated[
+        tuple[str, ...],
+        setting("Names of instruction files; the first found in a folder counts. [] reads none.", Kind.OPTIONS),
+    ] = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+    imports: Annotated[
+        tuple[str, ...],
+        setting("Folders outside the project whose files its instructions may import with @path.", Kind.EXEMPTIONS),
+    ] = ()
+
+
 class McpServer(Table, frozen=True):
     """One MCP server: a command to start, or a URL. `${VARIABLE}` in any text is taken from the environment."""
 
@@ -341,6 +354,7 @@ class Settings(Table, frozen=True):
     plugins: Plugins = Plugins()
     logs: Logs = Logs()
     search: Search = Search()
+    instructions: Instructions = Instructions()
     web: WebPages = WebPages()
     mcp: Mcp = Mcp()
     prices: Annotated[

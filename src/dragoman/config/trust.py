@@ -28,7 +28,7 @@ LARGEST_FOLDER: Final = 16 * 1024 * 1024
 MOST_FILES: Final = 2000
 
 
-SKILL_FOLDERS: Final = (".agents/skills", ".claude/skills", ".gemini/skills", ".codex/skills")
+SKILL_FOLDERS: Final = (".agents/skills", ".claude/skills", ".gemini/skills", ".codex/skills", ".github/skills")
 """Where other clients keep the skills of a project; what they say is sent to a model, so trust covers it."""
 
 

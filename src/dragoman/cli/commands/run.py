@@ -212,6 +212,7 @@ def _show(console: Console, session: Session, task: str, *, as_json: bool) -> Ex
     """The exact first request. Its body goes to standard output, ready for another program."""
     import json
 
+    session.tell_instructions()
     prepared = session.prepare(task)
     encoded = prepared.encoded
     assert encoded is not None
