@@ -63,6 +63,9 @@ bench: $(READY) ## measure against peers and floors (BENCH="define" to choose)
 	@$(PYTHON) -m bench $(BENCH)
 
 ##@ Keep house
+wheel: $(READY) ## build the sdist and the wheel into dist/ and check them in an environment of their own
+	@$(PYTHON) -m tests.wheel
+
 mapping: $(READY) ## write docs/mapping.md, the table of operations and vocabularies
 	@DRAGOMAN_CONFIG_DIR=/nonexistent $(PYTHON) -m dragoman tools --fidelity --markdown docs/mapping.md
 
@@ -89,4 +92,4 @@ $(READY): pyproject.toml $(VENV)/.locked
 	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: demo test check format conformance attack fuzz live bench mapping lock clean help
+.PHONY: demo test check format conformance attack fuzz mutate live bench wheel mapping lock clean help

@@ -1,6 +1,6 @@
 """A model that uses a screen: a page of a real browser, with the provider's own tool for computer use.
 
-    pip install 'dragoman[browser]'
+    pip install '.[browser]'
     python examples/computer.py anthropic:claude-sonnet-4-5 https://example.com "Open the link. What does it say?"
 
 Every request of the page goes through the rules of `Web`: private addresses cannot be reached unless `--allow` names

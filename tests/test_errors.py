@@ -29,7 +29,7 @@ def test_an_engine_error_says_who_failed_and_whether_to_try_again() -> None:
 
 
 def test_a_missing_extra_names_the_command_that_installs_it() -> None:
-    assert "pip install 'dragoman[browser]'" in str(MissingExtra("browser", "taking a screenshot", "playwright"))
+    assert "install 'playwright>=" in str(MissingExtra("browser", "taking a screenshot", "playwright"))
 
 
 def test_a_limit_says_which_and_how_much() -> None:

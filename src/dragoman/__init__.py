@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         tool as tool,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 _ROOMS = {
     "engine": ("Orchestrator", "ToolPolicy"),

@@ -147,15 +147,17 @@ class MediaError(DragomanError):
 class MissingExtra(DragomanError):
     """An optional part of dragoman was used and is not installed.
 
-    `package` is what brings it, where that is none of our extras: a framework that tools are given to.
+    The message ends with the command that installs it. `package` is what to install where it belongs to none of our
+    extras: a framework that tools are given to.
     """
 
     def __init__(self, extra: str, purpose: str, missing: str, *, package: str | None = None) -> None:
+        from .installation import install_command, packages_of
+
         self.extra, self.missing = extra, missing
-        needed, install = f"the extra '{extra}'", f"'dragoman[{extra}]'"
-        if package is not None:
-            needed, install = extra, package
-        super().__init__(f"{purpose} needs {needed} ({missing} is not installed): pip install {install}")
+        needed = f"the extra '{extra}'" if package is None else extra
+        command = install_command(*((package,) if package else packages_of(extra)))
+        super().__init__(f"{purpose} needs {needed} ({missing} is not installed): {command}")
 
 
 class ToolError(DragomanError):

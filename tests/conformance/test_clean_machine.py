@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import pytest
 
+import dragoman
+from dragoman.installation import packages_of
+from tests.wheel import build, check_sdist, check_wheel, try_wheel
+
 ROOT = Path(__file__).parents[2]
+INSTALL = {"pipx": ("pipx", "install"), "uv": ("uv", "tool", "install")}
+ADD = {"pipx": "pipx inject dragoman ", "uv": "uv tool install "}
+ENVIRONMENTS = {"pipx": ".local/share/pipx/venvs/dragoman/bin", "uv": ".local/share/uv/tools/dragoman/bin"}
 
 
 def run(*command: str | Path, home: Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -20,7 +29,7 @@ def run(*command: str | Path, home: Path, cwd: Path, **environment: str) -> subp
     return subprocess.run(
         command,
         cwd=cwd,
-        env={"PATH": os.environ["PATH"], "HOME": str(home), **environment},
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "UV_SYSTEM_CERTS": "true", **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -55,14 +64,48 @@ def checkout(scratch: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def base_install(scratch: Path, checkout: Path, home: Path) -> Path:
+def wheel(scratch: Path) -> Path:
+    """The built wheel, checked."""
+    sdist, wheel = build(scratch / "dist")
+    check_sdist(sdist)
+    check_wheel(wheel)
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def base_install(scratch: Path, wheel: Path, home: Path) -> Path:
     """The bin folder of an environment that holds dragoman without extras and what it brings, nothing else."""
     folder = scratch / "base"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    installed = run(*pip, checkout, home=home, cwd=home)
-    assert installed.returncode == 0, installed.stderr
-    return folder / "bin"
+    folder.mkdir()
+    try_wheel(wheel, folder)
+    return folder / "env" / "bin"
+
+
+class Installer(NamedTuple):
+    """A program that installs commands, each into an environment of its own."""
+
+    program: Path
+    home: Path
+
+    def __call__(self, *words: str | Path, cwd: Path | None = None) -> str:
+        done = run(*words, home=self.home, cwd=cwd or self.home, PATH=self.path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    @property
+    def path(self) -> str:
+        return f"{self.program.parent}:{self.home / '.local' / 'bin'}:{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="module", params=["pipx", "uv"])
+def installer(scratch: Path, request: pytest.FixtureRequest) -> Installer:
+    """pipx or uv, in an environment of its own, and a home where nothing was installed."""
+    tools, home = scratch / "tools" / request.param, scratch / "homes" / request.param
+    home.mkdir(parents=True)
+    subprocess.run([sys.executable, "-m", "venv", tools], check=True)
+    pip = (tools / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    subprocess.run([*pip, request.param], check=True)
+    return Installer(tools / "bin" / request.param, home)
 
 
 def test_the_demo_is_the_first_command_that_works(checkout: Path, home: Path) -> None:
@@ -77,10 +120,31 @@ def test_a_second_command_finds_everything_prepared(checkout: Path, home: Path) 
     assert (demo.returncode, "setting up" in demo.stdout) == (0, False), demo.stdout + demo.stderr
 
 
-def test_a_base_install_has_the_command(base_install: Path, home: Path) -> None:
-    said = run(base_install / "dragoman", "--version", home=home, cwd=home)
-    assert said.returncode == 0, said.stderr
-    assert said.stdout.startswith("dragoman "), said.stdout
+def test_the_command_installs_from_the_wheel_and_names_commands_that_add_its_extras(
+    installer: Installer, wheel: Path
+) -> None:
+    installer(*INSTALL[installer.program.name], wheel)
+    assert installer("dragoman", "--version") == f"dragoman {dragoman.__version__}\n"
+    for extra, module in (("pdf", "pypdf"), ("query", "duckdb")):  # the second keeps the first
+        command = missing(
+            installer.home / ENVIRONMENTS[installer.program.name] / "python", extra, module, installer.home
+        )
+        assert command.startswith(ADD[installer.program.name])
+        installer("sh", "-c", command)
+    installer("dragoman", "query", "SELECT 1")
+    python = installer.home / ENVIRONMENTS[installer.program.name] / "python"
+    installer(python, "-c", "import duckdb, pypdf")
+
+
+def test_the_install_line_of_the_readme_works_as_it_stands(installer: Installer, checkout: Path) -> None:
+    (line,) = [line for line in (checkout / "README.md").read_text().splitlines() if line.startswith("pipx install")]
+    with_pipx, _, with_uv = line.partition("# or: ")
+    command = {"pipx": with_pipx, "uv": with_uv}[installer.program.name].strip()
+    assert command.startswith(" ".join(INSTALL[installer.program.name]))
+    again = {"pipx": "pipx uninstall dragoman", "uv": "uv tool uninstall dragoman"}[installer.program.name]
+    installer("sh", "-c", f"{again}; {command}", cwd=checkout)
+    assert installer("dragoman", "--version") == f"dragoman {dragoman.__version__}\n"
+    installer(installer.home / ENVIRONMENTS[installer.program.name] / "python", "-c", "import duckdb, mcp, xllamacpp")
 
 
 @pytest.mark.parametrize(
@@ -96,6 +160,13 @@ def test_a_base_install_has_the_command(base_install: Path, home: Path) -> None:
 def test_a_base_install_names_the_extra_that_is_missing(
     base_install: Path, home: Path, extra: str, module: str
 ) -> None:
+    packages = shlex.join(packages_of(extra))
+    command = missing(base_install / "python", extra, module, home)
+    assert command == f"{base_install / 'python'} -m pip install {packages}"
+
+
+def missing(python: Path, extra: str, module: str, home: Path) -> str:
+    """The command that the error about a missing extra names."""
     program = f"""
 from dragoman.errors import MissingExtra
 from dragoman.registry import need
@@ -104,9 +175,9 @@ try:
 except MissingExtra as missing:
     print(missing.extra, missing, sep="\\n")
 """
-    said = run(base_install / "python", "-I", "-c", program, home=home, cwd=home)
-    assert said.stdout.splitlines() == [
-        extra,
-        f"this check needs the extra '{extra}' ({module.partition('.')[0]} is not installed):"
-        f" pip install 'dragoman[{extra}]'",
-    ], said.stdout + said.stderr
+    said = run(python, "-I", "-c", program, home=home, cwd=home)
+    name, _, message = said.stdout.strip().partition("\n")
+    sentence, _, command = message.partition(": ")
+    package = module.partition(".")[0]
+    assert (name, sentence) == (extra, f"this check needs the extra '{extra}' ({package} is not installed)"), said
+    return command

@@ -19,6 +19,7 @@ from dragoman.dialects import DIALECTS
 from dragoman.engine import BRIDGES, Approval, Facade, Hooks, Question, ToolPolicy
 from dragoman.engine.bridges.bridge import Bridge
 from dragoman.errors import ConfigError, DefinitionError, MissingExtra, ToolError
+from dragoman.installation import install_command
 from dragoman.model import Call, Failure
 from dragoman.registry import TOOLS
 from dragoman.tools import Context, DiskWorkspace, ProviderTool, Toolset, Web, tool
@@ -371,7 +372,7 @@ def test_a_framework_that_is_missing_is_named_with_its_package(
     framework: str, module: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    message = f"giving tools to {framework} needs {framework} ({module} is not installed): pip install {package}"
+    message = f"giving tools to {framework} needs {framework} ({module} is not installed): {install_command(package)}"
     with pytest.raises(MissingExtra) as raised:
         facade(shout).tools_for(framework)
     assert str(raised.value) == message

@@ -11,6 +11,7 @@ import pytest
 from dragoman.dialects import DIALECTS
 from dragoman.engine import Facade
 from dragoman.errors import ToolError
+from dragoman.installation import install_command, packages_of
 from dragoman.model import Failure, FileOutcome, FunctionDefinition, Outcome, operations as op
 from dragoman.registry import TOOLS
 from dragoman.tools import Context, MemoryWorkspace, Toolset, Web, perform
@@ -141,7 +142,7 @@ async def test_without_the_extra_nothing_is_promised_and_the_error_says_what_to_
     outcome = await read(THREE)
     assert isinstance(outcome, Failure)
     assert outcome.message.startswith(
-        "\"a.pdf\" is a PDF document, and no reader for them is installed (pip install 'dragoman[pdf]')"
+        f'"a.pdf" is a PDF document, and no reader for PDF is installed ({install_command(*packages_of("pdf"))})'
     )
     served = Raw(body=THREE, content_type="application/pdf")
     async with loopback(served) as site, Web(allow_private=True) as web:

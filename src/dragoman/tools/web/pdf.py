@@ -56,13 +56,14 @@ def read_pdf(name: str, data: bytes, pages: str | None, *, characters: int, seco
     from importlib.util import find_spec
 
     from dragoman.environment import child_environment
+    from dragoman.installation import install_command, packages_of
 
     wanted = None if pages is None else page_ranges(pages)
     spec = find_spec("pypdf")
     if spec is None or spec.origin is None:
         raise ToolError(
-            f"\"{name}\" is a PDF document, and no reader for them is installed (pip install 'dragoman[pdf]'); turn it "
-            "into text with a command",
+            f'"{name}" is a PDF document, and no reader for PDF is installed ({install_command(*packages_of("pdf"))}); '
+            "convert it to text with a command",
             details={"reason": "no_reader", "name": name},
         )
     order = {
