@@ -36,6 +36,14 @@ def test_tools_are_counted_with_their_failures_and_durations(reader: User) -> No
     assert "Failures: exit 2" in done.err
 
 
+def test_several_columns_are_given_with_commas_or_one_by_one(reader: User) -> None:
+    with_commas = reader.types("stats", "--by", "tool,model")
+    assert with_commas == reader.types("stats", "--by", "tool", "--by", "model")
+    assert (with_commas.code, with_commas.out.split()[:2]) == (0, ["tool", "model"])
+    wrong = reader.types("stats", "--by", "tool,modl")
+    assert (wrong.code, "'modl' is not one of 'tool', 'operation'" in wrong.err) == (2, True)
+
+
 def test_what_is_not_known_is_a_question_mark_and_said(reader: User) -> None:
     done = reader.types("stats", "--by", "model", "--tokens")
     table = {line.split()[0]: line.split() for line in done.out.splitlines()}
@@ -73,7 +81,7 @@ def test_filters_and_the_lab_command_of_the_same_name_work(reader: User) -> None
 
 def test_nothing_to_count_and_what_cannot_be_counted_are_told(user: User) -> None:
     nothing = user.types("stats")
-    assert (nothing.code, "Nothing was found to count" in nothing.err) == (1, True)
+    assert (nothing.code, "No session was found to count." in nothing.err) == (1, True)
     wrong = user.types("stats", "--tokens", "--by", "tool")
     assert (wrong.code, "leave --tokens out" in wrong.err) == (2, True)
     assert user.types("stats", "--by", "colour").code == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +15,27 @@ if TYPE_CHECKING:
 _BY = ("tool", "operation", "client", "model", "project", "day")
 
 
+class _Columns(click.Choice[str]):
+    """One or more names of columns, with commas between them."""
+
+    name = "columns"
+
+    def __init__(self) -> None:
+        super().__init__(_BY)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return tuple(super(_Columns, self).convert(name, param, ctx) for name in str(value).split(","))
+
+
 @click.command
 @click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
-@click.option("--by", type=click.Choice(_BY), multiple=True, help="What to count by; several may be given.")
+@click.option(
+    "--by",
+    type=_Columns(),
+    multiple=True,
+    callback=lambda context, option, given: tuple(dict.fromkeys(name for names in given for name in names)),
+    help="What to count by; several with commas, or by repeating the option.",
+)
 @click.option("--tool", help="Only calls of this tool, by its native name.")
 @click.option("--op", "operation", callback=operation_named, help="Only calls that mean this operation (run_command).")
 @click.option(
@@ -45,7 +63,7 @@ def command(
 
     \b
     dragoman stats --by tool --since 1w
-    dragoman stats --by day --by model --tokens
+    dragoman stats --by day,model --tokens
     dragoman stats ~/.codex/sessions --by operation --json
     """
     import msgspec
@@ -70,9 +88,7 @@ def command(
         console.json(found)
         return ExitCode.OK if found.total.sessions else ExitCode.NO
     if not found.total.sessions:
-        console.note(
-            "Nothing was found to count. `dragoman sessions` lists sessions, `dragoman sources` where they lie."
-        )
+        console.note("No session was found to count. `dragoman sources` shows where they are looked for.")
         return ExitCode.NO
     rows = [_cells(by, group) for group in found.groups]
     rows.append(("total", *[""] * (len(by) - 1), *_cells((), found.total)) if by else _cells((), found.total))
