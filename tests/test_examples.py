@@ -31,13 +31,22 @@ def test_the_example_of_the_readme_runs() -> None:
     assert printed[1] == "['newest order 1 of Ada', 'newest order 2 of Ada']"
 
 
-def test_the_quick_demo_does_one_task_in_three_vocabularies_and_says_that_its_turns_are_recorded() -> None:
-    shown = _run("examples/demo.py", DEMO="quick")
+def test_the_quick_demo_does_one_task_in_three_vocabularies_and_reads_the_session_back() -> None:
+    shown = _run("examples/demo.py", DEMO="quick", COLUMNS="120")
     assert "recorded" in shown.splitlines()[0]
     for call in ('Edit {"file_path"', 'replace {"file_path"', "*** Update File: greet.py"):
         assert call in shown
-    assert shown.count("greet.py    print('hello')   (4 rounds)") == 3
-    assert "DEMO=quick" in shown
+    assert shown.count("greet.py      return f'Hello, {name}!'   (4 rounds)") == 3
+    _, _, after = shown.partition("DEMO=quick")
+    assert "$ dragoman show claude_code.jsonl\n" in after
+    _, _, respoken = after.partition("The same session in the words of gemini_cli")
+    assert [
+        line.split()[:2] for line in respoken.splitlines() if line.startswith(("  Read ", "  Edit ", "  Bash "))
+    ] == [
+        ["Read", "read_file"],
+        ["Edit", "replace"],
+        ["Bash", "run_shell_command"],
+    ]
 
 
 def test_every_page_the_docs_link_to_is_there() -> None:
