@@ -324,8 +324,10 @@ def test_a_text_that_grows_out_of_references_is_refused_at_once() -> None:
 
 
 def test_what_is_nested_without_end_is_refused() -> None:
-    (told,) = problems_of(f"---\nname: {'[' * 1000}\n---\n")
-    assert "nested too deeply" in told or "not valid YAML" in told
+    (told,) = problems_of(f"---\nname: {'[' * 101}\n---\n")
+    assert told == "line 1: the frontmatter is nested too deeply"
+    (told,) = problems_of(f"---\nname: {'[' * 100}x{']' * 100}\ndescription: x\n---\n")
+    assert told.startswith("line 2: name: must be text")
 
 
 def test_a_frontmatter_without_measure_is_not_read_at_all() -> None:

@@ -282,6 +282,8 @@ tools:
         ("name: !secret a", ".yaml", "line 1: the tag '!secret' is not read"),
         ("? [a]\n: b", ".yaml", "line 1: a key must be a word"),
         ("a: " + "[" * 5000, ".yaml", "it is nested too deeply"),
+        ("a: " + "[" * 101, ".yaml", "it is nested too deeply"),
+        ("a: " + "[" * 100, ".yaml", "line 1: it is not valid YAML: expected the node content"),
         (f"a = {'9' * 5000}", ".toml", "it is not valid TOML: Exceeds the limit"),
         ("a = " + "[" * 5000, ".toml", "it is nested too deeply"),
         ("a." * 100_000 + "a = 1", ".toml", "it is not valid TOML: more than 100 dots in keys or numbers (at line 1"),

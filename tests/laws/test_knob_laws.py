@@ -7,7 +7,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import dragoman
@@ -18,27 +17,36 @@ HOLDERS = re.compile(r"(?:.*\.)?_?(?:features|limits)(?:\(.*\))?", re.DOTALL)
 """How the code names a value of one of the two types; `rules` and `ways` are made from them field by field."""
 
 
+FIELDS = {name for one in (Limits, Features) for name in one.__struct_fields__}
+
+
+class Knobs:
+    """The names that modules set and read."""
+
+    def __init__(self, *sources: str) -> None:
+        self.set: set[str] = set()
+        self.read: set[str] = set()
+        for source in sources:
+            for node in ast.walk(ast.parse(source)):
+                self._add(node)
+
+    def _add(self, node: ast.AST) -> None:
+        match node:
+            case ast.keyword(arg=str(name)):
+                self.set.add(name)
+            case ast.Dict(keys=keys):  # a row of a family of models
+                self.set |= {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+            case ast.Attribute(value=holder, attr=name):
+                if name not in self.read and HOLDERS.fullmatch(ast.unparse(holder)):
+                    self.read.add(name)
+
+
 @cache
-def _nodes() -> tuple[ast.AST, ...]:
-    trees = [ast.parse(path.read_text("utf-8")) for path in SOURCES.rglob("*.py") if path.name != "request.py"]
-    return tuple(node for tree in trees for node in ast.walk(tree))
-
-
-def is_set(field: str) -> bool:
-    """By a keyword, or by a key of a row of a family of models."""
-    return any(
-        (isinstance(node, ast.keyword) and node.arg == field)
-        or (isinstance(node, ast.Dict) and any(isinstance(k, ast.Constant) and k.value == field for k in node.keys))
-        for node in _nodes()
-    )
-
-
-def is_read(field: str) -> bool:
-    """As an attribute of what is called features or limits."""
-    return any(
-        isinstance(node, ast.Attribute) and node.attr == field and HOLDERS.fullmatch(ast.unparse(node.value))
-        for node in _nodes()
-    )
+def knobs() -> Knobs:
+    """Of every module that has the name of a field in it: parsing all of them takes seconds."""
+    names = re.compile(rf"\b(?:{'|'.join(FIELDS)})\b")
+    texts = [path.read_text("utf-8") for path in SOURCES.rglob("*.py") if path.name != "request.py"]
+    return Knobs(*(text for text in texts if names.search(text)))
 
 
 @pytest.mark.parametrize(
@@ -46,12 +54,9 @@ def is_read(field: str) -> bool:
 )
 def test_every_limit_and_feature_is_set_and_read(field: str) -> None:
     name = field.partition(".")[2]
-    assert (is_set(name), is_read(name)) == (True, True)
+    assert (name in knobs().set, name in knobs().read) == (True, True)
 
 
 def test_a_knob_that_nobody_turns_is_found() -> None:
-    class Dead(msgspec.Struct):
-        parameter_colours: int = 0
-
-    (name,) = Dead.__struct_fields__
-    assert (is_set(name), is_read(name)) == (False, False)
+    found = Knobs("f(a=1)\n{'b': 2}\nself._limits.c\nfeatures(x).d\nother.e\ng = 1\n")
+    assert (found.set, found.read) == ({"a", "b"}, {"c", "d"})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -20,15 +21,31 @@ ELSEWHERE = ROOT / "tests/conformance/loops"
 """Programs that are run in the environments of the frameworks they are about."""
 
 
-def imported_in(folder: str) -> Iterator[str]:
+# What may be an import: texts that hold programs match it too, and only a parser can tell those apart.
+_IMPORT = re.compile(r"^\s*(?:from\s+(\w+)|import\s+(\w.*))", re.MULTILINE)
+
+
+def imported_in(folder: str, known: Set[str]) -> Iterator[str]:
+    """The packages that are imported there and are not known. A module is parsed only when it may import one."""
     for path in (ROOT / folder).rglob("*.py"):
-        if path.parent == ELSEWHERE:
-            continue
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Import):
-                yield from (alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                yield node.module.partition(".")[0]
+        text = path.read_text()
+        if path.parent != ELSEWHERE and not may_be_imported(text) <= known:
+            yield from packages_in(ast.parse(text)) - known
+
+
+def may_be_imported(text: str) -> set[str]:
+    rows = [[one] if one else several.split(",") for one, several in _IMPORT.findall(text)]
+    return {name.strip().partition(".")[0].partition(" ")[0] for row in rows for name in row}
+
+
+def packages_in(tree: ast.Module) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
 
 
 def asked_for(*, development: bool) -> set[str]:
@@ -42,8 +59,19 @@ def asked_for(*, development: bool) -> set[str]:
 def test_every_import_is_of_a_package_that_is_asked_for(folder: str, development: bool) -> None:
     brought_by = packages_distributions()
     asked = asked_for(development=development)
-    outside = set(imported_in(folder)) - sys.stdlib_module_names - OURS
-    unasked = {
-        name for name in outside if not asked & {canonicalize_name(each) for each in brought_by.get(name, [name])}
-    }
-    assert unasked == set()
+    known = {name for name, packages in brought_by.items() if asked & {canonicalize_name(each) for each in packages}}
+    unknown = set(imported_in(folder, known | sys.stdlib_module_names | OURS))
+    assert {name for name in unknown if brought_by.get(name) or canonicalize_name(name) not in asked} == set()
+
+
+@pytest.mark.parametrize(
+    "text, packages",
+    [
+        ("import a, b.c as d", {"a", "b"}),
+        ("def f():\n    from a.b import c", {"a"}),
+        ("from . import a\nfrom .b import c", set()),
+        ("try:\n    import a\nexcept ImportError:\n    import b", {"a", "b"}),
+    ],
+)
+def test_every_form_of_import_is_seen(text: str, packages: set[str]) -> None:
+    assert (packages_in(ast.parse(text)), may_be_imported(text)) == (packages, packages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,9 +44,15 @@ OURS = {
 _MATCHING = ("compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer", "template")
 
 
+_IMPORTS_RE = re.compile(r"^\s*(?:import|from)\b.*\bre\b", re.MULTILINE)
+
+
 def _called_with_patterns(path: Path) -> Iterator[int]:
     """The lines on which `re` is given something else than a constant."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not _IMPORTS_RE.search(text):  # parsing every module takes seconds
+        return
+    tree = ast.parse(text)
     constants = _constants(tree)
     for node in ast.walk(tree):
         match node:

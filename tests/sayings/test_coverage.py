@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from dragoman.model import operations as op
 BY_LOOP = {"plain"}  # test_plain says every operation there is
 
 
+@cache
 def _said() -> dict[str, set[str]]:
     """Dialect → names of operations that stand in a `says(…)` for it, read from the sayings themselves."""
     found: dict[str, set[str]] = {}

@@ -23,6 +23,8 @@ LARGEST_FILE: Final = 1024 * 1024
 MOST_TOKENS: Final = 5_000
 """Tokens of YAML in a frontmatter. PyYAML takes about 20 microseconds for each; the largest that people write have some
 hundred, and 128 KiB of brackets have a hundred thousand."""
+DEEPEST: Final = 100
+"""Brackets that may be open at once."""
 LARGEST_FRONTMATTER: Final = 128 * 1024
 """Characters. Files of a project are read unasked, and YAML takes its time."""
 
@@ -186,6 +188,12 @@ def _loader(source: str) -> yaml.SafeLoader:
                     problem_mark=self.get_mark(),
                 )
             return super().fetch_more_tokens()
+
+        def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803 - PyYAML's name
+            # PyYAML looks at every open bracket again for each token: thousands of them take it seconds.
+            if self.flow_level >= DEEPEST:
+                raise RecursionError
+            super().fetch_flow_collection_start(TokenClass)
 
     for name, (pattern, first) in _PLAIN.items():
         letters = ["" if letter == "\0" else letter for letter in first]

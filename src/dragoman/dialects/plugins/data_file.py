@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import yaml
 
 LARGEST_FILE: Final = 4 * 1024 * 1024
+DEEPEST: Final = 100
+"""Brackets of YAML that may be open at once."""
 
 
 class DataFile(msgspec.Struct, frozen=True):
@@ -112,6 +114,12 @@ def _loader(text: str) -> yaml.SafeLoader:
 
     class Loader(yaml.SafeLoader):
         yaml_implicit_resolvers: dict[str, Any] = {}
+
+        def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803 - PyYAML's name
+            # PyYAML looks at every open bracket again for each token: thousands of them take it seconds.
+            if self.flow_level >= DEEPEST:
+                raise RecursionError
+            super().fetch_flow_collection_start(TokenClass)
 
     for name, (pattern, first) in _PLAIN_SCALARS.items():
         letters = ["" if letter == "\0" else letter for letter in first]
