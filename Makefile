@@ -19,13 +19,17 @@ export PIP_ROOT_USER_ACTION := ignore
 # uv, like pip, trusts whom this system trusts.
 export UV_SYSTEM_CERTS := true
 
+# pytest rewrites the assertions of every test module, which takes longer than importing them: it may keep the result,
+# also where the environment says that Python writes no bytecode.
+CACHED := env -u PYTHONDONTWRITEBYTECODE
+
 ##@ Use it
 demo: $(READY) ## show the main job at work (DEMO=quick: offline, a few seconds)
 	@$(PYTHON) examples/demo.py
 
 ##@ Change it
 test: $(READY) ## run the tests (PYTEST="tests/tools -k name" to choose)
-	@$(PYTHON) -m pytest -n 4 $(PYTEST)
+	@$(CACHED) $(PYTHON) -m pytest -n 3 --dist worksteal $(PYTEST)
 
 check: $(READY) ## format, lint, types, import contracts and tests (TESTS=no: without the tests)
 	@echo "== format" && $(PYTHON) -m ruff format --check --quiet .
@@ -48,7 +52,7 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 
 attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
-	@$(PYTHON) -m pytest -n 2 tests/attack $(ATTACK)
+	@$(CACHED) $(PYTHON) -m pytest -n 2 tests/attack $(ATTACK)
 
 fuzz: $(READY) ## random input for everything that reads (FUZZ_SECONDS=120; SEED=new: another seed; TARGET=patches CASE=7)
 	@$(PYTHON) -m tests.fuzz
