@@ -118,6 +118,13 @@ def test_a_text_with_a_stop_reason_and_usage_is_a_reply() -> None:
     )
 
 
+@pytest.mark.parametrize("key", ["id", "model", "stop_reason"])
+def test_a_field_that_is_not_the_text_it_should_be_is_kept_as_it_came(key: str) -> None:
+    assert API.decode(body(**{key: 7})).metadata == {NAME: {key: 7}}
+    assert API.decode(body(**{key: None})).metadata == {}
+    assert API.decode(body(**{key: "text"})).metadata == {}
+
+
 @pytest.mark.parametrize(
     "raw, expected",
     [

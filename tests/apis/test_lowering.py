@@ -252,6 +252,11 @@ def test_objects_in_an_enum_are_offered_as_text_and_turned_back() -> None:
 def test_a_constant_is_an_enum_of_one_where_there_is_no_const() -> None:
     assert offered({"const": "a"}, GEMINI_SCHEMA) == {"type": "STRING", "enum": ["a"]}
     assert offered({"const": None}, GEMINI_SCHEMA) == {"type": "NULL"}
+    assert offered({"enum": ["b", "a"], "const": "a", "title": "T"}, GEMINI_SCHEMA) == {
+        "type": "STRING",
+        "title": "T",
+        "enum": ["a"],
+    }
     assert offered({"const": "a"}, OPENAI_STRICT) == {"type": "string", "const": "a"}
     assert offered({"const": "a"}, ANTHROPIC_STRICT) == {"const": "a"}
 

@@ -509,6 +509,8 @@ def test_a_call_streams_under_one_id_and_the_reply_is_that_of_the_whole() -> Non
         ([piece(0, "a", "f", '{"x'), piece(1, "b", "g", '{"y'), piece(0, said='":1}'), piece(1, said='":2}')],
          [("a", "f", {"x": 1}), ("b", "g", {"y": 2})]),
         ([piece(0, "a", "f", '{"x'), piece(0, "b", "g", '{"y":2}')], [("a", "f", '{"x{"y":2}')]),
+        ([piece(0, said='{"x"'), piece(0, said=":1}"), piece(0, "a", "f")], [("a", "f", {"x": 1})]),
+        ([{"index": 0, "id": "a", "function": {"name": "f"}}, {"index": 0, "function": None}], [("a", "f", {})]),
     ],
 )  # fmt: skip
 def test_pieces_of_calls_find_their_call(pieces: list[dict[str, Any]], calls: list[Any]) -> None:
@@ -519,6 +521,13 @@ def test_pieces_of_calls_find_their_call(pieces: list[dict[str, Any]], calls: li
     assert [chunk.call for chunk in chunks if isinstance(chunk, CallFinished)] == list(reply.calls)
     told = {chunk.call_id for chunk in chunks if isinstance(chunk, CallStarted | ArgumentsChunk)}
     assert told == {one.id for one in reply.calls}
+
+
+def test_an_id_that_comes_late_is_kept_beside_the_first() -> None:
+    pieces = [piece(0, "a", "f", '{"x":'), piece(0, "b", None, "1}"), piece(0, said=" ")]
+    chunks, reply = streamed(*(delta(tool_calls=[one]) for one in pieces), delta("tool_calls"))
+    assert reply == answer({"tool_calls": [{**call("a", "f", '{"x":1} '), "late_id": "b"}]}, "tool_calls")
+    assert chunks[:4] == [CallStarted("a", "f"), *(ArgumentsChunk("a", said) for said in ('{"x":', "1}", " "))]
 
 
 def test_a_whole_call_in_the_last_event_and_one_after_it_are_both_finished() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialects import DIALECTS, Dialect
+from dragoman.dialects import DIALECTS, Dialect, tell
 from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
 
 DIALECT: Dialect = DIALECTS["qwen_code"]
@@ -246,6 +246,21 @@ def test_a_resource_stands_between_marks() -> None:
     outcome = out.ResourcesOutcome((out.Resource("toy://note", server="toy", text="a note"),))
     assert understood(*read, text) == outcome
     assert understood(*read, told(*read, outcome)) == outcome
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        out.TextOutcome("a note"),
+        out.ResourcesOutcome(()),
+        out.ResourcesOutcome((out.Resource("toy://note", server="toy"),)),
+        out.ResourcesOutcome((out.Resource("a", text="a note"), out.Resource("b", text="b"))),
+    ],
+    ids=["text", "none", "without text", "two"],
+)
+def test_only_one_resource_with_its_text_stands_between_marks(outcome: out.Outcome) -> None:
+    content = told("read_mcp_resource", {"server_name": "toy", "uri": "toy://note"}, outcome)
+    assert content == tell(op.ReadMcpResource("toy://note", "toy"), outcome)
 
 
 # ── failures ─────────────────────────────────────────────────────────────────
