@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman.dialects import DIALECTS
@@ -15,7 +16,9 @@ from dragoman.dialects.base.words import (
     Results,
     body,
     choice,
+    done,
     either,
+    in_json,
     lines,
     maybe,
     numbered,
@@ -103,11 +106,70 @@ def test_a_value_is_read_as_what_the_tool_knows_of_it() -> None:
     assert results.read(RUN, NativeResult("1", "Changed a.py")) == out.ChangesOutcome((out.Change("a.py", "modified"),))
 
 
+class Kept(msgspec.Struct, frozen=True):
+    todo: str
+    status: op.PlanStatus
+
+
+PLAN = one_of(
+    in_json(
+        out.PlanOutcome,
+        list[Kept],
+        to=lambda _asked, kept: out.PlanOutcome(tuple(op.PlanItem(one.todo, one.status) for one in kept)),
+        back=lambda _asked, plan: [Kept(one.text, one.status) for one in plan.items] if plan.items else None,
+        says=("items",),
+    )
+)
+
+
+def test_a_result_in_json_is_written_from_its_record_and_read_back() -> None:
+    plan = out.PlanOutcome((op.PlanItem("rest", "completed"),))
+    text = PLAN.write(op.ReadPlan(), plan)
+    assert text == '[{"todo":"rest","status":"completed"}]'
+    assert PLAN.read(op.ReadPlan(), NativeResult("1", text)) == plan
+    assert PLAN.write(op.ReadPlan(), out.PlanOutcome(())) is None
+    for other in ("no JSON", "{}", '[{"todo":"rest","status":"who knows"}]'):
+        assert PLAN.read(op.ReadPlan(), NativeResult("1", other)) is None
+    assert PLAN.tells == {out.PlanOutcome: ("items",)}
+    assert PLAN.losses() == [("PlanOutcome", "explanation", False, "only the items are listed")]
+
+
+def test_the_log_adds_to_an_outcome_that_was_read() -> None:
+    results = one_of(
+        words(out.CommandOutcome, "{output}", output=body(), **_unsaid_command()),
+        recorded=lambda _asked, outcome, native: out.CommandOutcome(native.item["exit"], output=outcome.output),
+        text=lambda native: str(native.content).removesuffix(" (a reminder)"),
+    )
+    assert results.read(RUN, NativeResult("1", "a", item={"exit": 3})) == out.CommandOutcome(3, output="a")
+    assert results.read(RUN, NativeResult("1", "a (a reminder)")) == out.CommandOutcome(output="a")
+
+
+def test_a_sentence_is_written_only_of_an_outcome_it_is_true_of() -> None:
+    results = one_of(
+        done(
+            lambda asked: f"Wrote {len(asked.content)} bytes",
+            begins="Wrote ",
+            of=out.ChangesOutcome,
+            when=lambda outcome: outcome.changes[0].kind == "created",
+            asked=op.WriteFile,
+        )
+    )
+    write = op.WriteFile("a.py", "abc")
+    assert results.write(write, out.ChangesOutcome((out.Change("a.py", "created"),))) == "Wrote 3 bytes"
+    assert results.write(write, out.ChangesOutcome((out.Change("a.py", "deleted"),))) is None
+    assert results.read(write, NativeResult("1", "Wrote 3 bytes")) == out.DoneOutcome("Wrote 3 bytes")
+    assert results.read(RUN, NativeResult("1", "Wrote 3 bytes")) is None
+
+
 def _unsaid_command() -> dict[str, Any]:
     return {"exit_code": ANY, "signal": ANY, "running": False, "timed_out": False, "job": None, "unsaid": _REASONS}
 
 
 _REASONS = {"exit_code": "it is not said", "signal": "it is not said"}
+
+
+def _never(_asked: op.Operation, _value: Any) -> None:
+    raise AssertionError("a result that is refused is not used")
 
 
 @pytest.mark.parametrize(
@@ -149,6 +211,10 @@ _REASONS = {"exit_code": "it is not said", "signal": "it is not said"}
                 words(out.TextOutcome, "a {text}", text=body()), words(out.TextOutcome, "a b {text}", text=body())
             ),
             "hides a later one",
+        ),
+        (
+            lambda: one_of(in_json(out.ResourcesOutcome, list[str], to=_never, back=_never, says=("resources",))),
+            "ResourcesOutcome.cursor is neither said nor `unsaid`",
         ),
     ],
 )

@@ -17,6 +17,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, Content, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
+from .match_lines import MatchLine, lines_of, matches_in
 from .sentences import cut_note, numbered, sentences
 
 TELLS: Mapping[type[out.Outcome], tuple[str, ...]] = {
@@ -190,17 +191,17 @@ def _asked(operation: op.Operation, first: int) -> int | None:
 
 
 def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
-    """The first line's number and the text of numbered lines, or `None` when they are not."""
-    found: list[str] = []
-    first: int | None = None
-    pattern = re.compile(rf" *(\d+){mark}(.*)", re.DOTALL)
+    """The first line's number and the text of numbered lines, or `None` when they are not. `mark` is a pattern."""
+    number_of = re.compile(rf" *([0-9]++){mark}").match
+    first = 0
+    found = []
     for index, line in enumerate(text.split("\n")):
-        match = pattern.fullmatch(line)
-        if match is None or (first is not None and int(match[1]) != first + index):
+        match = number_of(line)
+        if match is None or (index and int(match[1]) != first + index):
             return None
-        first = int(match[1]) if first is None else first
-        found.append(match[2])
-    return (first, "\n".join(found)) if first is not None else None
+        first = first if index else int(match[1])
+        found.append(line[match.end() :])
+    return first, "\n".join(found)
 
 
 def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
@@ -265,11 +266,7 @@ def _matching_lines(matches: Sequence[out.Match]) -> list[str]:
             lines.append(f"== {path}")
         elif match.before or match.after:
             lines.append("--")
-        number = match.line or 0
-        lines += [f"{number - len(match.before) + index}- {text}" for index, text in enumerate(match.before)]
-        lines += [f"{number + index}: {text}" for index, text in enumerate((match.text or "").split("\n"))]
-        last = number + (match.text or "").count("\n")
-        lines += [f"{last + index}- {text}" for index, text in enumerate(match.after, 1)]
+        lines += [f"{line.number}{':' if line.matched else '-'} {line.text}" for line in lines_of(match, 0)]
     return lines
 
 
@@ -287,34 +284,24 @@ def _understand_matches(operation: op.SearchText | op.SearchCode, text: str) -> 
             return out.TextOutcome(text)
         counted = tuple(out.Match(path, count=int(count)) for path, _, count in counts)
         return out.MatchesOutcome(counted, mode, total, truncated=cut)
-    matches = _matches_in(lines)
-    return out.TextOutcome(text) if matches is None else out.MatchesOutcome(tuple(matches), mode, total, truncated=cut)
+    matches = matches_in(read) if (read := _match_lines(lines)) is not None else None
+    return out.TextOutcome(text) if matches is None else out.MatchesOutcome(matches, mode, total, truncated=cut)
 
 
-def _matches_in(lines: Sequence[str]) -> list[out.Match] | None:
-    """Consecutive matched lines are matches of one line each; what stands before and after belongs to the nearest."""
-    matches: list[out.Match] = []
+def _match_lines(lines: Sequence[str]) -> list[MatchLine | None] | None:
+    read: list[MatchLine | None] = []
     path: str | None = None
-    before: list[str] = []
-    open_group = False
     for line in lines:
+        found = re.fullmatch(r"(\d+)([:-]) (.*)", line, re.DOTALL)
         if line.startswith("== "):
-            path, before, open_group = line[3:], [], False
+            path = line[3:]
         elif line == "--":
-            before, open_group = [], False
+            read.append(None)
+        elif found is None or path is None:
+            return None
         else:
-            found = re.fullmatch(r"(\d+)([:-]) (.*)", line, re.DOTALL)
-            if found is None or path is None:
-                return None
-            if found[2] == ":":
-                matches.append(out.Match(path, int(found[1]), found[3], tuple(before)))
-                before, open_group = [], True
-            elif open_group:
-                last = matches[-1]
-                matches[-1] = msgspec.structs.replace(last, after=(*last.after, found[3]))
-            else:
-                before.append(found[3])
-    return matches
+            read.append(MatchLine(path, int(found[1]), found[2] == ":", found[3]))
+    return read
 
 
 # ── commands ─────────────────────────────────────────────────────────────────

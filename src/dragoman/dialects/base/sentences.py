@@ -331,10 +331,10 @@ def _read_items(text: str) -> Iterator[op.PlanItem]:
         yield op.PlanItem(found[2], found[1])  # type: ignore[arg-type]
 
 
-def numbered(outcome: out.FileOutcome) -> str:
-    """Lines with their numbers and a tab; a text that ends in a newline has an empty last line."""
+def numbered(outcome: out.FileOutcome, mark: str = "\t", width: int = 0) -> str:
+    """Lines with their numbers and a mark; a text that ends in a newline has an empty last line."""
     lines = outcome.text.split("\n")
-    return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, outcome.first_line))
+    return "\n".join([f"{number:>{width}}{mark}{line}" for number, line in enumerate(lines, outcome.first_line)])
 
 
 def cut_note(total: int | None, unit: str) -> str:

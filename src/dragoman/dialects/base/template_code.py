@@ -220,6 +220,10 @@ class ReaderSource:
                 lines += self._matched("m", head, "text", "match", "")
             lines.append("    start = m.end()")
         if pivot is not None:
+            last = template.tail[-1] if template.tail else (True, ())
+            if not last[0] and len(last[1]) > 1 and isinstance(last[1][-1], str):
+                # Most texts do not end so, which is known sooner than where the tail would begin.
+                lines.insert(1, f"    if not text.endswith({last[1][-1]!r}): return None")
             lines.append("    end = len(text)")
             for number, (optional, group) in reversed(list(enumerate(template.tail))):
                 lines += self._peeled(f"t{number}", group, optional=optional)

@@ -9,9 +9,10 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from dragoman.model import operations as op
+from dragoman.model import operations as op, outcomes as out
 
-from .default_words import as_called
+from .default_words import as_called, unnumbered
+from .sentences import numbered as number_lines
 
 # ── kinds of fields ──────────────────────────────────────────────────────────
 
@@ -192,24 +193,12 @@ def lines(*items: Item, leading: bool = False, order: Callable[[Any], Any] | Non
 
 def numbered(mark: str, *, width: int = 0, formerly: Sequence[str] = ()) -> Body:
     """Lines with their numbers: `first_line` and `text` at once. A number out of order: no match."""
-    line_of = re.compile(rf" *([0-9]++)(?:{'|'.join(map(re.escape, (mark, *formerly)))})")
+    marks = f"(?:{'|'.join(map(re.escape, (mark, *formerly)))})"
 
     def write(value: tuple[int, str], _asked: op.Operation) -> str:
-        first, text = value
-        return "\n".join([f"{number:>{width}}{mark}{line}" for number, line in enumerate(text.split("\n"), first)])
+        return number_lines(out.FileOutcome("", value[1], value[0]), mark, width)
 
-    def read(text: str, _asked: op.Operation) -> tuple[int, str] | None:
-        first = 0
-        found = []
-        for index, line in enumerate(text.split("\n")):
-            match = line_of.match(line)
-            if match is None or (index and int(match[1]) != first + index):
-                return None
-            first = first if index else int(match[1])
-            found.append(line[match.end() :])
-        return first, "\n".join(found)
-
-    return Body(read, write, fields=("first_line", "text"))
+    return Body(lambda text, _asked: unnumbered(text, marks), write, fields=("first_line", "text"))
 
 
 # ── parts ────────────────────────────────────────────────────────────────────

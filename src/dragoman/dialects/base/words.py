@@ -31,6 +31,7 @@ import msgspec
 from dragoman.errors import DefinitionError
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import json_text, read_json
 
 from .default_words import text_of, understand
 from .spelling import Content, Tells
@@ -181,23 +182,24 @@ def refusal(lead: str, kind: out.FailureKind = "failed") -> Refusal:
 class Done(msgspec.Struct, frozen=True):
     """A sentence that says no more than that it was done; see `done`."""
 
-    sentence: str
+    sentence: str | Callable[[Any], str]
     begins: str
     ends: str
-    fields: tuple[str, ...]
     keeps_note: bool
     outcome: type[msgspec.Struct] = out.DoneOutcome
+    when: Callable[[Any], bool] | None = None
     asked: tuple[type[op.Operation], ...] = ()
 
     def write(self, outcome: Any, asked: op.Operation) -> str | None:
         """The note, where it is such a sentence, or the sentence."""
+        if self.when is not None and not self.when(outcome):
+            return None
         note = getattr(outcome, "note", None) if self.keeps_note else None
         if note:
             return str(note) if note.startswith(self.begins) and note.endswith(self.ends) else None
-        sentence = self.sentence
-        for field in self.fields:
-            sentence = sentence.replace(f"{{asked.{field}}}", str(getattr(asked, field)))
-        return sentence
+        if not isinstance(self.sentence, str):
+            return self.sentence(asked)
+        return re.sub(r"\{asked\.(\w+)\}", lambda field: str(getattr(asked, field[1])), self.sentence)
 
     def saying(self, _templates: Mapping[Template, Template]) -> Done:
         return self
@@ -208,19 +210,73 @@ class Done(msgspec.Struct, frozen=True):
 
 
 def done(
-    sentence: str,
+    sentence: str | Callable[[Any], str],
     begins: str | None = None,
     ends: str = "",
     *,
     of: type[out.Outcome] = out.DoneOutcome,
     keeps_note: bool = True,
+    when: Callable[[Any], bool] | None = None,
+    asked: type[op.Operation] | None = None,
 ) -> Done:
-    """A sentence with `{asked.x}` in it. A text that begins (and ends) so is read as a note that it was done."""
-    fields = tuple(re.findall(r"\{asked\.(\w+)\}", sentence))
-    return Done(sentence, begins or sentence.partition("{")[0], ends, fields, keeps_note, of)
+    """A sentence with `{asked.x}` in it. A text that begins (and ends) so is read as a note that it was done.
+
+    A function of the operation may give the sentence. `when`: only an outcome of which this is true is written so.
+    """
+    if begins is None:
+        begins = sentence.partition("{")[0] if isinstance(sentence, str) else ""
+    return Done(sentence, begins, ends, keeps_note, of, when, () if asked is None else (asked,))
 
 
-Wording = typing.Union["Template", "Single", "Refusal", "AsText", "Done"]
+class InJson(msgspec.Struct, frozen=True):
+    """An outcome as JSON; see `in_json`."""
+
+    outcome: type[msgspec.Struct]
+    record: Any
+    to: Callable[[Any, Any], Any]
+    back: Callable[[Any, Any], Any]
+    says: tuple[str, ...]
+    indent: int
+    asked: tuple[type[op.Operation], ...] = ()
+
+    def write(self, outcome: Any, asked: op.Operation) -> str | None:
+        """The JSON of its record, or `None` where the record cannot hold it."""
+        record = self.back(asked, outcome)
+        if record is None:
+            return None
+        text = json_text(record)
+        return msgspec.json.format(text, indent=self.indent) if self.indent else text
+
+    def saying(self, _templates: Mapping[Template, Template]) -> InJson:
+        return self
+
+    def read(self, text: str, asked: op.Operation) -> out.Outcome | None:
+        """What the JSON says, or `None` where the text is no such JSON."""
+        try:
+            record = read_json(text, type=self.record)
+        except msgspec.DecodeError:
+            return None
+        return typing.cast("out.Outcome | None", self.to(asked, record))
+
+
+def in_json(
+    outcome: type[out.Outcome],
+    record: Any,
+    *,
+    to: Callable[[Any, Any], Any],
+    back: Callable[[Any, Any], Any],
+    says: tuple[str, ...] = (),
+    indent: int = 0,
+) -> InJson:
+    """An outcome as the JSON of a record: `to` and `back` are functions between the two, each given the operation.
+
+    Either may give `None` for what is not said so. `says` are the fields of the outcome that survive.
+    """
+    return InJson(outcome, record, to, back, says, indent)
+
+
+Current = typing.Union["Template", "Single", "Done", "InJson"]
+Wording = typing.Union[Current, "Refusal", "AsText"]
 
 
 class Results:
@@ -228,7 +284,7 @@ class Results:
 
     def __init__(
         self,
-        current: Sequence[Template | Single | Done | Picture],
+        current: Sequence[Current | Picture],
         *,
         read_first: Sequence[Wording],
         formerly: Sequence[Wording],
@@ -237,8 +293,11 @@ class Results:
         then: Callable[[Any, Any], Any] | None,
         unsaid: Mapping[str, str],
         default_first: bool,
+        text: Callable[[NativeResult], str] | None,
+        recorded: Callable[[Any, Any, NativeResult], out.Outcome] | None,
     ) -> None:
         self._default_first = default_first
+        self._text, self._recorded = text, recorded
         self._said_by: dict[Template, Template] = {}
         self.current = tuple(one for one in current if not isinstance(one, Picture))
         self.picture = next((one for one in current if isinstance(one, Picture)), None)
@@ -246,7 +305,7 @@ class Results:
         self._around, self._back, self._then = around, back, then
         self._unsaid = dict(unsaid)
         in_content = self.picture is None or self.picture.pictures is _pictures
-        self._is_plain = in_content and not default_first and around is None and then is None
+        self._is_plain = in_content and not default_first and around is None and then is None and text is None
         self._check()
         self.current = tuple([one.saying(self._said_by) for one in self.current])
         self._in_order: tuple[Wording, ...] = (*read_first, *self.current, *formerly)
@@ -263,7 +322,11 @@ class Results:
         """Which fields of which outcomes these words carry unchanged."""
         plain = [one for one in self.current if isinstance(one, Template)]
         kinds = typing.cast("set[type[out.Outcome]]", {one.outcome for one in plain})
-        return {kind: _carried([one for one in plain if one.outcome is kind]) for kind in kinds}
+        carried = {kind: _carried([one for one in plain if one.outcome is kind]) for kind in kinds}
+        for one in self.current:
+            if isinstance(one, InJson) and one.says:
+                carried[typing.cast("type[out.Outcome]", one.outcome)] = one.says
+        return carried
 
     def templates(self) -> Iterator[Template]:
         """Every template that is written, those of items with those of outcomes."""
@@ -286,7 +349,14 @@ class Results:
                     found.append((group[0].struct.__name__, field, True, nearly[field]))
                 elif field not in said:
                     found.append((group[0].struct.__name__, field, False, self.reason(group, field) or ""))
+        for json in [one for one in self.current if isinstance(one, InJson)]:
+            found += [(json.outcome.__name__, field, False, reason) for field, reason in self._lost_in_json(json)]
         return found
+
+    def _lost_in_json(self, one: InJson) -> list[tuple[str, str]]:
+        name = one.outcome.__name__
+        fields = [field for field in one.outcome.__struct_fields__ if field not in one.says]
+        return [(field, self._unsaid.get(field) or LOST.get(f"{name}.{field}", "")) for field in fields]
 
     def _groups(self) -> list[list[Template]]:
         """The templates of each outcome; those of an item form a group of their own. Records are not looked into."""
@@ -331,19 +401,27 @@ class Results:
     def read(self, operation: op.Operation, native: NativeResult) -> out.Outcome | None:
         """What a result says, or `None` where it is in none of these words."""
         content = native.content
+        found: out.Outcome | None = None
         if self._is_plain and type(content) is str:  # nearly every result is, so this is written out
             for read in self._readers.get(type(operation)) or self._readers_for(type(operation)):
-                found: out.Outcome | None = read(content, operation)
+                found = read(content, operation)
                 if found is not None:
-                    return found
-            return None
+                    break
+        else:
+            found = self._read_content(operation, native)
+        if found is None or self._recorded is None or native.item is None:
+            return found
+        return self._recorded(operation, found, native)
+
+    def _read_content(self, operation: op.Operation, native: NativeResult) -> out.Outcome | None:
+        content = native.content
         if self.picture is not None:
             pictures = self.picture.pictures(native)
             if len(pictures) == 1:
                 return out.ImageOutcome(pictures[0])
         if type(content) is not str and any(isinstance(piece, out.Media) for piece in content):
             return None  # a text with something beside it that no template says
-        text = content if type(content) is str else text_of(content)
+        text = text_of(content) if self._text is None else self._text(native)
         if self._default_first and text.startswith('{"type":'):
             told = understand(operation, native)
             if not isinstance(told, out.TextOutcome):
@@ -376,6 +454,9 @@ class Results:
             implied = {name for one in group for name in one.implied()}
             self._said_by |= {one: one.denying(implied) for one in group}
             problems += self._lost(group)
+        for json in [one for one in self.current if isinstance(one, InJson)]:
+            lost = [field for field, reason in self._lost_in_json(json) if not reason]
+            problems += [f"{json.outcome.__name__}.{field} is neither said nor `unsaid`" for field in lost]
         plain = [one for one in self.current if isinstance(one, Template)]
         for index, one in enumerate(plain):
             for other in plain[index + 1 :]:
@@ -450,6 +531,7 @@ def _carried(templates: Sequence[Template]) -> tuple[str, ...]:
         return ()
     pivots = [one.pivot for one in templates if one.pivot is not None]
     lossy = {hole.field for hole in pivots if isinstance(hole.kind, Body) and hole.kind.loss}
+    lossy |= {name for one in templates for name, fact in one.facts.items() if isinstance(fact, Reads)}
     said = {name for one in templates for name in one.said()}
     return tuple(name for name in templates[0].struct.__struct_fields__ if name in said - lossy)
 
@@ -465,7 +547,7 @@ def single(
 
 
 def one_of(
-    *current: Template | Single | Done | Picture,
+    *current: Current | Picture,
     read_first: Sequence[Wording] = (),
     formerly: Sequence[Wording] = (),
     around: tuple[str, str] | None = None,
@@ -473,6 +555,8 @@ def one_of(
     then: Callable[[Any, Any], Any] | None = None,
     unsaid: Mapping[str, str] = {},
     default_first: bool = False,
+    text: Callable[[NativeResult], str] | None = None,
+    recorded: Callable[[Any, Any, NativeResult], out.Outcome] | None = None,
 ) -> Results:
     """All wordings of a tool's results. The first that fits is written; they are read in order, then `formerly`.
 
@@ -480,6 +564,8 @@ def one_of(
     before the current ones. `around`: a wrapper, always written, dropped where it is there. `back` changes an outcome
     before it is written, `then` one that was read; both get the operation first. `default_first`: an outcome in the
     JSON of the default wording is known as one before anything else, for a tool whose own words may be any text.
+    `text` gives the text of a result, where the client adds words to it. `recorded` adds to an outcome that was read
+    what the log has beside the text: it gets the operation, the outcome and the result.
     """
     return Results(
         current,
@@ -490,6 +576,8 @@ def one_of(
         then=then,
         unsaid=unsaid,
         default_first=default_first,
+        text=text,
+        recorded=recorded,
     )
 
 

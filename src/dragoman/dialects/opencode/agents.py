@@ -1,0 +1,216 @@
+"""opencode's tools for plans and other agents."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import msgspec
+
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Conversion, Spelling, means
+from dragoman.dialects.base.words import (
+    CALLED,
+    Template,
+    body,
+    choice,
+    in_json,
+    maybe,
+    one_of,
+    single,
+    skipped,
+    without,
+    words,
+)
+from dragoman.model import operations as op, outcomes as out
+
+# ── plan ─────────────────────────────────────────────────────────────────────
+
+
+class Todo(msgspec.Struct, frozen=True):
+    """One thing to do."""
+
+    content: str
+    status: str
+    priority: str
+
+
+class EarlierTodo(msgspec.Struct, frozen=True):
+    """One thing to do, when each had an id."""
+
+    content: str
+    status: str
+    priority: str
+    id: str
+
+
+class KeptTodo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing to do, as a result tells it."""
+
+    content: str
+    status: op.PlanStatus
+    priority: str = ""
+    id: str = ""
+
+
+PLANS = one_of(
+    in_json(
+        out.PlanOutcome,
+        tuple[KeptTodo, ...],
+        to=lambda _asked, kept: out.PlanOutcome(
+            tuple(op.PlanItem(one.content, one.status, one.id or None, priority=one.priority or None) for one in kept)
+        ),
+        back=lambda _asked, plan: [
+            KeptTodo(item.text, item.status, item.priority or "", item.id or "") for item in plan.items
+        ],
+        says=("items",),
+        indent=2,
+    )
+)
+
+
+def _plan_item(todo: Todo | EarlierTodo) -> op.PlanItem:
+    if todo.status not in get_args(op.PlanStatus):
+        raise ValueError(f"{todo.status!r} is no status; take one of {', '.join(get_args(op.PlanStatus))}")
+    id = todo.id if isinstance(todo, EarlierTodo) else ""
+    return op.PlanItem(todo.content, todo.status, id or None, priority=todo.priority or None)  # type: ignore[arg-type]
+
+
+class TodoWrite(Spelling[op.UpdatePlan]):
+    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+
+    native_name = "todowrite"
+    results = PLANS
+    since = "1.18.4"
+    approximated = {"items": "an item is a text, a status and a priority (empty: not said)"}
+    unsaid = {"explanation": "the list speaks for itself"}
+
+    todos: tuple[Todo, ...] = means("items", "The whole list, in order.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.UpdatePlan(tuple(_plan_item(todo) for todo in self.todos)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.UpdatePlan) -> TodoWrite:
+        return cls(todos=tuple(Todo(item.text, item.status, item.priority or "") for item in operation.items))
+
+
+class TodoWriteWithIds(Spelling[op.UpdatePlan]):
+    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+
+    native_name = "todowrite"
+    results = PLANS
+    until = "1.1.53"
+    approximated = {"items": "an item is a text, a status, a priority and an id (empty: not said)"}
+    unsaid = {"explanation": "the list speaks for itself"}
+
+    todos: tuple[EarlierTodo, ...] = means("items", "The whole list, in order.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.UpdatePlan(tuple(_plan_item(todo) for todo in self.todos)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.UpdatePlan) -> TodoWriteWithIds:
+        todos = (EarlierTodo(one.text, one.status, one.priority or "", one.id or "") for one in operation.items)
+        return cls(todos=tuple(todos))
+
+
+class TodoRead(Spelling[op.ReadPlan]):
+    """Read the list of things to do."""
+
+    native_name = "todoread"
+    results = PLANS
+    until = "1.1.11"
+    unsaid = {"id": "the list is read whole"}
+
+
+# ── agents ───────────────────────────────────────────────────────────────────
+
+
+_STATES = ("completed", "running", "cancelled", "interrupted", "limited", "unknown")
+_STATE = choice({"error": "failed", **{state: state for state in _STATES}})
+
+
+def _report(*parts: Any, **facts: Any) -> Template:
+    return words(out.AgentReport, *parts, id=without(' "'), agent=CALLED, text=body(or_nothing=True), **facts)
+
+
+def _tagged(state: str, tag: str, **facts: Any) -> Template:
+    end = f' state="{state}">\n<{tag}>\n{{text}}\n</{tag}>\n</task>'
+    return _report("<task", maybe(' id="{id}"'), end, **facts)
+
+
+REPORTS = one_of(
+    single(out.AgentsOutcome, _tagged("{status}", "task_result", status=_STATE)),
+    formerly=(
+        single(
+            out.AgentsOutcome,
+            _tagged("{status}", "task_error", status=_STATE),
+            *(
+                _tagged("{_state}", tag, status="unknown", _state=skipped("", '[^"]*'))
+                for tag in ("task_result", "task_error")
+            ),
+            _report(  # 1.1.53
+                "task_id: {id}",
+                maybe(" {_how}", said=False),
+                "\n\n<task_result>\n{text}\n</task_result>",
+                status="completed",
+                _how=skipped(""),
+            ),
+            _report(  # 1.1.11
+                "{text}\n\n<task_metadata>\nsession_id: {id}\n</task_metadata>", status="completed"
+            ),
+        ),
+    ),
+)
+
+
+SPAWN_UNSAID = {
+    "name": "an agent is called by its type alone",
+    "system_prompt": "an agent's type has its own",
+    "model": "an agent's type has its own",
+    "effort": "an agent's type has its own",
+    "background": "the answer is always waited for",
+    "isolation": "agents share the workspace",
+    "cwd": "agents share the workspace",
+    "history": "an agent starts with its prompt alone",
+    "tools": "an agent's type has its own",
+    "max_turns": "an agent's type has its own",
+}
+SPAWN_NEARLY = {
+    "description": "a description is required, so an empty one says nothing",
+    "agent": "a type is required: without one it is the general agent",
+}
+GENERAL = Conversion(to=lambda agent: agent, back=lambda agent: agent or "general")
+
+
+class Task(Spelling[op.SpawnAgent]):
+    """Give a task to another agent and wait for its result, or go on with one that ended."""
+
+    native_name = "task"
+    results = REPORTS
+    unless_said = {"background": False}
+    since = "1.1.53"
+    unsaid = SPAWN_UNSAID
+    approximated = SPAWN_NEARLY
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str = means("agent", "The agent's type.", convert=GENERAL)
+    task_id: str | None = means("continues", "An earlier task to go on with.", default=None)
+    command: str | None = means("command", "The command that led to this task.", default=None)
+
+
+class TaskBySession(Spelling[op.SpawnAgent]):
+    """Give a task to another agent and wait for its result, or go on with one that ended."""
+
+    native_name = "task"
+    results = REPORTS
+    unless_said = {"background": False}
+    until = "1.1.11"
+    unsaid = SPAWN_UNSAID
+    approximated = SPAWN_NEARLY
+
+    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
+    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str = means("agent", "The agent's type.", convert=GENERAL)
+    session_id: str | None = means("continues", "An earlier session to go on with.", default=None)
+    command: str | None = means("command", "The command that led to this task.", default=None)

@@ -1,0 +1,465 @@
+"""opencode's tools for files and folders, in the words of 1.1.11 … 1.18.33."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
+from dragoman.dialects.base.patch_text import by_ends, in_whole_lines, read_patch, write_patch
+from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, Tells, means, whole_number
+from dragoman.dialects.base.words import (
+    CALLED,
+    PATH,
+    Part,
+    Reads,
+    Template,
+    count_of,
+    done,
+    lines,
+    maybe,
+    numbered,
+    one_of,
+    picture,
+    single,
+    skipped,
+    words,
+)
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .log_record import metadata, number
+
+PATCHING = ("gpt-5*",)
+"""Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""
+EDITING = ("!gpt-5*",)
+NOT_OFFERED = "models call it, and no version that was captured offers it"
+
+
+# ── reading files ────────────────────────────────────────────────────────────
+
+
+class ShownLines(msgspec.Struct, frozen=True):
+    """Numbered lines of a file, and the note below them."""
+
+    path: str
+    text: str
+    first_line: int = 1
+    note: str | None = None
+
+
+def _shown(operation: op.Operation, outcome: out.FileOutcome) -> ShownLines:
+    outcome = _to_its_end(up_to_here(operation, outcome))
+    return ShownLines(outcome.path, outcome.text, outcome.first_line, _file_note(outcome))
+
+
+def _to_its_end(outcome: out.FileOutcome) -> out.FileOutcome:
+    """Without the newline that ends the file: the note below says that nothing follows."""
+    ends = outcome.text.endswith("\n") and outcome.total_lines == outcome.first_line + outcome.text.count("\n") - 1
+    return msgspec.structs.replace(outcome, text=outcome.text[:-1]) if ends else outcome
+
+
+def _file_note(outcome: out.FileOutcome) -> str | None:
+    last = outcome.first_line + outcome.text.count("\n")
+    total = outcome.total_lines
+    on = f"Use offset={last + 1} to continue."
+    if total is not None and total > last:
+        return f"Showing lines {outcome.first_line}-{last} of {total}. {on}"
+    if outcome.truncated:
+        return f"Output capped. Showing lines {outcome.first_line}-{last}. {on}"
+    return f"End of file - total {total} lines" if total == last else None
+
+
+def _file(operation: op.ReadFile, shown: ShownLines) -> out.FileOutcome:
+    note = shown.note or ""
+    counted = re.search(r"(?:of|total) (\d+)(?: lines)?(?:\.|$)", note)
+    total = int(counted[1]) if counted else None
+    last = shown.first_line + shown.text.count("\n")
+    # The note also stands under lines that are all that was asked for.
+    cut = note.startswith("Showing") and last < min(total or last, operation.last_line or total or last)
+    cut = cut or note.startswith("Output capped")
+    return out.FileOutcome(operation.path, shown.text, shown.first_line, total, truncated=cut)
+
+
+def _lines_in(before: str, tag: str, *, empty: bool = False, newline: str = "\n") -> Template:
+    """Lines in a tag; below it the client puts reminders of its own."""
+    text = "" if empty else "{text}"
+    note = f"\n({{note}})\n</{tag}>{{_after}}"
+    kinds: dict[str, Any] = {"text": Reads("")} if empty else {"text": numbered(": ", formerly=("| ",))}
+    end = (note,) if empty else (maybe("\n\n({note})"), f"\n</{tag}>{{_after}}")
+    path: dict[str, Any] = {"path": PATH} if "{path}" in before else {"path": Reads("")}
+    return words(
+        ShownLines,
+        f"{before}<{tag}>{newline}{text}",
+        *end,
+        of=out.FileOutcome,
+        to=_file,
+        back=_shown,
+        asked=op.ReadFile,
+        _after=skipped("", "(?s:.*)"),
+        **kinds,
+        **path,
+    )
+
+
+def _entries(before: str, *end: Part, **facts: Any) -> Template:
+    names = lines(words(out.Entry, "{path}/", kind="directory"), words(out.Entry, "{path}", kind=Reads("file")))
+    listed: dict[str, Any] = {"entries": names} if "{entries}" in before else {"entries": ()}
+    return words(
+        out.DirectoryOutcome,
+        f"<path>{{path}}</path>\n<type>directory</type>\n<entries>\n{before}",
+        *end,
+        "\n</entries>{_after}",
+        to=_listed,
+        path=PATH,
+        _after=skipped("", "(?s:.*)"),
+        **listed,
+        **facts,
+    )
+
+
+def _listed(operation: Any, outcome: out.DirectoryOutcome) -> out.DirectoryOutcome:
+    return msgspec.structs.replace(outcome, path=operation.path)
+
+
+_PATH = "<path>{path}</path>\n<type>file</type>\n"
+_MORE_ENTRIES = skipped("0 of more entries", "[^\\n]*")
+
+
+class ReadingFiles:
+    """How a file is told: numbered lines in a tag, and how many there are; a folder by its entries."""
+
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
+    results: ClassVar[ResultWords | None] = one_of(
+        picture("Image read successfully"),
+        _lines_in(_PATH, "content"),
+        _entries("", "\n\n(Showing {_more})", truncated=True, _more=_MORE_ENTRIES),
+        _entries("", "\n\n(0 entries)", truncated=False),
+        _entries("{entries}", "\n\n(Showing {_count} of more entries)", truncated=True, _count=count_of("entries")),
+        _entries("{entries}", "\n\n({_count} entries)", truncated=False, _count=count_of("entries")),
+        formerly=(
+            # An empty file has no line at all (1.18.4).
+            _lines_in(_PATH, "content", empty=True),
+            _lines_in(_PATH, "content", empty=True, newline="\n\n"),
+            # Some versions begin with the first line in the line of the tag.
+            _lines_in(_PATH, "content", newline=""),
+            # Up to 1.1.11 a file was given without its path, and in a tag of another name.
+            *(_lines_in("", tag) for tag in ("content", "file")),
+            *(_lines_in("", tag, empty=True) for tag in ("content", "file")),
+            _entries("{entries}", "\n\n(Showing {_more})", truncated=True, _more=_MORE_ENTRIES),
+            _entries("{entries}"),
+        ),
+    )
+
+    def meant_instead(self, operation: op.Operation, failure: out.Failure) -> op.Operation | None:
+        """A folder, read without a slash at its end, is listed."""
+        if not isinstance(operation, op.ReadFile) or failure.details.get("reason") != "is_directory":
+            return None
+        return op.ListDirectory(operation.path) if operation.first_line is operation.last_line is None else None
+
+
+READ_UNSAID = {
+    "ReadFile.pages": "there is no parameter for the pages of a document",
+    "ListDirectory.ignore": "nothing is left out",
+    "ListDirectory.depth": "only one level is listed",
+    "ListDirectory.respect_ignore": "nothing is left out",
+    "ListDirectory.prefix": "a folder is listed, whatever its files are called",
+}
+READ_NEARLY = {"ListDirectory.path": "a slash at its end tells a folder from a file"}
+
+
+def _to_read(path: str, first: int | None, count: int | None) -> tuple[op.Operation, ...]:
+    if path.endswith("/") and first is None:
+        return (op.ListDirectory(path.rstrip("/") or "/", limit=count),)
+    return (op.ReadFile(path, first, None if count is None else (first or 1) + count - 1),)
+
+
+def _from_read(operation: op.ReadFile | op.ListDirectory) -> tuple[str, int | None, int | None]:
+    if isinstance(operation, op.ListDirectory):
+        return operation.path.rstrip("/") + "/", None, operation.limit
+    first, last = operation.first_line, operation.last_line
+    return operation.path, first, None if last is None else last - (first or 1) + 1
+
+
+class Read(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
+    """Read a file, or `limit` of its lines from line `offset`; a folder is listed, an image comes back as it is."""
+
+    native_name = "read"
+    since = "1.18.4"
+    unsaid = READ_UNSAID
+    approximated = READ_NEARLY
+
+    filePath: str = means("path", "Path of the file, or of the folder with a slash at its end.")  # noqa: N815 - native
+    offset: int | None = means("first_line", "First line to read, from 1.", default=None, schema={"minimum": 0})
+    limit: int | None = means("last_line", "How many lines or entries to read.", default=None, schema={"minimum": 0})
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return _to_read(self.filePath, self.offset, self.limit)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile | op.ListDirectory) -> Read | None:
+        path, first, count = _from_read(operation)
+        if isinstance(operation, op.ReadFile) and path.endswith("/") and first is None:
+            return None
+        return cls(filePath=path, offset=first, limit=count)
+
+
+class ReadFromZero(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
+    """Read a file, or `limit` of its lines after the first `offset`; a folder is listed."""
+
+    native_name = "read"
+    until = "1.1.53"
+    unsaid = READ_UNSAID
+    approximated = READ_NEARLY
+
+    filePath: str = means("path", "Path of the file, or of the folder with a slash at its end.")  # noqa: N815 - native
+    offset: float | None = means("first_line", "Lines to pass over before the first.", default=None)
+    limit: float | None = means("last_line", "How many lines or entries to read.", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        start = whole_number(self.offset)
+        return _to_read(self.filePath, None if start is None else start + 1, whole_number(self.limit))
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile | op.ListDirectory) -> ReadFromZero | None:
+        path, first, count = _from_read(operation)
+        if isinstance(operation, op.ReadFile) and path.endswith("/") and first is None:
+            return None
+        return cls(filePath=path, offset=None if first is None else first - 1, limit=count)
+
+
+class List(Spelling[op.ListDirectory]):
+    """List what a folder holds."""
+
+    native_name = "list"
+    read_only = NOT_OFFERED
+
+    path: str = "."
+    ignore: tuple[str, ...] = ()
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ListDirectory(self.path, self.ignore),)
+
+
+# ── changing files ───────────────────────────────────────────────────────────
+
+
+_WRITTEN = "Wrote file successfully."
+_EDITED = "Edit applied successfully."
+
+
+def _has_written(outcome: out.ChangesOutcome) -> bool:
+    return bool(outcome.changes) and outcome.changes[0].kind in ("created", "modified")
+
+
+def _written(operation: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    """The log knows whether the file was there before."""
+    existed = metadata(native).get("exists")
+    if not isinstance(existed, bool) or not isinstance(operation, op.WriteFile):
+        return outcome
+    return out.ChangesOutcome((out.Change(operation.path, "modified" if existed else "created"),))
+
+
+def _counted(_operation: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    """The log counts the lines of an edit."""
+    if not isinstance(outcome, out.ChangesOutcome):
+        return outcome
+    added, removed = _lines_changed(metadata(native).get("filediff"))
+    return out.ChangesOutcome((msgspec.structs.replace(outcome.changes[0], added=added, removed=removed),))
+
+
+def _lines_changed(counts: Any) -> tuple[int | None, int | None]:
+    if not isinstance(counts, dict):
+        return None, None
+    return number(counts.get("additions")), number(counts.get("deletions"))
+
+
+class Write(Spelling[op.WriteFile]):
+    """Write a whole file; an existing one is replaced."""
+
+    native_name = "write"
+    since, families = "1.1.53", EDITING
+    unsaid = {"overwrite": "an existing file is always replaced"}
+
+    content: str = means("content", "The whole new content.")
+    filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name
+
+    # A call without any text in its result was done as well.
+    results = one_of(
+        done(_WRITTEN, of=out.ChangesOutcome, when=_has_written),
+        formerly=(words(out.DoneOutcome, "", note=None),),
+        recorded=_written,
+    )
+
+
+class WriteForAll(Write):
+    """Write a whole file; an existing one is replaced."""
+
+    since, until, families = "1.1.11", "1.1.11", ("*",)
+
+
+_MORE = skipped("", "(?s:.*)")  # what checkers say of the file
+_EDITS = one_of(
+    single(
+        out.ChangesOutcome,
+        words(out.Change, f"{_EDITED}{{_more}}", kind="modified", path=CALLED, _more=_MORE),
+        words(out.Change, f"{_EDITED}{{_more}}", kind="created", path=CALLED, _more=_MORE),
+        asked=op.EditFile,
+    ),
+    # A file written by an edit of nothing may have been there or not.
+    done(
+        _EDITED,
+        of=out.ChangesOutcome,
+        when=lambda outcome: len(outcome.changes) == 1 and _has_written(outcome),
+        asked=op.WriteFile,
+    ),
+    formerly=(
+        single(out.ChangesOutcome, words(out.Change, "", kind="modified", path=CALLED), asked=op.EditFile),
+        words(out.DoneOutcome, "", note=None, asked=op.WriteFile),
+    ),
+    recorded=_counted,
+)
+
+
+class Edit(Spelling[op.EditFile]):
+    """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
+
+    native_name = "edit"
+    results = _EDITS
+    since, families = "1.1.53", EDITING
+    approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
+    unsaid = {"purpose": "there is no parameter for it"}
+
+    filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name
+    oldString: str = means("edits", "The exact text to replace, with enough around it to be unique.")  # noqa: N815
+    newString: str = means(None, "The text to put in its place.")  # noqa: N815 - the native name
+    replaceAll: bool | None = means(None, "Replace every occurrence.", default=None)  # noqa: N815 - the native name
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if not self.oldString:
+            return (op.WriteFile(self.filePath, self.newString),)
+        edit = op.Edit(self.oldString, self.newString, everywhere=self.replaceAll or False)
+        return (op.EditFile(self.filePath, (edit,)),)
+
+    @classmethod
+    def from_operation(cls, operation: op.EditFile) -> tuple[Edit, ...] | None:
+        if not operation.edits or not all(edit.old for edit in operation.edits):
+            return None
+        return tuple(
+            cls(
+                filePath=operation.path,
+                oldString=edit.old or "",
+                newString=edit.new,
+                replaceAll=edit.everywhere or None,
+            )
+            for edit in operation.edits
+        )
+
+
+class EditForAll(Edit):
+    """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
+
+    since, until, families = "1.1.11", "1.1.11", ("*",)
+
+
+class OneEdit(msgspec.Struct, frozen=True):
+    """One of several edits."""
+
+    oldString: str  # noqa: N815 - the native name
+    newString: str  # noqa: N815 - the native name
+    replaceAll: bool = False  # noqa: N815 - the native name
+    filePath: str | None = None  # noqa: N815 - the native name
+
+
+class MultiEdit(Spelling[op.EditFile]):
+    """Replace several pieces of text in a file, one after the other."""
+
+    native_name = "multiedit"
+    results = _EDITS
+    read_only = NOT_OFFERED
+
+    filePath: str  # noqa: N815 - the native name
+    edits: tuple[OneEdit, ...]
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        if any(edit.filePath not in (None, self.filePath) for edit in self.edits):
+            raise ValueError("all edits must be of the one file")
+        edits = (op.Edit(edit.oldString, edit.newString, everywhere=edit.replaceAll) for edit in self.edits)
+        return (op.EditFile(self.filePath, tuple(edits)),)
+
+
+_UPDATED = "Success. Updated the following files:"
+_LETTERS = {"created": "A", "modified": "M", "unchanged": "M", "moved": "M", "deleted": "D"}
+_KINDS: dict[str, Literal["created", "modified", "deleted"]] = {"A": "created", "M": "modified", "D": "deleted"}
+
+
+class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
+    """Change files with a patch: between "*** Begin Patch" and "*** End Patch" add, update (and move) or delete files.
+
+    A new file's lines have "+" before them. An update names its places by "@@" and a line that stands
+    above, shows lines with " ", takes them out with "-" and puts them in with "+".
+    """
+
+    native_name = "apply_patch"
+    since, families = "1.1.53", PATCHING
+    unsaid = {
+        "WriteFile.overwrite": "a file that exists is replaced",
+        "EditFile.purpose": "there is no place for it in a patch",
+    }
+    approximated = {
+        "WriteFile.content": "a patch ends every line, so a last line without an end gets one",
+        "EditFile.edits": "a patch speaks of whole lines, so a text is said as if it were whole lines",
+    }
+
+    patchText: str = means(None, "The whole patch.")  # noqa: N815 - the native name
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return read_patch(self.patchText)
+
+    @classmethod
+    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
+        patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
+        return tuple(cls(patchText=patch) for patch in patches if patch) if all(patches) else None
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        changes = [change for one in outcomes if isinstance(one, out.ChangesOutcome) for change in one.changes]
+        if not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
+            return tell_all(operations, outcomes), None
+        moved = {change.path: change.moved_to for change in changes if change.moved_to}
+        lines = [f"{_LETTERS[change.kind]} {moved.get(change.path) or change.path}" for change in changes]
+        return "\n".join([_UPDATED, *dict.fromkeys(lines)]), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        head, *lines = text_of(native.content).split("\n")
+        if head != _UPDATED:
+            return tuple(understand(operation, native) for operation in operations)
+        listed = [(line[:1], line[2:]) for line in lines if line[:1] in _KINDS and line[1:2] == " "]
+        moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
+        counts = metadata(native).get("files")
+        return tuple(_change(operation, listed, moved, counts) for operation in operations)
+
+
+def _change(
+    operation: op.Operation, listed: Sequence[tuple[str, str]], moved: Mapping[str, str], counts: Any
+) -> out.Outcome:
+    path = str(getattr(operation, "path", ""))
+    goal = moved.get(path, path)
+    letter = next((letter for letter, name in listed if _same_path(name, goal) or _same_path(name, path)), None)
+    if letter is None:
+        return out.UnknownOutcome("the result does not name this file")
+    if isinstance(operation, op.MoveFile) and letter == "M":
+        return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
+    files = [one for one in counts if isinstance(one, dict)] if isinstance(counts, list) else []
+    counted = next((one for one in files if _same_path(str(one.get("filePath")), path)), None)
+    added, removed = _lines_changed(counted)
+    return out.ChangesOutcome((out.Change(path, _KINDS[letter], added=added, removed=removed),))
+
+
+def _same_path(one: str, other: str) -> bool:
+    """Whether two names are one file's, one of them perhaps absolute."""
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

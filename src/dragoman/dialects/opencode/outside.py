@@ -1,0 +1,272 @@
+"""opencode's tools for the web, for asking the user, and for skills and servers."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.spelling import SECONDS, Content, Spelling, means, native_only
+from dragoman.dialects.base.words import CALLED, body, in_json, maybe, one_of, single, words
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .files import NOT_OFFERED
+
+# ── web ──────────────────────────────────────────────────────────────────────
+
+
+class PageText(msgspec.Struct, frozen=True):
+    """Pages as one text."""
+
+    text: str
+
+
+def _page_text(_asked: op.Operation, pages: out.PagesOutcome) -> PageText:
+    texts = [page.text or page.snippet or "" for page in pages.pages]
+    return PageText("\n\n".join(texts) if pages.answer is None else pages.answer)
+
+
+PAGES = one_of(
+    words(
+        PageText,
+        "{text}",
+        text=body(),
+        of=out.PagesOutcome,
+        to=lambda asked, page: out.PagesOutcome((out.Page(asked.url, text=page.text),)),
+        back=_page_text,
+    )
+)
+
+
+PAGE_UNSAID = {
+    "instructions": "the page itself comes back",
+    "offset": "a page is taken from its start",
+    "limit": "the client decides how much of a page is read",
+}
+
+
+class WebFetch(Spelling[op.FetchPage]):
+    """Fetch a page of the web."""
+
+    native_name = "webfetch"
+    results = PAGES
+    since = "1.18.4"
+    unsaid = PAGE_UNSAID
+
+    url: str = means("url", "The page's address.")
+    format: Literal["text", "markdown", "html"] | None = means("format", "The form wanted.", default=None)
+    timeout: float | None = means("timeout_ms", "Seconds it may take.", default=None, convert=SECONDS)
+
+
+class WebFetchFormatted(Spelling[op.FetchPage]):
+    """Fetch a page of the web in one of three forms."""
+
+    native_name = "webfetch"
+    results = PAGES
+    until = "1.1.53"
+    unsaid = PAGE_UNSAID
+
+    url: str = means("url", "The page's address.")
+    format: Literal["text", "markdown", "html"] = means("format", "The form wanted.")
+    timeout: float | None = means("timeout_ms", "Seconds it may take.", default=None, convert=SECONDS)
+
+
+class WebSearch(Spelling[op.SearchWeb]):
+    """Search the web."""
+
+    native_name = "websearch"
+    read_only = NOT_OFFERED
+
+    query: str
+    numResults: int | None = None  # noqa: N815 - the native name
+    livecrawl: str | None = native_only("how the search engine gets its pages is its own affair")
+    type: str | None = native_only("how hard the search engine tries is its own affair")
+    contextMaxCharacters: int | None = native_only("how much comes back is the search engine's affair")  # noqa: N815
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.SearchWeb(self.query, limit=self.numResults),)
+
+
+# ── people and extensions ────────────────────────────────────────────────────
+
+
+class AskedOption(msgspec.Struct, frozen=True):
+    """One answer to choose from."""
+
+    label: str
+    description: str
+
+
+class AskedQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One question to the user."""
+
+    question: str
+    header: str
+    options: tuple[AskedOption, ...]
+    multiple: bool = False
+
+
+class AskUser(Spelling[op.AskUser]):
+    """Ask the user one or several questions."""
+
+    native_name = "question"
+    until = "1.1.53"
+    approximated = {"questions": "a question has no id, no default, and its options no preview"}
+
+    questions: tuple[AskedQuestion, ...] = means("questions", "The questions.")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (
+            op.AskUser(
+                tuple(
+                    op.Question(
+                        asked.question,
+                        tuple(op.Option(option.label, option.description or None) for option in asked.options),
+                        asked.header or None,
+                        asked.multiple,
+                    )
+                    for asked in self.questions
+                )
+            ),
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.AskUser) -> AskUser:
+        return cls(
+            questions=tuple(
+                AskedQuestion(
+                    question.text,
+                    question.header or "",
+                    tuple(AskedOption(option.label, option.description or "") for option in question.options),
+                    question.multiple,
+                )
+                for question in operation.questions
+            )
+        )
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.AnswersOutcome) or not outcome.answers:
+            return tell(operation, outcome)
+        said = (f'"{one.question}"="{one.text or ", ".join(one.choices)}"' for one in outcome.answers)
+        return f"User has answered your questions: {', '.join(said)}."
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        if not text.startswith("User has answered your questions: "):
+            return understand(operation, native)
+        found = re.findall(r'"(.*?)"="(.*?)"', text, re.DOTALL)
+        return out.AnswersOutcome(tuple(out.Answer(question, text=answer) for question, answer in found))
+
+
+class UseSkill(Spelling[op.UseSkill]):
+    """Load a skill: instructions for a kind of work."""
+
+    native_name = "skill"
+    unsaid = {"arguments": "a skill takes none"}
+
+    name: str = means("name", "The skill's name.")
+
+
+class ListedResource(msgspec.Struct, frozen=True, omit_defaults=True, rename={"media_type": "mimeType"}):
+    """One resource as it is listed."""
+
+    name: str | None = None
+    uri: str | None = None
+    uriTemplate: str | None = None  # noqa: N815 - the native name
+    description: str | None = None
+    media_type: str | None = None
+    server: str | None = None
+
+
+class ListedResources(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The list itself, under one of two names."""
+
+    resources: tuple[ListedResource, ...] | None = None
+    resourceTemplates: tuple[ListedResource, ...] | None = None  # noqa: N815 - the native name
+
+
+def _listed(asked: op.ListMcpResources, outcome: out.ResourcesOutcome) -> ListedResources:
+    uri = "uriTemplate" if asked.templates else "uri"
+    listed = tuple(
+        ListedResource(
+            one.name, description=one.description, media_type=one.media_type, server=one.server, **{uri: one.uri}
+        )
+        for one in outcome.resources
+    )
+    return ListedResources(resourceTemplates=listed) if asked.templates else ListedResources(listed)
+
+
+def _resources(_asked: op.Operation, listed: ListedResources) -> out.ResourcesOutcome | None:
+    found = listed.resources if listed.resources is not None else listed.resourceTemplates
+    if found is None:
+        return None
+    return out.ResourcesOutcome(
+        tuple(
+            out.Resource(one.uri or one.uriTemplate or "", one.name, one.description, one.media_type, one.server)
+            for one in found
+        )
+    )
+
+
+RESOURCES = one_of(
+    in_json(out.ResourcesOutcome, ListedResources, to=_resources, back=_listed, says=("resources",), indent=2),
+    unsaid={"cursor": "the list is given whole"},
+)
+LIST_UNSAID = {"uri": "resources are not listed by folder", "cursor": "the list is given whole"}
+
+
+class ListMcpResources(Spelling[op.ListMcpResources]):
+    """List the resources that MCP servers offer."""
+
+    results = RESOURCES
+    native_name = "list_mcp_resources"
+    since = "1.18.4"
+    always = {"templates": False}
+    unsaid = LIST_UNSAID
+
+    server: str | None = means("server", "Only this server's.", default=None)
+
+
+class ListMcpResourceTemplates(Spelling[op.ListMcpResources]):
+    """List the resource templates that MCP servers offer."""
+
+    results = RESOURCES
+    native_name = "list_mcp_resource_templates"
+    since = "1.18.4"
+    always = {"templates": True}
+    unsaid = LIST_UNSAID
+
+    server: str | None = means("server", "Only this server's.", default=None)
+
+
+class ReadMcpResource(Spelling[op.ReadMcpResource]):
+    """Read a resource of an MCP server."""
+
+    native_name = "read_mcp_resource"
+    since = "1.18.4"
+
+    server: str = means("server", "The server.")
+    uri: str = means("uri", "The resource's URI.")
+
+    _TOLD = re.compile(r"Resource: ([^\n]*)\n(?:MIME: ([^\n]*)\n)?(.*)", re.DOTALL)
+    results = one_of(
+        single(
+            out.ResourcesOutcome,
+            words(
+                out.Resource,
+                "Resource: {uri}\n",
+                maybe("MIME: {media_type}\n"),
+                "{text}",
+                text=body(),
+                server=CALLED,
+                unsaid={
+                    "name": "a resource is named by its URI",
+                    "description": "only the content is given",
+                    "data": "only text is given",
+                },
+            ),
+        )
+    )

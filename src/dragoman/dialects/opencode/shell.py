@@ -1,0 +1,205 @@
+"""opencode's tools for finding files and text, and its shell."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.match_lines import lines_of
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, WHOLE, Content, Spelling, means
+from dragoman.dialects.base.words import (
+    ANY,
+    Kind,
+    Reads,
+    Template,
+    body,
+    either,
+    lines,
+    maybe,
+    one_of,
+    one_stream,
+    skipped,
+    way,
+    words,
+)
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .log_record import metadata, number
+
+# ── searching ────────────────────────────────────────────────────────────────
+
+_NONE_FOUND = "No files found"
+_CUT = re.compile(r"(.*)\n\n\((?:Results are truncated|[^\n]*more results)[^\n]*\)", re.DOTALL)
+_MORE = "(Results are truncated: give a narrower path or pattern.)"
+_IS_CUT = maybe("\n\n(Results are truncated{_how})", truncated=False)
+_HOW = skipped(": give a narrower path or pattern.", r"[^\n]*(?=\)\Z)")
+
+
+class Glob(Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern, the newest first."""
+
+    native_name = "glob"
+    unsaid = {
+        "case_sensitive": "there is no parameter for it",
+        "respect_ignore": "ignored files are always left out",
+        "limit": "the client has one limit for all",
+    }
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    path: str = means("path", "The folder to look in.", default=".")
+
+    results = one_of(
+        words(out.PathsOutcome, _NONE_FOUND, _IS_CUT, paths=(), _how=_HOW),
+        words(out.PathsOutcome, "{paths}", _IS_CUT, paths=lines(), _how=_HOW),
+    )
+
+
+class Grep(Spelling[op.SearchText]):
+    """Search file contents with a regular expression."""
+
+    native_name = "grep"
+    unsaid = {
+        "exclude": "files are only chosen, never left out",
+        "file_type": "files are chosen by glob",
+        "mode": "the matching lines are always given",
+        "case_sensitive": "the pattern itself says so",
+        "literal": "it is always a regular expression",
+        "multiline": "a match is within a line",
+        "only_matching": "whole lines are given",
+        "before": "no lines around a match are given",
+        "after": "no lines around a match are given",
+        "line_numbers": "lines always have their numbers",
+        "limit": "the client has one limit for all",
+        "offset": "results start at the first",
+        "limit_per_file": "results are cut as a whole",
+        "respect_ignore": "ignored files are always left out",
+    }
+
+    pattern: str = means("pattern", "The regular expression.")
+    path: str = means("path", "The folder to search in.", default=".")
+    include: str | None = means("include", "Only files that match this glob.", default=None)
+
+    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
+        if not isinstance(outcome, out.MatchesOutcome) or outcome.mode != "content":
+            return tell(operation, outcome)
+        if not outcome.matches:
+            return _NONE_FOUND
+        blocks: dict[str, list[str]] = {}
+        for match in outcome.matches:
+            shown = [f"  Line {line.number}: {line.text}" for line in lines_of(match, 1) if line.matched]
+            blocks.setdefault(match.path, []).extend(shown)
+        count = outcome.total if outcome.total is not None else sum(map(len, blocks.values()))
+        told = "\n\n".join("\n".join([f"{path}:", *shown]) for path, shown in blocks.items())
+        return f"Found {count} matches\n{told}" + (f"\n\n{_MORE}" if outcome.truncated else "")
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        text = text_of(native.content)
+        head = re.match(r"Found (\d+) match(?:es)?([^\n]*)\n", text)
+        if text == _NONE_FOUND:
+            return out.MatchesOutcome(())
+        if head is None:
+            return understand(operation, native)
+        cut = _CUT.fullmatch(text, head.end())
+        matches: list[out.Match] = []
+        path = ""
+        for line in (cut[1] if cut else text[head.end() :]).split("\n"):
+            found = re.fullmatch(r"  Line (\d+): (.*)", line)
+            if found is not None:
+                matches.append(out.Match(path, int(found[1]), found[2]))
+            elif line.endswith(":"):
+                path = line[:-1]
+        return out.MatchesOutcome(tuple(matches), total=int(head[1]), truncated=bool(cut or head[2]))
+
+
+# ── commands ─────────────────────────────────────────────────────────────────
+
+_NOTHING = "(no output)"
+_SAVED = "...output truncated...\n\nFull output saved to: {output_path}\n\n"
+_NOT_ZERO = Kind("-?[0-9]++", int, lambda code: str(code) if code else None)
+_NOTE = either(
+    way("shell tool terminated command after exceeding timeout{_more}", timed_out=True, running=ANY),
+    way("the command is still running", maybe(" as job {job}"), running=True),
+    way("the command was ended by signal {signal}"),
+    way("the command exited with code {exit_code}"),
+)
+_IN_TAG = ("\n\n<shell_metadata>\n", _NOTE, "\n</shell_metadata>")
+_OTHER_NOTE = skipped("", "(?s:.*)")
+
+
+def _printed(text: str, *note: Any, **facts: Any) -> tuple[Template, Template]:
+    """Output, all of it or (of long output) the end with the name of the file that has it all; then the note."""
+    saved = words(out.CommandOutcome, f"{_SAVED}{text}", *note, **{"output": body(), **facts})
+    return saved, words(out.CommandOutcome, text, *note, **{"output": body(_NOTHING), "output_path": None, **facts})
+
+
+def _old_note(tag: str, note: str, **facts: Any) -> tuple[Template, ...]:
+    note = f"\n\n<{tag}>\n{note}\n</{tag}>"
+    return _printed("{output}", note, _more=_OTHER_NOTE, **facts)
+
+
+def _exit_code(_operation: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    """The client leaves the exit code out of its words: it is in the log, and we say it when it is not 0."""
+    if not isinstance(outcome, out.CommandOutcome) or outcome.exit_code is not None:
+        return outcome
+    return msgspec.structs.replace(outcome, exit_code=number(metadata(native).get("exit")))
+
+
+_NOTED = _printed("{output}", *_IN_TAG, exit_code=_NOT_ZERO, _more=_OTHER_NOTE)
+COMMANDS = one_of(
+    *_NOTED,
+    *_printed("{output}", exit_code=Reads(None)),
+    read_first=(
+        *_NOTED,
+        *_old_note("shell_metadata", "{_more}"),
+        # 1.1.11 (which writes "commmand") and 1.1.53.
+        *_old_note("bash_metadata", "bash tool terminated {_more}", timed_out=True),
+        *_old_note("bash_metadata", "{_more}"),
+        # Of a command that printed nothing, with the end of its output cut off (1.2.27, in a wild log).
+        words(out.CommandOutcome, f"{_SAVED}{_NOTHING}", output=""),
+    ),
+    back=one_stream,
+    recorded=_exit_code,
+)
+
+BASH_UNSAID = {
+    "background": "a command is left running with `&`",
+    "wait_ms": "a command is always waited for",
+    "job": "commands have no names",
+    "shell": "it is the user's shell",
+    "login": "it is never a login shell",
+    "terminal": "there is never a terminal",
+    "output_limit": "the client has one limit for all output",
+    "unsandboxed": "there is no sandbox",
+}
+
+
+class Bash(Spelling[op.RunCommand]):
+    """Run a command line in a shell; both output streams come back as one."""
+
+    native_name = "bash"
+    results = COMMANDS
+    since = "1.18.4"
+    unsaid = {**BASH_UNSAID, "purpose": "there is no parameter for it"}
+
+    command: str = means("command", "The command line.")
+    timeout: int | None = means("timeout_ms", "Milliseconds it may take.", default=None)
+    workdir: str | None = means("cwd", "The folder to run it in.", default=None)
+
+
+class BashDescribed(Spelling[op.RunCommand]):
+    """Run a command line in a shell; both output streams come back as one."""
+
+    native_name = "bash"
+    results = COMMANDS
+    until = "1.1.53"
+    unsaid = BASH_UNSAID
+    approximated = {"purpose": "a description is required, so an empty one says nothing"}
+
+    command: str = means("command", "The command line.")
+    description: str = means("purpose", "What it does, in a few words.", convert=EMPTY_IS_UNSAID)
+    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
+    workdir: str | None = means("cwd", "The folder to run it in.", default=None)
