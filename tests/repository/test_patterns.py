@@ -25,7 +25,6 @@ OURS = {
     "dialects/plugins/data_file.py": (1, "the YAML resolver's own patterns, from a constant table"),
     "dialects/base/mcp_names.py": (2, "a template, escaped but for its places"),
     "dialects/base/template_code.py": (1, "the words of a template, escaped, between patterns of ours"),
-    "dialects/base/template_parts.py": (1, "the marks of a declaration, escaped, in a constant"),
     "dialects/base/default_words.py": (4, "constants and words of the dialect's own source"),
     "engine/facade.py": (2, "the name pattern of an API, a constant of its limits"),
     "engine/replaying.py": (1, "a folder, escaped, between constants"),
