@@ -56,6 +56,19 @@ def cost(model: str, usage: Tokens, on: date | None = None, *, own: Sequence[Pri
     return None if price is None else cost_at(price, usage)
 
 
+def saved(model: str, usage: Tokens, on: date | None = None, *, own: Sequence[Price] = ()) -> Decimal | None:
+    """How much less these tokens cost than without a prompt cache; below 0 where writing to it cost more than that."""
+    read, write = usage.cached_read_tokens or 0, usage.cached_write_tokens or 0
+    paid = cost(model, usage, on, own=own)
+    if paid is None or usage.input_tokens is None:
+        return None
+    price = price_of(model, on, prompt_tokens=usage.input_tokens + read + write, own=own)
+    assert price is not None  # the cost is known
+    return (
+        read * (price.input - (price.cached_read or 0)) + write * (price.input - (price.cached_write or 0))
+    ) / MILLION
+
+
 def cost_at(price: Price, usage: Tokens) -> Decimal | None:
     """What these tokens cost at a price that was found for them."""
     if usage.input_tokens is None or usage.output_tokens is None:

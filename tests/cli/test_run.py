@@ -185,7 +185,7 @@ async def test_no_tools_and_other_instructions(user: User) -> None:
     async with loopback(DONE) as server:
         await runs(user, server, "--tools", "none", "--system", "Be brief.", "hi")
     assert "tools" not in server.requests[0].body
-    assert server.requests[0].body["system"] == "Be brief."
+    assert [block["text"] for block in server.requests[0].body["system"]] == ["Be brief."]
 
 
 async def test_every_model_can_write_files_and_run_commands_in_words_of_its_own_where_it_has_them(user: User) -> None:

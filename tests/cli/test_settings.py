@@ -174,7 +174,8 @@ def test_a_run_uses_a_profile(user: User, monkeypatch: pytest.MonkeyPatch, way: 
     chosen = ("--profile", "review") if way == "--profile" else ()
     request = user.types("run", *chosen, "--dry-run", "--json", "hi").json
     assert request["url"] == "https://api.anthropic.com/v1/messages"
-    assert (request["body"]["model"], request["body"]["system"]) == ("claude-sonnet-4-5", "Review, and change nothing.")
+    said = [block["text"] for block in request["body"]["system"]]
+    assert (request["body"]["model"], said) == ("claude-sonnet-4-5", ["Review, and change nothing."])
     assert "Read" in offered(request)
     assert "Bash" not in offered(request)
 

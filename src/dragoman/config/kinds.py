@@ -47,7 +47,7 @@ class Kind(enum.Enum):
     COMMAND = "a program to start, its arguments and its environment", Rule.TRUSTED
     PATH = "a file or folder anywhere on this machine", Rule.TRUSTED
     OPTIONS = "anything: it is passed on as it is", Rule.TRUSTED
-    BOOKKEEPING = "what is recorded of a run, and what limits on cost are counted by", Rule.TRUSTED
+    BOOKKEEPING = "what is recorded of a run, how it is charged, and what limits on cost are counted by", Rule.TRUSTED
     PROFILE = "the name of a profile, that is of values that may be looser", Rule.TRUSTED
     CODE = "Python that is imported", Rule.OWN
     TRUST = "whether what a stranger says of itself is believed", Rule.OWN

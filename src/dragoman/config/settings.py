@@ -344,6 +344,7 @@ class Settings(Table, frozen=True):
     colour: Annotated[Literal["auto", "always", "never"], setting("Colour on the terminal.", Kind.DISPLAY)] = "auto"
     record: Annotated[bool, setting("Whether runs are recorded.", Kind.BOOKKEEPING)] = True
     retries: Annotated[AtLeastNone, setting("How often a failed request is sent again.", Kind.LIMIT)] = 2
+    cache: Annotated[bool, setting("Whether runs use the provider's prompt cache.", Kind.BOOKKEEPING)] = True
     data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Kind.STORAGE)] = None
     cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Kind.STORAGE)] = None
     policy: Policy = Policy()

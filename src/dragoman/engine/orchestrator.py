@@ -76,6 +76,8 @@ class Orchestrator:
     `profile` chooses one of their profiles, and with it the model, if none is given, the tools and the instructions.
     `configuration` names other settings; with `None` none are read. An engine is taken as it is, and settings hold
     beside it only if `configuration` is given.
+
+    The provider's prompt cache is used unless `cache` is false: each request of a run begins with the one before it.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Orchestrator:
         hidden: Callable[[], Collection[str]] | None = None,
         emit: Callable[[AnyEvent], None] | None = None,
         thinking: Thinking | None = None,
+        cache: bool | None = None,
         options: Mapping[str, Any] | None = None,
         prices: Sequence[Price] | None = None,
         **settings: Any,
@@ -117,6 +120,7 @@ class Orchestrator:
             policy = ToolPolicy.configured(given, self.provider, self.model) if policy is None else policy
             dialect = configured_dialect(given, self.model) if dialect is None else dialect
             prices = given.settings.prices if prices is None else prices
+            cache = given.settings.cache if cache is None else cache
         self.sandbox = None if given is None else set_sandbox(given, askable=approver is not None)
         """What commands run in, when no `context` is given; `None`: in no sandbox."""
         self.web: Callable[[], Web] = Web if given is None else functools.partial(web_for, given)
@@ -126,6 +130,7 @@ class Orchestrator:
         self.hooks, self.approver, self.pause = hooks, approver, pause
         self.system, self.workspace, self.context = system, workspace, context
         self.emit, self.thinking, self.prices = emit, thinking, tuple(prices or ())
+        self.cache = cache is not False
         self.hidden = hidden
         """Asked before each round: tools not to be offered in it; a call of one is answered all the same."""
         own = () if given is None else given.settings.providers

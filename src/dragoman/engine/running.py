@@ -108,6 +108,14 @@ class RunResult(msgspec.Struct, frozen=True):
         return _cost(self.charged, self.prices)
 
     @property
+    def saved(self) -> float | None:
+        """How much less it cost than without the provider's prompt cache, in US dollars; `None` when not known."""
+        from dragoman.prices import saved
+
+        amounts = [saved(model, usage, own=self.prices) for model, usage in self.charged]
+        return None if None in amounts else float(sum(amount for amount in amounts if amount is not None))
+
+    @property
     def citations(self) -> tuple[Citation, ...]:
         """The sources of the last reply, their spans counted within `text`."""
         return () if self.reply is None else self.reply.citations
@@ -167,6 +175,7 @@ class Running:
             "parallel": orchestrator.policy.parallel,
             "thinking": orchestrator.thinking,
             "stream": self._stream,
+            "cache": orchestrator.cache,
             "provider_options": orchestrator.options,
             **orchestrator.settings,
         }

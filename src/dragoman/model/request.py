@@ -102,7 +102,11 @@ class Thinking(Value, frozen=True):
 
 
 class Request(Value, frozen=True):
-    """One exchange with a model. `provider_options` are sent through untouched."""
+    """One exchange with a model. `provider_options` are sent through untouched.
+
+    `cache` asks the provider to keep what this request says, since a later one will begin with the same: where the API
+    wants to be told so, the request marks what to keep or names the conversation.
+    """
 
     model: str
     conversation: Conversation
@@ -117,6 +121,7 @@ class Request(Value, frozen=True):
     seed: int | None = None
     response_schema: dict[str, Any] | None = None
     stream: bool = False
+    cache: bool = False
     provider_options: dict[str, Any] = {}
 
 
@@ -257,3 +262,5 @@ class Features(Value, frozen=True):
     images_in_results: bool = False
     response_schema: bool = False
     tool_examples: bool = False
+    cache_key: bool = False
+    """Whether a request may name its conversation, so that its prompt cache is found."""

@@ -30,6 +30,7 @@ from dragoman.model.outcomes import Media
 from dragoman.model.request import Request
 
 from .blocks import inside, own, write_call, write_media, write_text, write_thinking
+from .caching import mark
 from .families import NAME, Family, same_claude
 from .settings import headers, lower_response, max_tokens, write_choice, write_thinking_setting
 
@@ -56,6 +57,8 @@ class RequestWriter:
         for turn in self._turns:
             self._turn(turn)
         self._trim_prefill()
+        if self._request.cache and "cache_control" not in self._request.provider_options:
+            mark(self._system, self._messages)
         body = self._body()
         return Encoded(
             body=body,

@@ -21,6 +21,7 @@ from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import (
     AnyPart,
     CallPart,
+    Conversation,
     ConversationItem,
     MediaPart,
     Metadata,
@@ -32,6 +33,13 @@ from dragoman.model.conversation import (
 )
 
 NO_RESULT = "No result of this call was recorded; whether it took effect is not known."
+
+
+def conversation_key(conversation: Conversation) -> str:
+    """A name for a conversation that stays the same while it grows, also in another process: of how it begins."""
+    first = next((at for at, item in enumerate(conversation, 1) if item.role == "user"), len(conversation))
+    texts = [part.text for item in conversation[:first] for part in item.parts if isinstance(part, TextPart)]
+    return blake2s("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class Remark(Value, frozen=True):

@@ -51,6 +51,7 @@ FEATURES = Features(
 _OPENAI: Mapping[str, Any] = {
     "choices": ("auto", "none", "required", "one", "subset"),  # `allowed_tools`, of OpenAI alone
     "strict_tools": True,
+    "cache_key": True,  # `prompt_cache_key`, of OpenAI alone: Groq and Mistral refuse keys they do not know
     "call_id_length": 40,  # "Invalid 'messages[1].tool_calls[0].id': string too long. Expected … maximum length 40"
     "developer": True,
     "video": False,  # the SDK's types of a content part: text, image_url, input_audio (wav, mp3), file

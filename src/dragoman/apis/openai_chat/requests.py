@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dragoman.apis.base.api import Encoded, Problem, Tools, hosted_of
-from dragoman.apis.base.conversation_order import History, Remark
+from dragoman.apis.base.conversation_order import History, Remark, conversation_key
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import Lowering
 from dragoman.errors import EngineError
@@ -51,6 +51,8 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
         body["response_format"], rewritten = write_response_format(request, strict=features.strict_tools)
         remarks += rewritten
     body |= write_numbers(request)
+    if request.cache and features.cache_key:
+        body["prompt_cache_key"] = conversation_key(request.conversation)
     body = with_options(body, request.provider_options, remarks)
     lowering = Lowering() if tools is None else tools.lowering
     return Encoded(body, "/chat/completions", lowering=lowering, report=tuple(remarks), tools=tools)

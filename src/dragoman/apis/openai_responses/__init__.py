@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
-from dragoman.apis.base.conversation_order import History, Remark, Turn
+from dragoman.apis.base.conversation_order import History, Remark, Turn, conversation_key
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import OPENAI_STRICT, Lowering, lower
 from dragoman.errors import EngineError
@@ -113,6 +113,8 @@ class OpenAIResponses(Api):
             "stream": True if request.stream else None,
         }
         body.update({name: value for name, value in said.items() if value is not None})
+        if request.cache and self.features(request.model).cache_key:
+            body["prompt_cache_key"] = conversation_key(request.conversation)
         if request.thinking is not None and self.features(request.model).thinking:
             word, remark = effort(request.thinking, request.model)
             body["reasoning"] = {"effort": word}

@@ -37,6 +37,8 @@ _OLD = {"thinking": False, "freeform_tools": False, "deferred_tools": False}
 _O_SERIES = {"efforts": ("low", "medium", "high"), "freeform_tools": False, "deferred_tools": False}
 
 FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
+    # OpenAI's own models; other servers of this API may refuse a field they do not know
+    *((f"{name}*", {"cache_key": True}) for name in ("gpt-", "chatgpt-", "o[1-9]", "codex-", "computer-use-")),
     ("*gpt-3.5*", _OLD),
     ("*gpt-4*", _OLD),
     ("chatgpt-4o*", _OLD),

@@ -444,6 +444,10 @@ def fitted(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - len(end))) + end
 
 
+def _dollars(amount: float) -> str:
+    return f"${amount:.4f}" if amount < 1 else f"${amount:.2f}"
+
+
 def _bill(result: RunResult, seconds: float) -> str:
     usage = result.usage
     told = [f"{result.rounds} round{'s' * (result.rounds != 1)}"]
@@ -453,6 +457,9 @@ def _bill(result: RunResult, seconds: float) -> str:
         cached = f" ({read:,} of them cached)" if read else ""
         told += [f"{sum(said):,} tokens in{cached}", f"{usage.output_tokens or 0:,} out"]
     cost = result.cost
-    told.append("cost not known" if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:.2f}")
+    told.append("cost not known" if cost is None else _dollars(cost))
+    saved = result.saved
+    if saved is not None and saved > 0:
+        told[-1] += f" ({_dollars(saved)} saved by the prompt cache)"
     told.append(f"{seconds:.1f} s")
     return " · ".join(told) if speaks(sys.stderr, "·") else ", ".join(told)
