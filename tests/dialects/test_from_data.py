@@ -188,10 +188,7 @@ operation = "edit_file"
 old = { means = "edits.old", description = "Old." }
 new = { means = "edits.new", description = "New." }
 """
-    assert problems(text) == (
-        "line 3, tools[0]: the operation's 'path' is neither said nor `unsaid`",
-        "line 3, tools[0]: the operation's 'purpose' is neither said nor `unsaid`",
-    )
+    assert problems(text) == ("line 3, tools[0]: the operation's 'path' is neither said nor `unsaid`",)
 
 
 def test_what_a_tool_implies_is_not_said_as_well() -> None:

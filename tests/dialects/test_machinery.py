@@ -124,7 +124,38 @@ def test_a_declaration_that_hides_something_cannot_be_imported(declare: Callable
 def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(DefinitionError) as refused:
         hidden_field()
-    assert len(refused.value.problems) == 3
+    assert refused.value.problems == (
+        "the operation's 'first_line' is neither said nor `unsaid`",
+        "the operation's 'last_line' is neither said nor `unsaid`",
+    )
+
+
+def test_a_field_that_is_seldom_said_has_a_usual_reason() -> None:
+    class Shown(Spelling[op.ReadFile]):
+        """Read a file."""
+
+        native_name = "show"
+        unsaid = {"first_line": "it is read whole", "last_line": "it is read whole"}
+
+        path: str
+
+    assert Shown.unsaid == {
+        "pages": "there is no parameter for the pages of a document",
+        "first_line": "it is read whole",
+        "last_line": "it is read whole",
+    }
+
+
+def test_a_tool_that_is_only_read_need_not_say_what_it_cannot() -> None:
+    class Seen(Spelling[op.RunCommand]):
+        """Run a command."""
+
+        native_name = "ran"
+        read_only = "an old form"
+
+        line: str = means("command")
+
+    assert Seen(line="ls").to_operations() == (op.RunCommand("ls"),)
 
 
 def test_a_call_is_read_and_what_has_no_meaning_is_kept_apart() -> None:

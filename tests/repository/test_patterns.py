@@ -20,7 +20,7 @@ OURS = {
     "dialects/claude_code/failures.py": (1, "a constant table"),
     "dialects/claude_code/people.py": (1, "a question, escaped, between constants"),
     "dialects/claude_code/search.py": (1, "paths, escaped, between constants"),
-    "dialects/cline.py": (1, "a path, escaped, in a constant"),
+    "dialects/cline/extension.py": (1, "a path, escaped, in a constant"),
     "dialects/codex/results.py": (1, "a constant table"),
     "dialects/plugins/data_file.py": (1, "the YAML resolver's own patterns, from a constant table"),
     "dialects/base/mcp_names.py": (2, "a template, escaped but for its places"),

@@ -10,8 +10,9 @@ import msgspec
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
-from .base.default_words import FailuresInWords, as_called, tell, text_of, understand, up_to_here
+from .base.default_words import FailuresInWords, tell, text_of, understand, up_to_here
 from .base.dialect import Dialect
+from .base.match_lines import MatchLine, lines_of, matches_in
 from .base.spelling import (
     SECONDS,
     WHOLE,
@@ -23,6 +24,30 @@ from .base.spelling import (
     native_only,
     sayable_number,
     whole_number,
+)
+from .base.words import (
+    ANY,
+    CALLED,
+    NOT_ZERO,
+    PATH,
+    Body,
+    Part,
+    Reads,
+    Results,
+    Template,
+    body,
+    count_of,
+    done,
+    either,
+    lines,
+    maybe,
+    one_of,
+    one_stream,
+    picture,
+    single,
+    skipped,
+    way,
+    words,
 )
 
 BY_NAME = "the client offers it only when it is started with it"
@@ -36,6 +61,37 @@ INVERTED = Conversion(
 
 
 # ── reading files ────────────────────────────────────────────────────────────
+
+
+class ShownText(msgspec.Struct, frozen=True):
+    """The text of a file, and what the note below it says of the lines."""
+
+    text: str
+    first: int | None = None
+    last: int | None = None
+    total: int | None = None
+    more: int | None = None
+    next: int | None = None
+
+
+def _shown(asked: op.Operation, outcome: out.FileOutcome) -> ShownText:
+    outcome = up_to_here(asked, outcome)
+    last, total = outcome.first_line + outcome.text.count("\n"), outcome.total_lines
+    more = total - last if total is not None and total > last else None
+    if outcome.truncated:
+        return ShownText(outcome.text, outcome.first_line, last, None if more is None else total, next=last + 1)
+    return ShownText(outcome.text, more=more, next=last + 1)
+
+
+def _file(asked: op.ReadFile, shown: ShownText) -> out.FileOutcome:
+    if shown.first is not None:
+        return out.FileOutcome(asked.path, shown.text, shown.first, shown.total, truncated=True)
+    total = None if shown.more is None or shown.next is None else shown.next - 1 + shown.more
+    return out.FileOutcome(asked.path, shown.text, asked.first_line or 1, total)
+
+
+def _read(*note: Part, **facts: Any) -> Template:
+    return words(ShownText, "{text}", *note, text=body(), of=out.FileOutcome, to=_file, back=_shown, **facts)
 
 
 class Read(Spelling[op.ReadFile]):
@@ -61,43 +117,19 @@ class Read(Spelling[op.ReadFile]):
         except ValueError:
             return None
 
-    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
-    _CUT = re.compile(
-        r"(.*)\n\n\[Showing lines (\d+)-(\d+) of (more than )?(\d+)(?: \([^)]*\))?\. "
-        r"Use offset=\d+ to continue\.\]",
-        re.DOTALL,
+    results = one_of(
+        picture("Read image file [{media_type}]"),
+        _read(
+            "\n\n[Showing lines {first}-{last} of {total}",
+            maybe(" ({_limit})", said=False),
+            ". Use offset={next} to continue.]",
+            _limit=skipped("", "[^)]*"),
+        ),
+        _read("\n\n[Showing lines {first}-{last} of more than {last}. Use offset={next} to continue.]", total=None),
+        _read("\n\n[{more} more lines in file. Use offset={next} to continue.]"),
+        _read(first=None, more=None),
     )
-    _MORE = re.compile(r"(.*)\n\n\[(\d+) more lines in file\. Use offset=(\d+) to continue\.\]", re.DOTALL)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.ImageOutcome):
-            return (f"Read image file [{outcome.image.media_type}]", outcome.image)
-        if not isinstance(outcome, out.FileOutcome):
-            return tell(operation, outcome)
-        outcome = up_to_here(operation, outcome)
-        last = outcome.first_line + outcome.text.count("\n")
-        total = outcome.total_lines
-        more = total is not None and total > last
-        if outcome.truncated:
-            counted = f"{total}" if more else f"more than {last}"
-            note = f"Showing lines {outcome.first_line}-{last} of {counted}. Use offset={last + 1} to continue."
-            return f"{outcome.text}\n\n[{note}]"
-        if total is not None and total > last:
-            return f"{outcome.text}\n\n[{total - last} more lines in file. Use offset={last + 1} to continue.]"
-        return outcome.text
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            images = [piece for piece in native.content if isinstance(piece, out.Media)]
-            return out.ImageOutcome(images[0]) if len(images) == 1 else understand(operation, native)
-        assert isinstance(operation, op.ReadFile)
-        text, first = native.content, operation.first_line or 1
-        if cut := self._CUT.fullmatch(text):
-            total = None if cut[4] else int(cut[5])
-            return out.FileOutcome(operation.path, cut[1], int(cut[2]), total, truncated=True)
-        if more := self._MORE.fullmatch(text):
-            return out.FileOutcome(operation.path, more[1], first, int(more[3]) - 1 + int(more[2]))
-        return out.FileOutcome(operation.path, text, first)
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
 
 
 # ── changing files ───────────────────────────────────────────────────────────
@@ -107,27 +139,23 @@ class Write(Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced, folders that are missing are made."""
 
     native_name = "write"
-    unsaid = {"overwrite": "an existing file is always replaced"}
 
     path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.DoneOutcome) and outcome.note:
-            return outcome.note
-        if (
-            not isinstance(outcome, out.ChangesOutcome)
-            or not outcome.changes
-            or outcome.changes[0].kind not in ("created", "modified")
-        ):
-            return tell(operation, outcome)
-        size = len(self.content.encode("utf-8", "surrogatepass"))
-        return f"Successfully wrote {size} bytes to {self.path}"
+    # Whether the file was there before is not said, so neither "created" nor "modified" would be true.
+    results = one_of(
+        done(
+            lambda asked: f"Successfully wrote {_size(asked.content)} bytes to {asked.path}",
+            begins="Successfully wrote ",
+            of=out.ChangesOutcome,
+            when=lambda outcome: bool(outcome.changes) and outcome.changes[0].kind in ("created", "modified"),
+        )
+    )
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        # Whether the file was there before is not said, so neither "created" nor "modified" would be true.
-        text = text_of(native.content)
-        return out.DoneOutcome(text) if text.startswith("Successfully wrote ") else understand(operation, native)
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 class Replacement(msgspec.Struct, frozen=True):
@@ -137,49 +165,59 @@ class Replacement(msgspec.Struct, frozen=True):
     newText: str  # noqa: N815 - the native name
 
 
-_REPLACED = re.compile(
-    r"Successfully replaced (?:(?P<count>\d+) block\(s\)|text) in (?P<path>.*?)\."
-    r"(?: Changed \d+ characters to \d+ characters\.)?",
-    re.DOTALL,
-)
-"""What is said of an edit; versions of 2025 counted characters, not blocks."""
+def _blocks(asked: op.EditFile, change: out.Change) -> out.Change:
+    count = len(asked.edits) if change.replacements is None else change.replacements
+    return msgspec.structs.replace(change, replacements=count)
 
 
-class EditingFiles:
-    """How edits are told: how many blocks were replaced in which file."""
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
-            return tell(operation, outcome)
-        change = outcome.changes[0]
-        if change.kind != "modified" or not isinstance(operation, op.EditFile):
-            return tell(operation, outcome)
-        count = len(operation.edits) if change.replacements is None else change.replacements
-        return f"Successfully replaced {count} block(s) in {as_called(operation, change.path)}."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = _REPLACED.fullmatch(text_of(native.content))
-        if found is None:
-            return understand(operation, native)
-        added, removed = _counted(native.item)
-        count = None if found["count"] is None else int(found["count"])
-        change = out.Change(found["path"], "modified", added=added, removed=removed, replacements=count)
-        return out.ChangesOutcome((change,))
+_ADDED, _REMOVED = re.compile(r"^\+ *\d", re.MULTILINE), re.compile(r"^- *\d", re.MULTILINE)
 
 
-def _counted(item: Any) -> tuple[int | None, int | None]:
+def _counted(_asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
     """Lines added and removed, by the numbered difference the log keeps beside the result."""
-    details = item.get("details") if isinstance(item, dict) else None
+    details = native.item.get("details") if isinstance(native.item, dict) else None
     difference = details.get("diff") if isinstance(details, dict) else None
-    if not isinstance(difference, str):
-        return None, None
-    return len(re.findall(r"^\+ *\d", difference, re.MULTILINE)), len(re.findall(r"^- *\d", difference, re.MULTILINE))
+    if not isinstance(difference, str) or not isinstance(outcome, out.ChangesOutcome):
+        return outcome
+    added, removed = len(_ADDED.findall(difference)), len(_REMOVED.findall(difference))
+    return out.ChangesOutcome((msgspec.structs.replace(outcome.changes[0], added=added, removed=removed),))
 
 
-class Edit(EditingFiles, Spelling[op.EditFile]):
+_CHANGED = skipped("", "[0-9]++")
+EDITS = one_of(
+    single(
+        out.ChangesOutcome,
+        words(
+            out.Change,
+            "Successfully replaced {replacements} block(s) in {path}.",
+            kind="modified",
+            path=PATH,
+            back=_blocks,
+        ),
+    ),
+    formerly=(
+        # Versions of 2025 counted characters, not blocks.
+        single(
+            out.ChangesOutcome,
+            words(
+                out.Change,
+                "Successfully replaced text in {path}.",
+                maybe(" Changed {_old} characters to {_new} characters.", said=False),
+                kind="modified",
+                _old=_CHANGED,
+                _new=_CHANGED,
+            ),
+        ),
+    ),
+    recorded=_counted,
+)
+
+
+class Edit(Spelling[op.EditFile]):
     """Replace one or several pieces of text in a file; each must stand there exactly once, none within another."""
 
     native_name = "edit"
+    results = EDITS
     approximated = {"edits": "a text is matched, not whole lines, and in the file as it was before the first edit"}
     unsaid = {"purpose": "there is no parameter for it"}
 
@@ -197,10 +235,11 @@ class Edit(EditingFiles, Spelling[op.EditFile]):
         return cls(path=operation.path, edits=tuple(Replacement(edit.old or "", edit.new) for edit in edits))
 
 
-class EditOnce(EditingFiles, Spelling[op.EditFile]):
+class EditOnce(Spelling[op.EditFile]):
     """Replace a piece of text in a file, said flat."""
 
     native_name = "edit"
+    results = EDITS
     read_only = "an older form that is still understood"
 
     path: str
@@ -213,36 +252,49 @@ class EditOnce(EditingFiles, Spelling[op.EditFile]):
 
 # ── commands ─────────────────────────────────────────────────────────────────
 
-_STATE = re.compile(
-    r"(?P<output>.*?)(?:\n\n|\A)Command (?:exited with code (?P<code>-?\d+)"
-    r"|(?P<timed>timed out)(?: after [\d.]+ seconds)?"
-    r"|was ended by signal (?P<signal>\d+)|is still running(?: as job (?P<job>.+))?)",
-    re.DOTALL,
-)
-_SHOWN = re.compile(r"(.*)\n\n\[Showing [^\n]*\. Full output: ([^\n]*)\]", re.DOTALL)
 _NOTHING = "(no output)"
+_SAVED = "\n\n[Showing {_which}. Full output: {output_path}]"
+_STATE = either(
+    way("timed out{_after}", timed_out=True, running=ANY),
+    way("is still running", maybe(" as job {job}"), running=True),
+    way("was ended by signal {signal}"),
+    way("exited with code {exit_code}"),
+)
+
+
+def _after(asked: op.RunCommand) -> str:
+    return "" if asked.timeout_ms is None else f" after {asked.timeout_ms / 1000:g} seconds"
+
+
+def _ended(*before: Part, **facts: Any) -> Template:
+    kinds = {"exit_code": NOT_ZERO, "_after": skipped(_after, r"(?: after [0-9.]+ seconds)?"), **facts}
+    return words(out.CommandOutcome, *before, "Command ", _STATE, **kinds)
+
+
+_WHICH = skipped("the end")
+ENDED = (
+    _ended("{output}", _SAVED, "\n\n", output=body(), _which=_WHICH),
+    _ended("{output}", "\n\n", output=body(_NOTHING), output_path=None),
+)
+# The client prints no empty line where a command printed nothing (0.74).
+ENDED_SILENT = _ended(output="")
 
 
 class Bash(Spelling[op.RunCommand]):
     """Run a command line with bash in the working folder; both output streams come back as one."""
 
     native_name = "bash"
-    unsaid = {
-        "cwd": "it runs in the working folder",
-        "purpose": "there is no parameter for it",
-        "background": "a command is left running with `&`",
-        "wait_ms": "a command is always waited for",
-        "job": "commands have no names",
-        "shell": "it is always bash",
-        "login": "it is never a login shell",
-        "terminal": "there is never a terminal",
-        "output_limit": "the client has one limit for all output",
-        "unsandboxed": "there is no sandbox",
-    }
 
     command: str = means("command", "The command line.")
     timeout: float | None = means("timeout_ms", "Seconds it may take.", default=None, convert=SECONDS)
 
+    results = one_of(
+        *ENDED,
+        words(out.CommandOutcome, "{output}", _SAVED, exit_code=Reads(0), output=body(), _which=_WHICH),
+        words(out.CommandOutcome, "{output}", exit_code=Reads(0), output=body(_NOTHING), output_path=None),
+        read_first=(*ENDED, ENDED_SILENT),
+        back=one_stream,
+    )
     tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "job")}
 
     def from_outcomes(
@@ -250,42 +302,11 @@ class Bash(Spelling[op.RunCommand]):
     ) -> tuple[Content, bool | None]:
         """A command that did not end well is flagged as an error, though it ran."""
         (outcome,) = outcomes
+        told = self.from_outcome(operations[0], outcome)
         if not isinstance(outcome, out.CommandOutcome):
-            return tell(operations[0], outcome), None
-        printed = outcome.output if outcome.output is not None else (outcome.stdout or "") + (outcome.stderr or "")
-        state = self._state(outcome)
-        if outcome.output_path is not None:
-            printed = f"{printed}\n\n[Showing the end. Full output: {outcome.output_path}]"
-        printed = printed or _NOTHING
-        return (printed, False) if state is None else (f"{printed}\n\nCommand {state}", not outcome.running)
-
-    def _state(self, outcome: out.CommandOutcome) -> str | None:
-        if outcome.timed_out:
-            return "timed out" if self.timeout is None else f"timed out after {self.timeout:g} seconds"
-        if outcome.running:
-            return "is still running" + ("" if outcome.job is None else f" as job {outcome.job}")
-        if outcome.signal is not None:
-            return f"was ended by signal {outcome.signal}"
-        return f"exited with code {outcome.exit_code}" if outcome.exit_code else None
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        state = _STATE.fullmatch(text)
-        printed = state["output"] if state else text
-        shown = _SHOWN.fullmatch(printed)
-        printed, saved = (shown[1], shown[2]) if shown else (printed, None)
-        printed = "" if printed == _NOTHING else printed
-        if state is None:
-            return out.CommandOutcome(0, output=printed, output_path=saved)
-        return out.CommandOutcome(
-            int(state["code"]) if state["code"] else None,
-            output=printed,
-            signal=int(state["signal"]) if state["signal"] else None,
-            running=not (state["code"] or state["signal"] or state["timed"]),
-            timed_out=bool(state["timed"]),
-            job=state["job"],
-            output_path=saved,
-        )
+            return told, None
+        badly = outcome.timed_out or outcome.signal is not None or bool(outcome.exit_code)
+        return told, badly and not outcome.running
 
 
 class Powershell(Bash):
@@ -309,26 +330,28 @@ class Codemode(Spelling[op.RunCode]):
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.RunCode(self.code, "javascript"),)
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            return understand(operation, native)
-        return out.CommandOutcome(output="" if native.content == "(no return value)" else native.content)
+    results = one_of(formerly=(words(out.CommandOutcome, "{output}", output=body("(no return value)")),))
 
 
 # ── searching ────────────────────────────────────────────────────────────────
 
 
-def _limited(text: str, count: int, unit: str, *, cut: bool) -> str:
-    return f"{text}\n\n[{count} {unit} limit reached]" if cut else text
+_LIMIT = skipped("", r"[^\n]*limit[^\n]*(?=\]\Z)")
 
 
-def _unlimited(text: str) -> tuple[str, bool]:
-    """The text without its note that there is more, and whether it had one."""
-    found = re.fullmatch(r"(.*)\n\n\[[^\n]*limit[^\n]*\]", text, re.DOTALL)
-    return (found[1], True) if found else (text, False)
+def _listed(outcome: type[out.Outcome], field: str, unit: str, items: Body, **facts: Any) -> Results:
+    """One thing a line, with a note where there are more: newer notes say which limit, and how to see more."""
+    listed = f"{{{field}}}"
+    facts[field] = items
+    cut = maybe(f"\n\n[{{_count}} {unit} limit reached]", truncated=False)
+    return one_of(
+        words(outcome, listed, cut, _count=count_of(field), **facts),
+        read_first=(words(outcome, f"{listed}\n\n[{{_note}}]", truncated=True, _note=_LIMIT, **facts),),
+    )
 
 
 _MATCHED = re.compile(r"(.+?)(?::(\d+):|-(\d+)-)(?: (.*))?")
+_NO_MATCHES = "No matches found"
 
 
 class Grep(Spelling[op.SearchText]):
@@ -392,50 +415,29 @@ class Grep(Spelling[op.SearchText]):
         if not isinstance(outcome, out.MatchesOutcome) or outcome.mode != "content":
             return tell(operation, outcome)
         if not outcome.matches:
-            return "No matches found"
-        lines = [line for match in outcome.matches for line in _match_lines(match)]
-        return _limited("\n".join(lines), len(outcome.matches), "matches", cut=outcome.truncated)
+            return _NO_MATCHES
+        shown = [
+            f"{line.path}{mark}{line.number}{mark} {line.text}"
+            for match in outcome.matches
+            for line in lines_of(match, 1)
+            for mark in (":" if line.matched else "-")
+        ]
+        return "\n".join(shown) + (f"\n\n[{len(outcome.matches)} matches limit reached]" if outcome.truncated else "")
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        body, cut = _unlimited(text_of(native.content))
-        if body == "No matches found":
+        text = text_of(native.content)
+        cut = re.fullmatch(r"(.*)\n\n\[[^\n]*limit[^\n]*\]", text, re.DOTALL)
+        body = cut[1] if cut else text
+        if body == _NO_MATCHES:
             return out.MatchesOutcome(())
-        matches = _matches_in(body.split("\n"), whole_number(self.context))
-        return understand(operation, native) if matches is None else out.MatchesOutcome(matches, truncated=cut)
-
-
-def _match_lines(match: out.Match) -> list[str]:
-    line = match.line or 1
-    matched = (match.text or "").split("\n")
-    before = [f"{match.path}-{line - len(match.before) + index}- {text}" for index, text in enumerate(match.before)]
-    found = [f"{match.path}:{line + index}: {text}" for index, text in enumerate(matched)]
-    after = [f"{match.path}-{line + len(matched) + index}- {text}" for index, text in enumerate(match.after)]
-    return [*before, *found, *after]
-
-
-def _matches_in(lines: list[str], around: int | None) -> tuple[out.Match, ...] | None:
-    """Every match stands between the lines around it; `None` when a line is neither."""
-    matches: list[out.Match] = []
-    before: list[str] = []
-    for line in lines:
-        found = _MATCHED.fullmatch(line)
-        if found is None:
-            return None
-        path, text = found[1], found[4] or ""
-        last = matches[-1] if matches else None
-        if found[2]:
-            matches.append(out.Match(path, int(found[2]), text, tuple(before)))
-            before = []
-        elif last is not None and not before and _follows(last, path, int(found[3]), around):
-            matches[-1] = msgspec.structs.replace(last, after=(*last.after, text))
-        else:
-            before.append(text)
-    return None if before else tuple(matches)
-
-
-def _follows(match: out.Match, path: str, line: int, around: int | None) -> bool:
-    within = around is None or len(match.after) < around
-    return within and match.path == path and line == (match.line or 0) + len(match.after) + 1
+        found = [_MATCHED.fullmatch(line) for line in body.split("\n")]
+        shown = [
+            MatchLine(one[1], int(one[2] or one[3]), bool(one[2]), one[4] or "") for one in found if one is not None
+        ]
+        matches = matches_in(shown, whole_number(self.context)) if None not in found else None
+        return (
+            understand(operation, native) if matches is None else out.MatchesOutcome(matches, truncated=cut is not None)
+        )
 
 
 class Find(Spelling[op.FindFiles]):
@@ -443,27 +445,12 @@ class Find(Spelling[op.FindFiles]):
 
     native_name = "find"
     on_request = BY_NAME
-    unsaid = {
-        "case_sensitive": "there is no parameter for it",
-        "respect_ignore": "ignored files are always left out",
-    }
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     path: str = means("path", "The folder to look in.", default=".")
     limit: float | None = means("limit", "At most so many files.", default=None, convert=WHOLE)
 
-    tells: ClassVar[Tells] = {out.PathsOutcome: ("paths", "truncated")}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PathsOutcome):
-            return tell(operation, outcome)
-        listed = "\n".join(outcome.paths) if outcome.paths else "No files found matching pattern"
-        return _limited(listed, len(outcome.paths), "results", cut=outcome.truncated)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        body, cut = _unlimited(text_of(native.content))
-        paths = () if body == "No files found matching pattern" else tuple(body.split("\n"))
-        return out.PathsOutcome(paths, truncated=cut)
+    results = _listed(out.PathsOutcome, "paths", "results", lines(empty="No files found matching pattern"))
 
 
 class Ls(Spelling[op.ListDirectory]):
@@ -471,29 +458,21 @@ class Ls(Spelling[op.ListDirectory]):
 
     native_name = "ls"
     on_request = BY_NAME
-    unsaid = {
-        "ignore": "nothing is left out",
-        "depth": "only one level is listed",
-        "respect_ignore": "nothing is left out",
-        "prefix": "a folder is listed, whatever its files are called",
-    }
 
     path: str = means("path", "The folder to list.", default=".")
     limit: float | None = means("limit", "At most so many entries.", default=None, convert=WHOLE)
 
-    tells: ClassVar[Tells] = {out.DirectoryOutcome: ("path", "truncated")}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DirectoryOutcome):
-            return tell(operation, outcome)
-        names = [entry.path + ("/" if entry.kind == "directory" else "") for entry in outcome.entries]
-        return _limited("\n".join(names) or "(empty directory)", len(names), "entries", cut=outcome.truncated)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        body, cut = _unlimited(text_of(native.content))
-        names = [] if body == "(empty directory)" else body.split("\n")
-        entries = [out.Entry(name.removesuffix("/"), "directory" if name.endswith("/") else "file") for name in names]
-        return out.DirectoryOutcome(self.path, tuple(entries), cut)
+    results = _listed(
+        out.DirectoryOutcome,
+        "entries",
+        "entries",
+        lines(
+            words(out.Entry, "{path}/", kind="directory"),
+            words(out.Entry, "{path}", kind=Reads("file")),
+            empty="(empty directory)",
+        ),
+        path=CALLED,
+    )
 
 
 # ── failures ─────────────────────────────────────────────────────────────────
@@ -504,8 +483,9 @@ class PiFailures(FailuresInWords):
 
     def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
         """As for all, but that a command tells its own end."""
-        ran = any(isinstance(operation, op.RunCommand) for operation in call.operations)
-        if ran and _STATE.fullmatch(text_of(native.content)):
+        text = text_of(native.content)
+        ran = [operation for operation in call.operations if isinstance(operation, op.RunCommand)]
+        if ran and any(one.read(text, ran[0]) is not None for one in (*ENDED, ENDED_SILENT)):
             return None
         return super().understand(call, native)
 

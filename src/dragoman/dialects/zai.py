@@ -20,11 +20,7 @@ class ListDir(Spelling[op.ListDirectory]):
     native_name = "list_dir"
     approximated = {"path": "an empty path is the working folder"}
     unsaid = {
-        "ignore": "nothing is left out",
-        "depth": "only one level is listed",
         "limit": "the listing is not cut",
-        "respect_ignore": "nothing is left out",
-        "prefix": "a folder is listed, whatever its files are called",
     }
 
     path: str = means("path", "The folder to list.", default=".", convert=HERE)
@@ -55,7 +51,6 @@ class WriteFile(Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced, folders that are missing are made."""
 
     native_name = "write_file"
-    unsaid = {"overwrite": "an existing file is always replaced"}
 
     file_path: str = means("path", "Absolute path of the file.")
     content: str = means("content", "The whole new content.")
@@ -90,15 +85,9 @@ class RunCommand(Spelling[op.RunCommand]):
 
     native_name = "run_command"
     unsaid = {
-        "cwd": "it runs in the working folder",
         "timeout_ms": "there is no parameter for it",
-        "purpose": "there is no parameter for it",
-        "background": "a command is left running with `&`",
-        "wait_ms": "a command is always waited for",
-        "job": "commands have no names",
         "shell": "there is one shell",
         "login": "there is one shell",
-        "terminal": "there is never a terminal",
         "output_limit": "there is one limit for all output",
         "unsandboxed": "there is no parameter for it",
     }
@@ -115,16 +104,8 @@ class GrepFiles(Spelling[op.SearchText]):
         "include": "all files are searched",
         "exclude": "all files are searched",
         "file_type": "all files are searched",
-        "mode": "the matching lines are always given",
         "case_sensitive": "the pattern itself says so",
-        "literal": "it is always a regular expression",
-        "multiline": "a match is within a line",
-        "only_matching": "whole lines are given",
-        "before": "no lines around a match are given",
-        "after": "no lines around a match are given",
-        "line_numbers": "lines always have their numbers",
         "limit": "results are not cut",
-        "offset": "results start at the first",
         "limit_per_file": "results are not cut",
         "respect_ignore": "there is no parameter for it",
     }
@@ -139,7 +120,6 @@ class FindFiles(Spelling[op.FindFiles]):
     native_name = "find_files"
     approximated = {"path": "an empty path is the working folder"}
     unsaid = {
-        "case_sensitive": "there is no parameter for it",
         "respect_ignore": "there is no parameter for it",
         "limit": "the list is not cut",
     }

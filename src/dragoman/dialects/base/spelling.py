@@ -4,8 +4,9 @@ From the one class come the schema offered to a model, reading a call (live or l
 one, telling a result and reading one back, older names and shapes, and the declared loss.
 
 Rules, checked when the class is created: every native parameter means something or is
-`native_only` with a reason; every field of the operation is said or `unsaid` with a reason;
-overriding one direction obliges the other, or a `read_only` reason.
+`native_only` with a reason; every field of the operation is said, or `unsaid` with a reason
+(its own, or the usual one of `reasons.py`), unless the tool is only read; overriding one
+direction obliges the other, or a `read_only` reason.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dragoman.model.calls import Content as Content, ExecutedBy, NativeResult
 from dragoman.model.outcomes import Failure, Outcome
 
 from .default_words import tell, tell_all, understand, understand_marked
+from .reasons import UNSAID
 
 Spoken = TypeVar("Spoken", bound=op.Operation)
 Tells = Mapping[type[Outcome], tuple[str, ...]]
@@ -457,6 +459,8 @@ def _declare(cls: Any) -> None:
         problems.append("`to_operations` is overridden, so `from_operation` must be too (or `read_only` says why not)")
     if writes and not reads:
         problems.append("`from_operation` is overridden, so `to_operations` must be too")
+    if not reads and len(cls.operation_types) == 1:
+        cls.unsaid = {**_usually_unsaid(cls), **cls.unsaid}
     if not reads and cls.operation_types:
         problems.extend(_unsaid_problems(cls, canonical))
         if not problems:
@@ -496,6 +500,14 @@ def _resolved(
     return parameter
 
 
+def _usually_unsaid(cls: Any) -> dict[str, str]:
+    """The fields of the operation that no parameter means, with their usual reasons."""
+    (operation,) = cls.operation_types
+    said = {parameter.means for parameter in cls.parameters.values()}.union(cls.always)
+    reasons = {field: UNSAID.get(f"{operation.__name__}.{field}") for field in operation.__struct_fields__}
+    return {field: reason for field, reason in reasons.items() if reason is not None and field not in said}
+
+
 def _unsaid_problems(cls: Any, canonical: Mapping[str, Any]) -> list[str]:
     if len(cls.operation_types) > 1:
         return ["it speaks several operations, so `to_operations` and `from_operation` must say which"]
@@ -506,7 +518,7 @@ def _unsaid_problems(cls: Any, canonical: Mapping[str, Any]) -> list[str]:
     problems = [
         f"the operation's {field!r} is neither said nor `unsaid`"
         for field in canonical
-        if field not in said and field not in cls.unsaid and field not in cls.always
+        if field not in said and field not in cls.unsaid and field not in cls.always and cls.read_only is None
     ]
     problems += [
         f"two parameters mean {field!r}, so a method must say which" for field in said if meanings.count(field) > 1

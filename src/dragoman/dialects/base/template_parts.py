@@ -35,6 +35,8 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 INT: Final = Kind("-?[0-9]++", int, str)
+NOT_ZERO: Final = Kind("-?[0-9]++", int, lambda number: str(number) if number else None)
+"""For an exit code that is given only of a command that failed."""
 LINE: Final = Kind(r"[^\n]*", free=True)
 ASKED: Final = Kind("", compares=True)
 """For `{asked.x}` at the beginning of a result: the very value of the call, of any lines, and no other."""
@@ -151,11 +153,13 @@ class Item(Protocol):
     def said(self) -> set[str]: ...
 
 
-def lines(*items: Item, leading: bool = False, order: Callable[[Any], Any] | None = None) -> Body:
+def lines(
+    *items: Item, leading: bool = False, order: Callable[[Any], Any] | None = None, empty: str | None = None
+) -> Body:
     """One item a line, by the first of these templates that fits; without any, the items are the lines.
 
     `leading`: a newline stands before each, so that there may be none. One line that matches nothing: no match at all.
-    `order`: the key that the written lines are sorted by.
+    `order`: the key that the written lines are sorted by. `empty`: the words for no item.
     """
 
     def write_item(item: Any, asked: op.Operation) -> str | None:
@@ -167,12 +171,16 @@ def lines(*items: Item, leading: bool = False, order: Callable[[Any], Any] | Non
         return next((found for one in items if (found := one.read(line, asked)) is not None), None)
 
     def write(values: Sequence[Any], asked: op.Operation) -> str | None:
+        if not values and empty is not None:
+            return empty
         shown = [write_item(item, asked) for item in (sorted(values, key=order) if order else values)]
         if None in shown or not (shown or leading):
             return None
         return "".join(f"\n{line}" for line in shown) if leading else "\n".join(typing.cast("list[str]", shown))
 
     def read(text: str, asked: op.Operation) -> tuple[Any, ...] | None:
+        if text == empty:
+            return ()
         if leading:
             if text[:1] not in ("", "\n"):
                 return None
@@ -191,12 +199,17 @@ def lines(*items: Item, leading: bool = False, order: Callable[[Any], Any] | Non
     return Body(read, write, loss, takes_all=takes_all)
 
 
-def numbered(mark: str, *, width: int = 0, formerly: Sequence[str] = ()) -> Body:
-    """Lines with their numbers: `first_line` and `text` at once. A number out of order: no match."""
+def numbered(mark: str, *, width: int | None = 0, formerly: Sequence[str] = ()) -> Body:
+    """Lines with their numbers: `first_line` and `text` at once. A number out of order: no match.
+
+    `width` is that of the numbers; `None`: that of the last one.
+    """
     marks = f"(?:{'|'.join(map(re.escape, (mark, *formerly)))})"
 
     def write(value: tuple[int, str], _asked: op.Operation) -> str:
-        return number_lines(out.FileOutcome("", value[1], value[0]), mark, width)
+        first, text = value
+        columns = len(str(first + text.count("\n"))) if width is None else width
+        return number_lines(out.FileOutcome("", text, first), mark, columns)
 
     return Body(lambda text, _asked: unnumbered(text, marks), write, fields=("first_line", "text"))
 

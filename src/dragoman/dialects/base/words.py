@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -34,6 +34,7 @@ from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 from .default_words import text_of, understand
+from .reasons import LOST
 from .spelling import Content, Tells
 from .template import Template as Template, where_declared, words as words
 from .template_parts import (
@@ -42,6 +43,7 @@ from .template_parts import (
     CALLED as CALLED,
     INT as INT,
     LINE as LINE,
+    NOT_ZERO as NOT_ZERO,
     PATH as PATH,
     Body as Body,
     Kind as Kind,
@@ -59,68 +61,6 @@ from .template_parts import (
     way as way,
     without as without,
 )
-
-LOST: Final[Mapping[str, str]] = {
-    "CommandOutcome.stdout": "both streams are one text",
-    "CommandOutcome.stderr": "both streams are one text",
-    "CommandOutcome.truncated": "the characters that were cut are not counted",
-    "CommandOutcome.duration_ms": "the time it took is not given",
-    "CommandOutcome.output_path": "the file that holds all output is not named",
-    "CommandOutcome.sandbox": "the sandbox is not named",
-    "FileOutcome.total_lines": "the lines of the file are not counted",
-    "FileOutcome.total_bytes": "the size of the file is not given",
-    "FileOutcome.encoding": "the encoding is not given",
-    "FileOutcome.resolved": "the file is named as the call names it",
-    "DirectoryOutcome.ignored": "ignored entries are not counted",
-    "DirectoryOutcome.truncated": "the tool does not say that a listing was cut",
-    "PathsOutcome.total": "only the paths that are shown are counted",
-    "PathsOutcome.truncated": "the tool does not say that a list was cut",
-    "MatchesOutcome.total": "only the matches that are shown are counted",
-    "MatchesOutcome.files": "the files are not counted",
-    "MatchesOutcome.truncated": "the tool does not say that matches were cut",
-    "MatchesOutcome.skipped": "files that were passed over are not counted",
-    "ChangesOutcome.preview": "a preview is written as the change itself",
-    "ChangesOutcome.skipped": "files that were passed over are not counted",
-    "Change.moved_to": "a moved file is not written by this tool",
-    "Change.diff": "the difference is not shown",
-    "Change.added": "added lines are not counted",
-    "Change.removed": "removed lines are not counted",
-    "Change.replacements": "replacements are not counted",
-    "Entry.size": "the size is not given",
-    "Entry.modified": "the time of the last change is not given",
-    "AgentsOutcome.timed_out": "the tool does not say that waiting ended",
-    "AgentReport.name": "the agent is not called by a name",
-    "AgentReport.agent": "the type of the agent is not given",
-    "AgentReport.description": "the task is not repeated",
-    "AgentReport.id": "the agent has no id here",
-    "PagesOutcome.answer": "the pages are given as they are",
-    "PagesOutcome.query": "the query is not repeated",
-    "Page.snippet": "only the text is given",
-    "Page.status": "the status is not given",
-    "Page.media_type": "the media type is not given",
-    "Page.final_url": "redirects are not shown",
-    "Page.age": "the age is not given",
-    "Page.total_chars": "the length of the page is not given",
-    "Page.truncated": "the tool does not say that a page was cut",
-    "Page.title": "the title is not given",
-    "PlanOutcome.explanation": "only the items are listed",
-    "PlanItem.id": "items have no ids",
-    "PlanItem.description": "an item is one text",
-    "PlanItem.doing": "an item is one text",
-    "PlanItem.priority": "items have no priorities",
-    "PlanItem.owner": "items have no owners",
-    "PlanItem.blocked_by": "items do not wait for one another",
-    "PlanItem.blocks": "items do not wait for one another",
-    "PlanItem.metadata": "an item is one text",
-    "DoneOutcome.note": "a fixed sentence is written",
-    "Job.command": "the command is not repeated",
-    "Job.exit_code": "the exit code is not given",
-    "Answer.text": "an answer is a choice",
-    "Answer.choices": "an answer is a text",
-    "ImageOutcome.image": "",
-}
-"""Why a field is lost where a vocabulary gives no reason of its own."""
-
 
 # ── all wordings of a tool's result ──────────────────────────────────────────
 
@@ -363,8 +303,10 @@ class Results:
         plain = [one for one in self.current if isinstance(one, Template)]
         in_records = {one.outcome for one in plain if one.to is not None}
         kinds = dict.fromkeys(one.outcome for one in plain if one.outcome not in in_records)
-        groups = [[one for one in plain if one.outcome is kind] for kind in kinds]
-        return [*groups, *(list(one.templates) for one in self.current if isinstance(one, Single))]
+        items: dict[type[msgspec.Struct], list[Template]] = {}
+        for single in [one for one in self.current if isinstance(one, Single)]:
+            items.setdefault(single.templates[0].struct, []).extend(single.templates)
+        return [*([one for one in plain if one.outcome is kind] for kind in kinds), *items.values()]
 
     def write(self, operation: op.Operation, outcome: out.Outcome) -> Content | None:
         """The outcome in these words, or `None` where none of them can say it."""

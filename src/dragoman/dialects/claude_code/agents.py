@@ -71,13 +71,6 @@ def _status(word: str | None) -> out.AgentStatus | None:
 
 MODELS = ("sonnet", "opus", "haiku")
 TEAM = "teams are an experiment of the client"
-SPAWN_UNSAID = {
-    "system_prompt": "an agent's type has its own",
-    "cwd": "an agent works where this one does",
-    "history": "an agent starts with its prompt alone",
-    "tools": "an agent's type has its own",
-    "command": "there is no such parameter",
-}
 SPAWN_NEARLY = {
     "description": "it is required, so an empty one says nothing",
     "model": "only the client's own names of models can be said",
@@ -92,12 +85,7 @@ class Agent(SpawningAgents, Spelling[op.SpawnAgent]):
     native_name, formerly = "Agent", ("Task",)
     since = "2.1.197"
     approximated = {**SPAWN_NEARLY, "effort": "only the client's own levels can be said"}
-    unsaid = {
-        **SPAWN_UNSAID,
-        "name": "the client names agents",
-        "max_turns": "an agent's type has its own",
-        "continues": "an agent goes on when a message is sent to it",
-    }
+    unsaid = {"continues": "an agent goes on when a message is sent to it"}
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
@@ -120,7 +108,7 @@ class AgentInWorktree(SpawningAgents, Spelling[op.SpawnAgent]):
     native_name, formerly = "Agent", ("Task",)
     since, until = "2.1.123", "2.1.123"
     approximated = SPAWN_NEARLY
-    unsaid = {**Agent.unsaid, "effort": "there is no parameter for it"}
+    unsaid = Agent.unsaid
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
@@ -139,7 +127,6 @@ class AgentInTeam(SpawningAgents, Spelling[op.SpawnAgent]):
 
     native_name, formerly = "Agent", ("Task",)
     read_only = "only sessions that have teams switched on offer it"
-    unsaid = {**SPAWN_UNSAID, "effort": "there is no parameter for it"}
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
@@ -160,7 +147,6 @@ class Task(SpawningAgents, Spelling[op.SpawnAgent]):
     native_name = "Task"
     since, until = "2.0.76", "2.1.54"
     approximated = SPAWN_NEARLY
-    unsaid = {**SPAWN_UNSAID, "effort": "there is no parameter for it"}
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
@@ -195,14 +181,7 @@ class TaskOfType(SpawningAgents, Spelling[op.SpawnAgent]):
     native_name = "Task"
     since, until = "1.0.88", "1.0.88"
     approximated = {"description": SPAWN_NEARLY["description"]}
-    unsaid = {
-        **{field: reason for field, reason in Agent.unsaid.items() if field != "continues"},
-        "model": "an agent's type has its own",
-        "effort": "there is no parameter for it",
-        "background": "the answer is always waited for",
-        "isolation": "agents share the workspace",
-        "continues": "an agent that ended stays ended",
-    }
+    unsaid = {"continues": "an agent that ended stays ended"}
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
@@ -215,7 +194,7 @@ class TaskOfOneKind(SpawningAgents, Spelling[op.SpawnAgent]):
     native_name = "Task"
     until = "1.0.59"
     approximated = TaskOfType.approximated
-    unsaid = {**TaskOfType.unsaid, "agent": "there is one kind of agent"}
+    unsaid = TaskOfType.unsaid
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
@@ -258,7 +237,6 @@ class SendMessage(SendingMessages, Spelling[op.MessageAgent]):
     since = "2.1.197"
     unsaid = {
         "interrupt": "an agent reads its messages when it gets to them",
-        "starts_turn": "a message always starts a turn",
     }
 
     to: str = means("to", "The agent: its id or name.", schema={"maxLength": 300})

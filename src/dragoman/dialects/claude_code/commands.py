@@ -165,10 +165,7 @@ class Bash(RunningCommands, Spelling[op.RunCommand]):
         "cwd": "a command goes to another folder by itself, with `cd`",
         "wait_ms": "a background command is left at once",
         "job": "the client names background commands",
-        "shell": "it is always bash",
         "login": "the client decides about login shells",
-        "terminal": "there is never a terminal",
-        "output_limit": "the client has one limit for all output",
     }
 
     command: str = means("command", "The command line.")
@@ -268,7 +265,7 @@ def _told_streams(outcome: out.CommandOutcome) -> list[str]:
     return [f"<{tag}>\n{text.rstrip(chr(10))}\n</{tag}>" for tag, text in streams if text]
 
 
-READING_UNSAID = {"lines": "the output is given whole", "output_limit": "the client has one limit for all output"}
+READING_UNSAID = {"lines": "the output is given whole"}
 
 
 class TaskOutput(ReadingOutput, Spelling[op.ReadOutput]):

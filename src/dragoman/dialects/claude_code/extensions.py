@@ -155,8 +155,6 @@ class ListMcpResourcesTool(ListingResources, Spelling[op.ListMcpResources]):
     native_name = "ListMcpResourcesTool"
     unsaid = {
         "uri": "another tool lists what stands below one",
-        "templates": "templates are not listed",
-        "cursor": "the list is given whole",
     }
 
     server: str | None = means("server", "Only this server's.", default=None)
@@ -167,7 +165,6 @@ class ReadMcpResourceDirTool(ListingResources, Spelling[op.ListMcpResources]):
 
     native_name = "ReadMcpResourceDirTool"
     since = "2.1.197"
-    unsaid = {"templates": "templates are not listed", "cursor": "the list is given whole"}
 
     server: str = means("server", "The server.")
     uri: str = means("uri", "The resource to look below.")

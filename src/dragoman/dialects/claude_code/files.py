@@ -226,7 +226,6 @@ class LS(ListingDirectories, Spelling[op.ListDirectory]):
         "depth": "the whole tree is listed",
         "limit": "the client decides how much is listed",
         "respect_ignore": "the client decides about ignored files",
-        "prefix": "a folder is listed, whatever its files are called",
     }
 
     path: str = means("path", "The folder, as an absolute path.")
@@ -410,7 +409,6 @@ class Write(ChangingFiles, Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced."""
 
     native_name = "Write"
-    unsaid = {"overwrite": "an existing file is always replaced"}
 
     file_path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")

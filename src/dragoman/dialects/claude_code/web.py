@@ -81,7 +81,6 @@ class WebSearch(Spelling[op.SearchWeb]):
     """Search the web; links come back, and what stands behind them."""
 
     native_name = "WebSearch"
-    unsaid = {"limit": "the number of results cannot be chosen"}
 
     query: str = means("query", "What to search for.", schema={"minLength": 2})
     allowed_domains: tuple[str, ...] | None = means(

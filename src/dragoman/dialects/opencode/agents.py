@@ -165,15 +165,8 @@ REPORTS = one_of(
 
 SPAWN_UNSAID = {
     "name": "an agent is called by its type alone",
-    "system_prompt": "an agent's type has its own",
-    "model": "an agent's type has its own",
     "effort": "an agent's type has its own",
-    "background": "the answer is always waited for",
-    "isolation": "agents share the workspace",
     "cwd": "agents share the workspace",
-    "history": "an agent starts with its prompt alone",
-    "tools": "an agent's type has its own",
-    "max_turns": "an agent's type has its own",
 }
 SPAWN_NEARLY = {
     "description": "a description is required, so an empty one says nothing",

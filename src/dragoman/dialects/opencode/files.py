@@ -282,7 +282,6 @@ class Write(Spelling[op.WriteFile]):
 
     native_name = "write"
     since, families = "1.1.53", EDITING
-    unsaid = {"overwrite": "an existing file is always replaced"}
 
     content: str = means("content", "The whole new content.")
     filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name

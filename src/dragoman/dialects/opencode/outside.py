@@ -41,11 +41,7 @@ PAGES = one_of(
 )
 
 
-PAGE_UNSAID = {
-    "instructions": "the page itself comes back",
-    "offset": "a page is taken from its start",
-    "limit": "the client decides how much of a page is read",
-}
+PAGE_UNSAID = {"instructions": "the page itself comes back"}
 
 
 class WebFetch(Spelling[op.FetchPage]):
@@ -165,7 +161,6 @@ class UseSkill(Spelling[op.UseSkill]):
     """Load a skill: instructions for a kind of work."""
 
     native_name = "skill"
-    unsaid = {"arguments": "a skill takes none"}
 
     name: str = means("name", "The skill's name.")
 

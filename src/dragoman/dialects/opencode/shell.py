@@ -12,7 +12,7 @@ from dragoman.dialects.base.match_lines import lines_of
 from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, WHOLE, Content, Spelling, means
 from dragoman.dialects.base.words import (
     ANY,
-    Kind,
+    NOT_ZERO,
     Reads,
     Template,
     body,
@@ -35,8 +35,6 @@ from .log_record import metadata, number
 _NONE_FOUND = "No files found"
 _CUT = re.compile(r"(.*)\n\n\((?:Results are truncated|[^\n]*more results)[^\n]*\)", re.DOTALL)
 _MORE = "(Results are truncated: give a narrower path or pattern.)"
-_IS_CUT = maybe("\n\n(Results are truncated{_how})", truncated=False)
-_HOW = skipped(": give a narrower path or pattern.", r"[^\n]*(?=\)\Z)")
 
 
 class Glob(Spelling[op.FindFiles]):
@@ -44,8 +42,6 @@ class Glob(Spelling[op.FindFiles]):
 
     native_name = "glob"
     unsaid = {
-        "case_sensitive": "there is no parameter for it",
-        "respect_ignore": "ignored files are always left out",
         "limit": "the client has one limit for all",
     }
 
@@ -53,8 +49,13 @@ class Glob(Spelling[op.FindFiles]):
     path: str = means("path", "The folder to look in.", default=".")
 
     results = one_of(
-        words(out.PathsOutcome, _NONE_FOUND, _IS_CUT, paths=(), _how=_HOW),
-        words(out.PathsOutcome, "{paths}", _IS_CUT, paths=lines(), _how=_HOW),
+        words(
+            out.PathsOutcome,
+            "{paths}",
+            maybe("\n\n(Results are truncated{_how})", truncated=False),
+            paths=lines(empty=_NONE_FOUND),
+            _how=skipped(": give a narrower path or pattern.", r"[^\n]*(?=\)\Z)"),
+        )
     )
 
 
@@ -63,20 +64,8 @@ class Grep(Spelling[op.SearchText]):
 
     native_name = "grep"
     unsaid = {
-        "exclude": "files are only chosen, never left out",
-        "file_type": "files are chosen by glob",
-        "mode": "the matching lines are always given",
         "case_sensitive": "the pattern itself says so",
-        "literal": "it is always a regular expression",
-        "multiline": "a match is within a line",
-        "only_matching": "whole lines are given",
-        "before": "no lines around a match are given",
-        "after": "no lines around a match are given",
-        "line_numbers": "lines always have their numbers",
         "limit": "the client has one limit for all",
-        "offset": "results start at the first",
-        "limit_per_file": "results are cut as a whole",
-        "respect_ignore": "ignored files are always left out",
     }
 
     pattern: str = means("pattern", "The regular expression.")
@@ -119,7 +108,6 @@ class Grep(Spelling[op.SearchText]):
 
 _NOTHING = "(no output)"
 _SAVED = "...output truncated...\n\nFull output saved to: {output_path}\n\n"
-_NOT_ZERO = Kind("-?[0-9]++", int, lambda code: str(code) if code else None)
 _NOTE = either(
     way("shell tool terminated command after exceeding timeout{_more}", timed_out=True, running=ANY),
     way("the command is still running", maybe(" as job {job}"), running=True),
@@ -148,7 +136,7 @@ def _exit_code(_operation: op.Operation, outcome: out.Outcome, native: NativeRes
     return msgspec.structs.replace(outcome, exit_code=number(metadata(native).get("exit")))
 
 
-_NOTED = _printed("{output}", *_IN_TAG, exit_code=_NOT_ZERO, _more=_OTHER_NOTE)
+_NOTED = _printed("{output}", *_IN_TAG, exit_code=NOT_ZERO, _more=_OTHER_NOTE)
 COMMANDS = one_of(
     *_NOTED,
     *_printed("{output}", exit_code=Reads(None)),
@@ -165,16 +153,7 @@ COMMANDS = one_of(
     recorded=_exit_code,
 )
 
-BASH_UNSAID = {
-    "background": "a command is left running with `&`",
-    "wait_ms": "a command is always waited for",
-    "job": "commands have no names",
-    "shell": "it is the user's shell",
-    "login": "it is never a login shell",
-    "terminal": "there is never a terminal",
-    "output_limit": "the client has one limit for all output",
-    "unsandboxed": "there is no sandbox",
-}
+BASH_UNSAID = {"shell": "it is the user's shell"}
 
 
 class Bash(Spelling[op.RunCommand]):
@@ -183,7 +162,7 @@ class Bash(Spelling[op.RunCommand]):
     native_name = "bash"
     results = COMMANDS
     since = "1.18.4"
-    unsaid = {**BASH_UNSAID, "purpose": "there is no parameter for it"}
+    unsaid = BASH_UNSAID
 
     command: str = means("command", "The command line.")
     timeout: int | None = means("timeout_ms", "Milliseconds it may take.", default=None)
