@@ -150,6 +150,13 @@ def test_ones_own_rows_add_models_and_win_over_equal_ones() -> None:
     assert [cost(model, million, DAY, own=own) for model in models] == [1, 3, 7, Decimal("0.25"), 9, None]
 
 
+@pytest.mark.parametrize("model", ["local:qwen2.5-coder-1.5b", "ollama:gpt-5", "llamacpp:x", "lmstudio:a/b"])
+def test_a_model_on_a_machine_of_the_users_costs_nothing_unless_they_say_so(model: str) -> None:
+    assert cost(model, used(1_000_000, 1_000_000, 5, 5), DAY) == 0
+    own = Price(model=model.partition(":")[2], input=Decimal(2), output=Decimal(4))
+    assert cost(model, used(1_000_000, 1_000_000), DAY, own=[own]) == 6
+
+
 def test_without_a_day_it_is_today() -> None:
     assert cost("gpt-5", used(1_000_000), None) == Decimal("1.25")
 

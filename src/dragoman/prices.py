@@ -12,7 +12,8 @@ How a model's name finds its row: a provider before the name is taken off (`anth
 `us.anthropic.…-v1:0`), if it is one taken to charge the maker's price; then the name must be the row's, or the row's
 followed by a release (`-20250929`, `-2025-08-07`, `@20250929`, `-001`, `-latest`, `[1m]`). So `gpt-5` never prices
 `gpt-5.6`. A row that ends in `*` takes every name that begins so. The longest row wins, then one's own, then the
-newest that holds on that day, then the one for the longest prompt.
+newest that holds on that day, then the one for the longest prompt. A model of a provider that runs it on a machine of
+the user's (`local:…`, `ollama:…`) costs nothing, unless a row of one's own names the model.
 """
 
 from __future__ import annotations
@@ -29,6 +30,18 @@ AS_OF: Final = date(2026, 8, 5)
 """How far the public lists reach that these rows were compared with. Later changes are not in them."""
 
 MILLION: Final = Decimal(1_000_000)
+
+FREE: Final = frozenset({"llamacpp", "lmstudio", "local", "ollama"})
+"""Providers that run a model on a machine of the user's: nobody charges for its tokens."""
+_NOTHING: Final = Price(
+    model="*",
+    valid_from=date.min,
+    input=Decimal(0),
+    cached_read=Decimal(0),
+    cached_write=Decimal(0),
+    output=Decimal(0),
+    source="run on a machine of the user's",
+)
 
 
 class Tokens(Protocol):
@@ -93,10 +106,20 @@ def cost_at(price: Price, usage: Tokens) -> Decimal | None:
 def price_of(model: str, on: date | None = None, *, prompt_tokens: int = 0, own: Sequence[Price] = ()) -> Price | None:
     """The row that holds for a model on a day and for a prompt of that length."""
     day = datetime.now(UTC).date() if on is None else on
-    names = tuple(_names(model))
+    provider, _, name = model.partition(":")
+    if provider in FREE:
+        price = _row_of((name,), day, prompt_tokens, ((True, own),))
+        return _NOTHING if price is None else price
+    return _row_of(tuple(_names(model)), day, prompt_tokens, ((False, PRICES), (True, own)))
+
+
+def _row_of(
+    names: Sequence[str], day: date, prompt_tokens: int, tables: Sequence[tuple[bool, Sequence[Price]]]
+) -> Price | None:
+    """The best row of these tables; with each table goes whether it is the user's own."""
     ranked = [
         (len(row.model), mine, row.valid_from, row.over, row)
-        for mine, rows in ((False, PRICES), (True, own))
+        for mine, rows in tables
         for row in rows
         if row.valid_from <= day and (row.over == 0 or prompt_tokens > row.over) and _fits(row.model.lower(), names)
     ]

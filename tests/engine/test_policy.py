@@ -7,6 +7,7 @@ import contextvars
 import threading
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -621,6 +622,29 @@ async def test_the_default_and_a_tool_that_asks() -> None:
     assert asked[0].tools == ("risky",)
     result, _ = await run([risky], calls(("risky", {})), "ok")
     assert "nobody is there to be asked" in results(result)[0]
+
+
+async def test_the_duration_of_a_call_is_how_long_its_tool_ran_not_how_long_somebody_thought(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = 0.0
+
+    def passes(seconds: float) -> bool:
+        nonlocal clock
+        clock += seconds
+        return True
+
+    @tool(approval="always")
+    def risky() -> str:
+        """Dangerous."""
+        passes(2.0)
+        return "done"
+
+    events: list[AnyEvent] = []
+    monkeypatch.setattr("dragoman.engine.executor.time", SimpleNamespace(perf_counter=lambda: clock))
+    await run([risky], calls(("risky", {})), "ok", approver=lambda _: passes(100.0), emit=events.append)
+    await run([risky], calls(("risky", {})), "ok", approver=lambda _: not passes(100.0), emit=events.append)
+    assert [event.result.duration for event in events if isinstance(event, ToolReturned)] == [2.0, 0.0]
 
 
 async def test_an_approval_holds_for_the_arguments_it_was_given_for() -> None:

@@ -255,12 +255,11 @@ class Executor:
     # ── one call ───────────────────────────────────────────────────────────
 
     async def _one(self, call: Call, step: int, answers: Mapping[str, Answer]) -> Result:
-        began = time.perf_counter()
         decision: Decision | None = None
         tools = self._tools_of(call)
         again = step == 0 and call.id in self.doubtful  # a later call may bear an id of old: providers count anew
         if again and not isinstance(tools, Failure) and not all(tool.repeatable for tool in tools):
-            return await self._done(call, (out.UnknownOutcome(_BROKE_OFF),) * len(tools), began, 0)
+            return await self._done(call, (out.UnknownOutcome(_BROKE_OFF),) * len(tools), 0.0, 0)
         given: tuple[out.Answer, ...] = ()
         if not isinstance(tools, Failure):
             call, tools, decision, given = await self._permitted(call, tools, answers)
@@ -268,16 +267,27 @@ class Executor:
         if self._emit is not None:
             self._emit("called", call=shown, decision=decision, call_id=call.id, step=step)
         if isinstance(tools, Failure):
-            return await self._done(call, (tools,) * max(1, len(call.operations)), began, 0)
+            return await self._done(call, (tools,) * max(1, len(call.operations)), 0.0, 0)
         async with self._room:
             if self.aborted is not None:
                 raise asyncio.CancelledError  # it had waited for its turn, and there is none any more
-            outcomes, retries = await self._tried(call, tools, step, given)
+            outcomes, retries, seconds = await self._timed(call, tools, step, given)
         other = self._reconsider(call, outcomes) if _failed(outcomes) else None
         if other is not None:
-            call, outcomes, more = await self._instead(call, outcomes, other, step, answers)
-            retries += more
-        return await self._done(call, outcomes, began, retries)
+            call, outcomes, more, longer = await self._instead(call, outcomes, other, step, answers)
+            retries, seconds = retries + more, seconds + longer
+        return await self._done(call, outcomes, seconds, retries)
+
+    async def _timed(
+        self, call: Call, tools: tuple[Tool, ...], step: int, given: tuple[out.Answer, ...]
+    ) -> tuple[tuple[Outcome, ...], int, float]:
+        """Runs a call, and says how often it was tried again and for how many seconds it ran.
+
+        Neither a person's thinking about a question nor waiting for other calls is in the seconds.
+        """
+        began = time.perf_counter()
+        outcomes, retries = await self._tried(call, tools, step, given)
+        return outcomes, retries, time.perf_counter() - began
 
     async def _permitted(
         self, call: Call, tools: tuple[Tool, ...], answers: Mapping[str, Answer]
@@ -312,24 +322,23 @@ class Executor:
 
     async def _instead(
         self, call: Call, outcomes: tuple[Outcome, ...], other: Call, step: int, answers: Mapping[str, Answer]
-    ) -> tuple[Call, tuple[Outcome, ...], int]:
+    ) -> tuple[Call, tuple[Outcome, ...], int, float]:
         """Runs what a call turned out to mean, if that is allowed too; where no tool does it, the first outcome stays.
 
         It is the same call of the model's, so there is no second event of a call: what came of it says what was done.
         """
         tools = self._tools_of(other)
         if isinstance(tools, Failure):
-            return call, outcomes, 0
+            return call, outcomes, 0, 0.0
         other, permitted, _, given = await self._permitted(other, tools, answers)
         if isinstance(permitted, Failure):
-            return other, (permitted,) * max(1, len(other.operations)), 0
+            return other, (permitted,) * max(1, len(other.operations)), 0, 0.0
         names = ", ".join(tool.name for tool in permitted)
         self._tell(call.id, f"It is meant otherwise: {names}")
         async with self._room:
-            return other, *(await self._tried(other, permitted, step, given))
+            return other, *(await self._timed(other, permitted, step, given))
 
-    async def _done(self, call: Call, outcomes: tuple[Outcome, ...], began: float, retries: int) -> Result:
-        seconds = time.perf_counter() - began
+    async def _done(self, call: Call, outcomes: tuple[Outcome, ...], seconds: float, retries: int) -> Result:
         result = Result(call.id, outcomes, seconds, retries)
         if self.hooks.after is not None:
             result = await _awaited(self.hooks.after(call, result)) or result

@@ -40,6 +40,7 @@ from dragoman.model import (
     ModelSaid,
     ModelThought,
     NativeCall,
+    Provenance,
     RefusalPart,
     Reply,
     Request,
@@ -70,7 +71,7 @@ from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool
 from .options import notes_on_options
 from .page_reader import ModelReader
 from .respeak import respoken
-from .spending import ACCOUNT
+from .spending import ACCOUNT, charged_name
 from .web_search import own_search
 
 if TYPE_CHECKING:
@@ -207,7 +208,8 @@ class Running:
             elif isinstance(event, ModelAsked) and event.stream == "main":
                 self._rounds_before += 1
             elif isinstance(event, TokensUsed):
-                self._charged_before.append((event.model or self._orchestrator.model, event.usage))
+                used = Provenance(provider=self._orchestrator.provider, model=event.model)
+                self._charged_before.append((charged_name(used, self._orchestrator.model), event.usage))
 
     # ── driving ────────────────────────────────────────────────────────────
 
@@ -484,8 +486,7 @@ class Running:
 
     def _count(self, reply: Reply) -> None:
         self.usage = self.usage + reply.usage
-        made_by = reply.provenance
-        self.charged.append((made_by.served or made_by.model or self._orchestrator.model, reply.usage))
+        self.charged.append((charged_name(reply.provenance, self._orchestrator.model), reply.usage))
 
     def afford(self, model: str) -> None:
         """Raises when the limits of this run do not allow another request of one of its tools to this model."""
@@ -697,7 +698,8 @@ def _cost(charged: Sequence[tuple[str, Usage]], own: Sequence[Price]) -> float |
 
 def _check_price(orchestrator: Orchestrator, model: str | None = None) -> None:
     """Raises when a run is to keep to a cost and nobody can say what a model (its own, if not given) costs."""
-    most, model = orchestrator.policy.max_cost, model or orchestrator.model
+    most = orchestrator.policy.max_cost
+    model = model or charged_name(Provenance(provider=orchestrator.provider), orchestrator.model)
     if most is None or not model:
         return
     if _cost([(model, Usage(input_tokens=1, output_tokens=1))], orchestrator.prices) is None:

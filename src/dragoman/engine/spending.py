@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from dragoman.model import Reply, Request, Usage
+    from dragoman.model import Provenance, Reply, Request, Usage
 
     from .engine import Engine
 
@@ -35,5 +35,13 @@ async def ask_beside(engine: Engine, request: Request) -> Reply:
         account.afford(request.model)
     reply = await engine.ask(request)
     if account is not None:
-        account.charge(reply.provenance.served or reply.provenance.model or request.model, reply.usage)
+        account.charge(charged_name(reply.provenance, request.model), reply.usage)
     return reply
+
+
+def charged_name(made_by: Provenance, asked: str) -> str:
+    """The name that the price of a reply is looked up by: with the provider where that decides the price."""
+    from dragoman.prices import FREE
+
+    name = made_by.served or made_by.model or asked
+    return f"{made_by.provider}:{name}" if made_by.provider in FREE else name

@@ -445,7 +445,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def _dollars(amount: float) -> str:
-    return f"${amount:.4f}" if amount < 1 else f"${amount:.2f}"
+    return f"${amount:.4f}" if 0 < amount < 1 else f"${amount:.2f}"
 
 
 def _bill(result: RunResult, seconds: float) -> str:
