@@ -99,6 +99,29 @@ def test_a_file_nobody_vouches_for_is_told_what_of_it_does_not_hold() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "rule,base,refused",
+    [
+        ({"kind": "read"}, {"default": "allow"}, 0),
+        ({"kind": "read"}, {"default": "ask", "approval": [Approval("allow", kind="read")]}, 0),
+        ({"operation": "read_file"}, {"default": "ask", "approval": [Approval("allow", kind="read")]}, 0),
+        ({"kind": "read", "path": "a/*"}, {"default": "ask", "approval": [Approval("allow", kind="read")]}, 0),
+        ({"kind": "read"}, {"default": "ask", "approval": [Approval("allow", kind="read", path="a/*")]}, 1),
+        ({"kind": "write"}, {"default": "ask", "approval": [Approval("allow", kind="read")]}, 1),
+        ({"kind": "read"}, {"default": "ask", "approval": [Approval("ask", kind="read")]}, 1),
+        ({}, {"default": "ask", "approval": [Approval("allow", kind="read")]}, 1),
+        ({"kind": "read"}, {"default": "allow", "within": ToolPolicy(default="ask")}, 1),
+    ],
+)
+def test_a_rule_is_reported_as_not_holding_only_where_the_user_does_not_allow_that_anyway(
+    rule: dict[str, str], base: dict[str, Any], refused: int
+) -> None:
+    agent = Agent(name="a", policy={"default": "deny", "approval": [{"verdict": "allow", **rule}]})
+    policy = ToolPolicy(**{**base, "approval": tuple(base.get("approval", ()))})
+    _, told = policy_for(agent, policy, trusted=False)
+    assert len(told) == refused, told
+
+
 def test_the_rules_of_a_file_the_user_vouches_for_hold_beside_theirs_and_its_default_in_place_of_theirs() -> None:
     agent = Agent(name="a", policy={"default": "allow", "approval": [{"verdict": "allow", "kind": "write"}]})
     base = ToolPolicy(default="ask", approval=(Approval("deny", path="*.env"),), max_cost=1.0)

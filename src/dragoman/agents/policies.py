@@ -19,7 +19,7 @@ from .frontmatter_text import Section, shown
 from .tool_words import conditions, own_names, unknown_here
 
 if TYPE_CHECKING:
-    from dragoman.engine import ToolPolicy
+    from dragoman.engine import Approval, ToolPolicy
 
     from .agent import Agent, AgentLimits
 
@@ -192,11 +192,27 @@ def policy_for(agent: Agent, base: ToolPolicy, *, trusted: bool) -> tuple[ToolPo
     if VERDICTS.index(wanted.default) > VERDICTS.index(base.default) and "default" in said:
         refused.append(_looser("default", wanted.default, base.default))
     for rule in wanted.approval:
-        if rule.verdict == "allow":
+        if rule.verdict == "allow" and not _allowed_anyway(rule, base):
             given = ((key, getattr(rule, key)) for key in _ALL)
             conditions = ", ".join(f"{key}={value}" for key, value in given if value not in (None, {}))
             refused.append(f"policy.allow: {conditions or 'everything'} does not loosen what your own rules say")
     return msgspec.structs.replace(base, **changes, within=base), tuple(refused)
+
+
+def _allowed_anyway(rule: Approval, base: ToolPolicy) -> bool:
+    """Whether the user's own policy allows what a rule allows, save what another rule of theirs takes out of it."""
+    allows = base.default == "allow" or any(
+        other.verdict == "allow" and _covers(other, rule) for other in base.approval
+    )
+    return allows and (base.within is None or _allowed_anyway(rule, base.within))
+
+
+def _covers(wide: Approval, narrow: Approval) -> bool:
+    """Whether every condition of the first is one of the second's: what fits the second fits the first."""
+    operation = op.OPERATIONS.get(narrow.operation or "")
+    kind = narrow.kind or (None if operation is None else str(operation.kind))
+    conditions = {key: value for key in _ALL if (value := getattr(wide, key)) not in (None, {})}
+    return all((kind if key == "kind" else getattr(narrow, key)) == value for key, value in conditions.items())
 
 
 def limits_for(agent: Agent, *, trusted: bool) -> tuple[AgentLimits | None, tuple[str, ...]]:
