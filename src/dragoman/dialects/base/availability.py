@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -17,6 +16,7 @@ from dragoman.model.request import Definition, FreeformDefinition, FunctionDefin
 from dragoman.schema import schema_of
 
 from .spelling import REQUIRED, Parameter, Spelling
+from .versions import later, version_number, within
 
 AnySpelling = type[Spelling[Any]]
 
@@ -117,19 +117,6 @@ def last_before(captured: Sequence[str], version: str | None) -> str | None:
     return earlier[-1] if earlier else captured[0]
 
 
-def within(since: str | None, until: str | None, version: str | None) -> bool:
-    if version is None:
-        return until is None
-    number = version_number(version)
-    return (since is None or version_number(since) <= number) and (until is None or not later(number, until))
-
-
-def later(number: tuple[int, ...], until: str) -> bool:
-    """Whether a version comes after `until`; 0.24.3 still belongs to "0.24"."""
-    last = version_number(until)
-    return number[: len(last)] > last
-
-
 def for_family(families: tuple[str, ...] | None, family: str | None) -> bool:
     """Whether a model family is among these; a glob with "!" before it leaves some out."""
     if families is None or family is None:
@@ -138,10 +125,6 @@ def for_family(families: tuple[str, ...] | None, family: str | None) -> bool:
     if any(fnmatchcase(family, pattern) for pattern in left_out):
         return False
     return len(left_out) == len(families) or any(fnmatchcase(family, pattern) for pattern in families)
-
-
-def version_number(version: str) -> tuple[int, ...]:
-    return tuple(int(digits) for digits in re.findall(r"\d+", version))
 
 
 def overlap(one: AnySpelling, other: AnySpelling) -> bool:

@@ -28,8 +28,6 @@ from .availability import (
     overlap,
     qualified,
     run_by,
-    version_number,
-    within,
 )
 from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
@@ -48,6 +46,7 @@ from .reading import (
 )
 from .spelling import Content, Spelling, Told, structs_in
 from .steering import PlanApproval as PlanApproval, Steer as Steer, approval_told as approval_told
+from .versions import version_number, within
 from .writing import native_call, nearest, tag_of
 
 _HERE, _THERE = ExecutedBy.CLIENT, ExecutedBy.PROVIDER  # for what runs for every call: reaching a member is slow
@@ -114,7 +113,7 @@ class Dialect:
         functions: Collection[str] = (),
     ) -> None:
         self.name = name
-        self.spellings = tuple(spellings)
+        self.spellings = tuple(dict.fromkeys(one for newest in spellings for one in (newest, *newest.earlier)))
         self.unspoken = dict(unspoken or {})
         """Why it has no tool for an operation, or a group of them, where the reason is not the operation's own."""
         self.steering = tuple(steering)

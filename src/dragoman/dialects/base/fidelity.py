@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.model import operations as op
 
-from .spelling import Spelling
+from .spelling import Parameter, Spelling
 
 Status = Literal["exact", "renamed", "reshaped", "approximated", "unsaid", "unspoken"]
 
@@ -29,7 +29,9 @@ class Fidelity(msgspec.Struct, frozen=True):
 
 def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[Any]]) -> list[Fidelity]:
     wire = dict(zip(spelling.__struct_fields__, spelling.__struct_encode_fields__, strict=True))
-    saying = {declared.means: (field, declared) for field, declared in spelling.parameters.items() if declared.means}
+    saying: dict[str | None, tuple[str, Parameter]] = {}
+    for name, declared in spelling.parameters.items():  # of several that mean parts of a field, the first names it
+        saying.setdefault(declared.means, (name, declared))
     rows: list[Fidelity] = []
     for field in operation.__struct_fields__:
         said = saying.get(field)
@@ -41,7 +43,7 @@ def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[
             status = "unsaid"
         elif nearly is not None:
             status, reason = "approximated", nearly
-        elif spelling.reshaped or said is None or said[1].convert is not None:
+        elif spelling.reshaped or said is None or said[1].convert is not None or said[1].inside is not None:
             status = "exact" if field in spelling.always else "reshaped"
         else:
             status = "exact" if parameter == field else "renamed"

@@ -1,14 +1,18 @@
-"""What Gemini CLI and Qwen Code, which began as a copy of it, say alike of files and commands."""
+"""What Gemini CLI and Qwen Code, which began as a copy of it, say alike."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import msgspec
 
 from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
 
+from .conversions import Conversion
 from .default_words import up_to_here
+from .spelling import Spelling, means, native_only
 from .words import (
     CALLED,
     INT,
@@ -23,6 +27,49 @@ from .words import (
     skipped,
     words,
 )
+
+# ── reading files ────────────────────────────────────────────────────────────
+
+FILTERS = "which ignore files count is the workspace's to decide"
+IGNORE_FILES = {"respect_gemini_ignore": FILTERS, "respect_qwen_ignore": FILTERS}
+
+
+class FilterOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which ignore files a listing respects."""
+
+    respect_git_ignore: bool | None = None
+
+
+FILTER_OPTIONS = Conversion(
+    to=lambda options: None if options is None else options.respect_git_ignore,
+    back=lambda respect: None if respect is None else FilterOptions(respect),
+)
+FILTER_OPTIONS_OR_ALL = Conversion(
+    to=lambda options: options is None or options.respect_git_ignore is not False,
+    back=lambda respect: None if respect else FilterOptions(respect_git_ignore=False),
+)
+
+
+class ReadingManyFiles(Spelling[op.ReadFiles]):
+    """Read all files that match one of several glob patterns."""
+
+    paths: tuple[str, ...] = means("patterns", "Paths or glob patterns.")
+    include: tuple[str, ...] = means(None, "More patterns.", default=())
+    exclude: tuple[str, ...] = means("exclude", "Patterns to leave out.", default=())
+    recursive: bool = native_only("a pattern says itself how deep it goes", default=True)
+    useDefaultExcludes: bool = native_only(FILTERS, default=True)  # noqa: N815 - the native name
+    file_filtering_options: FilterOptions | None = means(
+        "respect_ignore", "Which ignore files count.", default=None, without=IGNORE_FILES
+    )
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        respect: bool = FILTER_OPTIONS_OR_ALL.to(self.file_filtering_options)
+        return (op.ReadFiles(self.paths + self.include, self.exclude, respect),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFiles) -> Self:
+        options = FILTER_OPTIONS_OR_ALL.back(operation.respect_ignore)
+        return cls(paths=operation.patterns, exclude=operation.exclude, file_filtering_options=options)
 
 
 class NotedLines(msgspec.Struct, frozen=True):
@@ -87,6 +134,12 @@ def noted_file(before: str, after: str, about: Kind) -> Template:
     )
 
 
+LISTING_UNSAID = {
+    "depth": "only one level is listed",
+    "limit": "the listing is not cut",
+    "prefix": "a folder is listed, whatever its files are called",
+}
+
 # ── folders ──────────────────────────────────────────────────────────────────
 
 EMPTY_FOLDER = words(out.DirectoryOutcome, "Directory {path} is empty.", path=PATH, entries=())
@@ -122,3 +175,44 @@ SIGNAL = or_none(INT, "(none)", also=("0",))
 """0 is how older versions say that no signal ended a command."""
 FACTS = "\nError: {_error}\nExit Code: {exit_code}\nSignal: {signal}"
 """Up to 0.24 of Gemini CLI, and still in Qwen Code, each is always there."""
+
+
+# ── changing files ───────────────────────────────────────────────────────────
+
+OLD_TEXT = "The exact text to replace, with enough around it to be unique."
+NEW_TEXT = "The text to put in its place."
+EXPECTED = "How many times it must be replaced; once if not given."
+COUNTED = "a text is matched, not whole lines; every occurrence must be counted beforehand"
+
+
+def or_new_file(operation: op.EditFile) -> op.Operation:
+    """The edit, or the file that nothing replaced by something makes where there is none yet."""
+    (edit,) = operation.edits
+    return operation if edit.old else op.WriteFile(operation.path, edit.new, overwrite=False)
+
+
+def counted_or_new_file(operation: op.EditFile) -> op.Operation:
+    """The same where a call says how often a text must be there."""
+    (edit,) = operation.edits
+    everywhere = msgspec.structs.replace(edit, everywhere=(edit.expected or 1) > 1)
+    return or_new_file(msgspec.structs.replace(operation, edits=(everywhere,)))
+
+
+def display_of(native: NativeResult) -> Mapping[str, Any]:
+    """What the log keeps for display beside a result, where that is data."""
+    shown = native.item.get("resultDisplay") if isinstance(native.item, dict) else None
+    return shown if isinstance(shown, dict) else {}
+
+
+def changed(native: NativeResult, path: str, kind: Literal["created", "modified"], count: str | None) -> out.Outcome:
+    """One changed file; the lines added and removed are counted in the log's record for display."""
+    counts = display_of(native).get("diffStat")
+    added, removed = (
+        number if isinstance(number, int) and not isinstance(number, bool) else None
+        for number in (
+            counts.get(key) if isinstance(counts, dict) else None
+            for key in ("model_added_lines", "model_removed_lines")
+        )
+    )
+    replacements = int(count) if count else None
+    return out.ChangesOutcome((out.Change(path, kind, added=added, removed=removed, replacements=replacements),))

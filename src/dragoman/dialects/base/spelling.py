@@ -26,8 +26,20 @@ from dragoman.model import operations as op
 from dragoman.model.calls import Content as Content, ExecutedBy, NativeResult
 from dragoman.model.outcomes import Failure, Outcome
 
+from .conversions import (
+    EMPTY_IS_UNSAID as EMPTY_IS_UNSAID,
+    SECONDS as SECONDS,
+    TEXT_OF_NUMBER as TEXT_OF_NUMBER,
+    TUPLE as TUPLE,
+    WHOLE as WHOLE,
+    Conversion as Conversion,
+    sayable_number as sayable_number,
+    whole_number as whole_number,
+)
 from .default_words import tell, tell_all, understand, understand_marked
+from .parts import Part, builder, calls_for, part_of, struct_in
 from .reasons import UNSAID
+from .versions import Row, absent as absent, earlier_classes, reasons_in, spans_of, was as was
 
 Spoken = TypeVar("Spoken", bound=op.Operation)
 Tells = Mapping[type[Outcome], tuple[str, ...]]
@@ -70,66 +82,6 @@ class _Required:
 REQUIRED: Any = _Required()
 
 
-class Conversion(msgspec.Struct, frozen=True):
-    """Two exact inverses between a native value and the operation's: units, an empty text for "not said"."""
-
-    to: Callable[[Any], Any]
-    back: Callable[[Any], Any]
-
-
-def _milliseconds(seconds: float | None) -> int | None:
-    if seconds is not None and not abs(seconds) < 1e15:
-        raise ValueError(f"{seconds} seconds are no time to wait")
-    return None if seconds is None else round(seconds * 1000)
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    if milliseconds is None or milliseconds % 1000 == 0:
-        return None if milliseconds is None else milliseconds // 1000
-    seconds = milliseconds / 1000
-    if _milliseconds(seconds) != milliseconds:
-        raise ValueError(f"{milliseconds} milliseconds are more than seconds can say exactly")
-    return seconds
-
-
-SECONDS = Conversion(to=_milliseconds, back=_seconds)
-"""Native seconds, our milliseconds."""
-
-EMPTY_IS_UNSAID = Conversion(to=lambda text: text or None, back=lambda text: text or "")
-"""A native text that is required though nothing may be meant by it."""
-
-
-def _number(text: str | None) -> int | None:
-    if text is not None and str(int(text)) != text:
-        raise ValueError(f"{text!r} is not a plain number")
-    return None if text is None else int(text)
-
-
-TEXT_OF_NUMBER = Conversion(to=lambda number: None if number is None else str(number), back=_number)
-"""A native number where we hold a name; a name that is no number cannot be said."""
-
-
-def whole_number(number: float | None) -> int | None:
-    """A native number as the whole one it must be."""
-    if number is not None and number != int(number):
-        raise ValueError(f"{number} is no whole number")
-    return None if number is None else int(number)
-
-
-def sayable_number(number: int | None) -> int | None:
-    """A whole number where any may be said: beyond 2**53 not every one can be."""
-    if number is not None and int(float(number)) != number:
-        raise ValueError(f"{number} is more than such a number can say exactly")
-    return number
-
-
-WHOLE = Conversion(to=whole_number, back=sayable_number)
-"""A native number where only whole ones have a meaning."""
-
-TUPLE = Conversion(to=lambda items: tuple(items or ()), back=lambda items: list(items) or None)
-"""A native optional list where we hold a tuple."""
-
-
 class Parameter(msgspec.Struct, frozen=True):
     """What is declared of one native parameter. Exactly one of `means` and `reason` is given in the end."""
 
@@ -144,6 +96,9 @@ class Parameter(msgspec.Struct, frozen=True):
     schema: Mapping[str, Any] | None = None
     without: Mapping[str, str] = {}
     unhonoured: Mapping[str, str] = {}
+    was: tuple[Row, ...] = ()
+    inside: str | None = None
+    """The field within the field that it means: `old` in `edits.old`."""
 
     @property
     def is_required(self) -> bool:
@@ -162,15 +117,34 @@ def means(
     schema: Mapping[str, Any] | None = None,
     without: Mapping[str, str] = {},
     unhonoured: Mapping[str, str] = {},
+    was: Row | tuple[Row, ...] = (),
 ) -> Any:
     """A native parameter that means the operation's field `canonical` (its own name when not given).
 
+    `edits.old` means the field `old` of each item of `edits`: a call says one item, and an operation with several
+    becomes several calls.
     `name` is the native name where it is no identifier; `since` and `until` are the first and last
     versions that had it; `schema` adds to what is offered (a bound, an enum); `without` names what
     stands inside it and has no meaning, with the reasons: kept, never offered; `unhonoured`
-    describes it where whoever runs the tool does not honour a field of the operation, by that field.
+    describes it where whoever runs the tool does not honour a field of the operation, by that field;
+    `was` says how it was in earlier versions (see `versions.py`).
     """
-    return Parameter(canonical, None, description, default, name, convert, since, until, schema, without, unhonoured)
+    field, _, inside = (canonical or "").partition(".")
+    return Parameter(
+        field or None,
+        None,
+        description,
+        default,
+        name,
+        convert,
+        since,
+        until,
+        schema,
+        without,
+        unhonoured,
+        was if isinstance(was, tuple) else (was,),
+        inside or None,
+    )
 
 
 def native_only(
@@ -199,13 +173,20 @@ class SpellingMeta(msgspec.StructMeta):
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
         parameters: dict[str, Parameter] = {}
-        for field, annotation in namespace.get("__annotations__", {}).items():
-            if str(annotation).startswith("ClassVar"):
-                continue
-            declared = namespace.get(field, REQUIRED)
-            if not isinstance(declared, Parameter):
-                declared = Parameter(default=declared)
-            parameters[field] = declared
+        annotations = dict(namespace.get("__annotations__", {}))
+        for field, annotation in annotations.items():
+            if not str(annotation).startswith("ClassVar"):
+                declared = namespace.get(field, REQUIRED)
+                parameters[field] = declared if isinstance(declared, Parameter) else Parameter(default=declared)
+        spans = spans_of(parameters, annotations, namespace)
+        earlier: tuple[Any, ...] = ()
+        if len(spans) > 1:
+            earlier = earlier_classes(lambda older, facts: mcls(older, bases, dict(facts)), name, namespace, spans[1:])
+            namespace = {key: value for key, value in namespace.items() if key not in parameters}
+            namespace |= {"since": spans[0].since, **reasons_in(namespace, spans[0])}
+            parameters, annotations = spans[0].parameters, spans[0].annotations
+            namespace["__annotations__"] = annotations
+        for field, declared in parameters.items():
             if declared.default is REQUIRED:
                 namespace.pop(field, None)
             else:
@@ -218,6 +199,7 @@ class SpellingMeta(msgspec.StructMeta):
         cls: Any = super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **config)
         inherited = getattr(cls.__base__, "parameters", {})
         cls.parameters = {**inherited, **parameters}
+        cls.earlier = earlier
         if cls.native_name:
             _declare(cls)
         return cls
@@ -245,6 +227,10 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     since: ClassVar[str | None] = None
     until: ClassVar[str | None] = None
     """First and last version that offered it; no last one: the newest does."""
+    earlier: ClassVar[tuple[type[Spelling[Any]], ...]] = ()
+    """The same tool in earlier versions, made from the rows of its parameters."""
+    described_until: ClassVar[Mapping[str, str]] = {}
+    """The description offered up to a version, where the docstring does not fit it."""
     families: ClassVar[tuple[str, ...] | None] = None
     """Model families (globs; those with "!" before them are left out) that are offered it; `None`: all."""
     on_request: ClassVar[str | None] = None
@@ -269,6 +255,9 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     required: ClassVar[frozenset[str]] = frozenset()
     """The native names of those without which a call cannot be read."""
     reshaped: ClassVar[bool] = False
+    parts: ClassVar[Mapping[str, Part]] = {}
+    refine: ClassVar[Callable[[Any], op.Operation] | None] = None
+    """What a call means after all, given the operation its parameters say: nothing replaced by a text makes a file."""
     _build: ClassVar[Callable[[Any], op.Operation]]
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -278,23 +267,12 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     @classmethod
     def from_operation(cls, operation: Spoken) -> Any:
         """This operation as a call of this tool, several calls, or `None` when it cannot say this value."""
-        said: dict[str, Any] = {}
-        for field, parameter in cls.parameters.items():
-            if parameter.means is None:
-                continue
-            value = getattr(operation, parameter.means)
-            if parameter.convert is not None:
-                try:
-                    value = parameter.convert.back(value)
-                except ValueError:
-                    return None  # a value this tool has no form for
-            if value is None and parameter.default is REQUIRED:
-                return None  # the tool wants a value that was not said, and none is invented
-            said[field] = value
-        for canonical, implied in cls.always.items():
-            if getattr(operation, canonical) != implied:
-                return None
-        return cls(**said)
+        if any(getattr(operation, field) != implied for field, implied in cls.always.items()):
+            return None
+        try:
+            return calls_for(cls, operation)
+        except ValueError:
+            return None  # a value this tool has no form for, or one it requires and was not said
 
     def meant_instead(self, operation: op.Operation, failure: Failure) -> op.Operation | None:
         """What this call means after all when `operation` failed so: a folder where a file was looked for."""
@@ -365,7 +343,7 @@ def structs_in(holder: type[msgspec.Struct]) -> tuple[tuple[str, type[msgspec.St
         return ()  # to make types of all annotations takes long, and most tools take texts and numbers
     hints = typing.get_type_hints(holder)
     named = zip(holder.__struct_encode_fields__, holder.__struct_fields__, strict=True)
-    found = [(wire, _struct_in(hints[field])) for wire, field in named]
+    found = [(wire, struct_in(hints[field])) for wire, field in named]
     return tuple((wire, struct) for wire, struct in found if struct is not None)
 
 
@@ -382,12 +360,6 @@ def _may_hold_structs(annotation: Any) -> bool:
     if not isinstance(annotation, str):
         return True
     return not annotation.startswith("ClassVar") and not _PLAIN.issuperset(filter(None, _WORD.findall(annotation)))
-
-
-def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
-    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return hint
-    return next((found for inner in typing.get_args(hint) if (found := _struct_in(inner)) is not None), None)
 
 
 def knows_all(struct: type[msgspec.Struct], value: Any) -> bool:
@@ -443,6 +415,11 @@ def _declare(cls: Any) -> None:
         field: _resolved(field, parameter, canonical, problems, by_method=reads)
         for field, parameter in cls.parameters.items()
     }
+    if not problems:
+        fields = {
+            parameter.means: canonical[parameter.means] for parameter in cls.parameters.values() if parameter.inside
+        }
+        cls.parts = {field: part_of(operation, field) for field, operation in fields.items()}
     cls.meaningful = frozenset(
         wire
         for field, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
@@ -464,7 +441,7 @@ def _declare(cls: Any) -> None:
     if not reads and cls.operation_types:
         problems.extend(_unsaid_problems(cls, canonical))
         if not problems:
-            cls._build = _builder(cls)
+            cls._build = builder(cls)
     for declared in (cls.unsaid, cls.approximated):
         problems.extend(
             f"{field!r} is declared lost or approximated, but no such field exists"
@@ -493,6 +470,10 @@ def _resolved(
             problems.append(f"{field!r} is `native_only` without a reason")
         return parameter
     meaning = parameter.means or field
+    if meaning in canonical and parameter.inside is not None:
+        part = part_of(canonical[meaning], meaning)
+        if part is None or parameter.inside not in part.struct.__struct_fields__:
+            problems.append(f"{field!r} means {parameter.inside!r} inside {meaning!r}, which is not there")
     if meaning in canonical:
         return msgspec.structs.replace(parameter, means=meaning)
     if parameter.means is not None or not by_method:
@@ -511,8 +492,8 @@ def _usually_unsaid(cls: Any) -> dict[str, str]:
 def _unsaid_problems(cls: Any, canonical: Mapping[str, Any]) -> list[str]:
     if len(cls.operation_types) > 1:
         return ["it speaks several operations, so `to_operations` and `from_operation` must say which"]
-    meanings = [parameter.means for parameter in cls.parameters.values() if parameter.means]
-    said = set(meanings)
+    meanings = [(one.means, one.inside) for one in cls.parameters.values() if one.means]
+    said = {field for field, _ in meanings}
     operation = cls.operation_types[0]
     required = {field.name for field in msgspec.structs.fields(operation) if field.required}
     problems = [
@@ -521,32 +502,15 @@ def _unsaid_problems(cls: Any, canonical: Mapping[str, Any]) -> list[str]:
         if field not in said and field not in cls.unsaid and field not in cls.always and cls.read_only is None
     ]
     problems += [
-        f"two parameters mean {field!r}, so a method must say which" for field in said if meanings.count(field) > 1
+        f"two parameters mean {'.'.join(filter(None, meaning))!r}, so a method must say which"
+        for meaning in dict.fromkeys(meanings)
+        if meanings.count(meaning) > 1
     ]
     problems += [f"{field!r} is said and `unsaid`" for field in said if field in cls.unsaid]
     problems += [
         f"the operation's {field!r} is required, so it cannot be unsaid" for field in cls.unsaid if field in required
     ]
     return problems
-
-
-def _builder(cls: Any) -> Callable[[Any], op.Operation]:
-    """How to make the operation from a call. It runs for every call read, so it is written out once, as by hand."""
-    known: dict[str, Any] = {"operation": cls.operation_types[0]}
-    said: list[str] = []
-    for field, declared in cls.parameters.items():
-        if declared.means is None:
-            continue
-        value = f"call.{field}"
-        if declared.convert is not None:
-            known[f"to_{field}"] = declared.convert.to
-            value = f"to_{field}({value})"
-        said.append(f"{declared.means}={value}")
-    for canonical, implied in cls.always.items():
-        known[f"always_{canonical}"] = implied
-        said.append(f"{canonical}=always_{canonical}")
-    build: Callable[[Any], op.Operation] = eval(f"lambda call: operation({', '.join(said)})", known)
-    return build
 
 
 def _where(cls: Any) -> str | None:

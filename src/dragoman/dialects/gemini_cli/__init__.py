@@ -11,56 +11,42 @@ from .agents import (
     CodebaseInvestigator,
     CodebaseInvestigatorAtFirst,
     CompleteTask,
-    CompleteTaskWithReport,
     DelegateToAgent,
     Generalist,
     InvokeAgent,
 )
-from .commands import ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand, RunShellCommandInDirectory
+from .commands import ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand
 from .extensions import ActivateSkill, ListMcpResources, ReadMcpResource
 from .failures import GeminiFailures
 from .files import (
     ListDirectory,
-    ListDirectoryByPath,
     ReadFile,
-    ReadFileByAbsolutePath,
-    ReadFileByNumber,
-    ReadFileByOffset,
     ReadManyFiles,
     ReadManyIncluded,
     Replace,
     ReplaceCounted,
-    ReplaceUnexplained,
     WriteFile,
 )
 from .people import AskUser, SaveMemory
 from .plans import WriteTodos, WriteTodosAtFirst, WriteTodosUnblocked
 from .results import FromOutside
-from .search import Glob, GlobByPath, GrepSearch, SearchFileContent, SearchFileContentByPath
+from .search import Glob, GrepSearch, SearchFileContent
 from .web import GoogleWebSearch, WebFetch
 
 DIALECT = Dialect(
     "gemini_cli",
     (
         ReadFile,
-        ReadFileByNumber,
-        ReadFileByOffset,
-        ReadFileByAbsolutePath,
         ReadManyFiles,
         ReadManyIncluded,
         ListDirectory,
-        ListDirectoryByPath,
         Glob,
-        GlobByPath,
         GrepSearch,
         SearchFileContent,
-        SearchFileContentByPath,
         WriteFile,
         Replace,
         ReplaceCounted,
-        ReplaceUnexplained,
         RunShellCommand,
-        RunShellCommandInDirectory,
         ReadBackgroundOutput,
         ListBackgroundProcesses,
         GoogleWebSearch,
@@ -75,7 +61,6 @@ DIALECT = Dialect(
         Generalist,
         CliHelp,
         CompleteTask,
-        CompleteTaskWithReport,
         SaveMemory,
         ListMcpResources,
         ReadMcpResource,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, means, native_only
+from dragoman.dialects.base.spelling import Content, Spelling, means, native_only, was
 from dragoman.dialects.base.words import done, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
@@ -124,29 +124,20 @@ class CliHelp(ToldByAgents, Spelling[op.SpawnAgent]):
     question: str = means("prompt", "The question.")
 
 
-class CompletingTasks:
-    """How the end of a task is told: in a sentence."""
-
-    results: ClassVar[ResultWords | None] = one_of(done("Output submitted and task completed.", keeps_note=False))
-
-
-class CompleteTask(CompletingTasks, Spelling[op.ReturnToParent]):
+class CompleteTask(Spelling[op.ReturnToParent]):
     """End this agent's task and hand over its result."""
 
     native_name = "complete_task"
-    since = "0.61"
+    since = "0.19"
     on_request = "only a sub-agent has a task to end"
+    results = one_of(done("Output submitted and task completed.", keeps_note=False))
+    described_until = {"0.53": "End this agent's task and hand over its report."}
 
-    result: Any = means("result", "The result, in the form the agent was told.", schema={"type": "object"})
-    wait_for_previous: bool | None = native_only(WAIT)
-
-
-class CompleteTaskWithReport(CompletingTasks, Spelling[op.ReturnToParent]):
-    """End this agent's task and hand over its report."""
-
-    native_name = "complete_task"
-    since, until = "0.19", "0.53"
-    on_request = CompleteTask.on_request
-
-    report: Any = means("result", "The report, in the form the agent was told.", schema={"type": "object"})
+    result: Any = means(
+        "result",
+        "The result, in the form the agent was told.",
+        since="0.61",
+        schema={"type": "object"},
+        was=was("0.53", name="report", description="The report, in the form the agent was told."),
+    )
     wait_for_previous: bool | None = native_only(WAIT)

@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.gemini_family import EXIT_CODE, FACTS, SIGNAL
-from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Content, ResultWords, Spelling, means, native_only
+from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Content, ResultWords, Spelling, means, native_only, was
 from dragoman.dialects.base.words import (
     ANY,
     Body,
@@ -204,7 +204,6 @@ class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
     """Run a command line with bash; it runs in a process group of its own."""
 
     native_name = "run_shell_command"
-    since = "0.19"
     unsaid = {
         "timeout_ms": "the client has one time limit for all commands",
         "job": "a background command is named by its process id",
@@ -213,31 +212,18 @@ class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
         "terminal": "the client decides whether there is a terminal",
         "output_limit": "the client has one limit for all output",
         "unsandboxed": "the client decides about the sandbox",
+        **dict.fromkeys(("background", "wait_ms"), "a command is left running with `&`"),
     }
 
     command: str = means("command", "The command line.")
     description: str | None = means("purpose", "What it does, for the user to read.", default=None)
-    dir_path: str | None = means("cwd", "The folder to run it in.", default=None)
+    dir_path: str | None = means(
+        "cwd", "The folder to run it in.", default=None, since="0.19", was=was("0.1.15", name="directory")
+    )
     is_background: bool = means("background", "Leave it running in the background.", default=False, since="0.34")
     delay_ms: int | None = means(
         "wait_ms", "Milliseconds to watch a background command for.", default=None, since="0.53"
     )
-
-
-class RunShellCommandInDirectory(RunningCommands, Spelling[op.RunCommand]):
-    """Run a command line with bash; it runs in a process group of its own."""
-
-    native_name = "run_shell_command"
-    until = "0.1.15"
-    unsaid = {
-        **RunShellCommand.unsaid,
-        "background": "a command is left running with `&`",
-        "wait_ms": "a command is left running with `&`",
-    }
-
-    command: str = means("command", "The command line.")
-    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
-    directory: str | None = means("cwd", "The folder to run it in.", default=None)
 
 
 def _first_stream(_operation: op.Operation, outcome: Any) -> Any:

@@ -7,19 +7,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from dragoman.dialects.base.conversions import INVERTED
 from dragoman.dialects.base.default_words import tell, text_of
-from dragoman.dialects.base.spelling import Content, Conversion, ResultWords, Spelling, means, native_only
+from dragoman.dialects.base.gemini_family import FILTERS
+from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, means, native_only, was
 from dragoman.dialects.base.words import count_of, lines, one_of, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-
-from .files import FILTERS
-
-INVERTED = Conversion(
-    to=lambda no: None if no is None else not no,
-    back=lambda yes: None if yes is None else not yes,
-)
-"""`no_ignore` is our `respect_ignore`, the other way round."""
 
 
 def _sought(operation: Any) -> str:
@@ -50,27 +44,13 @@ class Glob(FindingFiles, Spelling[op.FindFiles]):
     """Find files whose path matches a glob pattern."""
 
     native_name = "glob"
-    since = "0.19"
     unsaid = {"limit": "the list is not cut"}
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
-    dir_path: str = means("path", "The folder to look in.", default=".")
+    dir_path: str = means("path", "The folder to look in.", default=".", since="0.19", was=was("0.1.15", name="path"))
     case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
     respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
-    respect_gemini_ignore: bool | None = native_only(FILTERS)
-
-
-class GlobByPath(FindingFiles, Spelling[op.FindFiles]):
-    """Find files whose path matches a glob pattern."""
-
-    native_name = "glob"
-    until = "0.1.15"
-    unsaid = {"limit": "the list is not cut"}
-
-    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
-    path: str = means("path", "The folder to look in.", default=".")
-    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
-    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+    respect_gemini_ignore: bool | None = native_only(FILTERS, since="0.19")
 
 
 class SearchingText:
@@ -224,7 +204,7 @@ class SearchFileContent(SearchingText, Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "search_file_content"
-    since, until = "0.19", "0.24"
+    until = "0.24"
     unsaid = {
         **{field: reason for field, reason in GrepSearch.unsaid.items() if field != "exclude"},
         "exclude": "files are only chosen, never left out",
@@ -239,17 +219,5 @@ class SearchFileContent(SearchingText, Spelling[op.SearchText]):
     }
 
     pattern: str = means("pattern", "The regular expression.")
-    dir_path: str = means("path", "The folder to search in.", default=".")
-    include: str | None = means("include", "Only files that match this glob.", default=None)
-
-
-class SearchFileContentByPath(SearchingText, Spelling[op.SearchText]):
-    """Search file contents with a regular expression."""
-
-    native_name = "search_file_content"
-    until = "0.1.15"
-    unsaid = SearchFileContent.unsaid
-
-    pattern: str = means("pattern", "The regular expression.")
-    path: str = means("path", "The folder to search in.", default=".")
+    dir_path: str = means("path", "The folder to search in.", default=".", since="0.19", was=was("0.1.15", name="path"))
     include: str | None = means("include", "Only files that match this glob.", default=None)

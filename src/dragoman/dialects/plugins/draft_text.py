@@ -9,10 +9,11 @@ from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
 
+from dragoman.dialects.base.parts import struct_in, without_none
 from dragoman.dialects.base.spelling import Spelling
 from dragoman.model import operations as op
 
-from .from_data import class_name, field_names, struct_in, without_none
+from .from_data import class_name, field_names
 from .laws import TO_DO
 
 Language = Literal["toml", "python"]

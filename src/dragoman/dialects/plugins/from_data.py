@@ -10,28 +10,31 @@ import keyword
 import re
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
 
 from dragoman.dialects.base.availability import AnySpelling
-from dragoman.dialects.base.dialect import Dialect, Steer
-from dragoman.dialects.base.mcp_names import McpNames
-from dragoman.dialects.base.spelling import (
+from dragoman.dialects.base.conversions import (
     EMPTY_IS_UNSAID,
-    REQUIRED,
+    FROM_ZERO,
+    INVERTED,
+    LINE_COUNT,
+    SAME,
     SECONDS,
     TEXT_OF_NUMBER,
     WHOLE,
+    WHOLE_SECONDS,
     Conversion,
-    Parameter,
-    Spelling,
-    SpellingMeta,
-    sayable_number,
-    whole_number,
+    unless_none,
+    whole,
 )
+from dragoman.dialects.base.dialect import Dialect, Steer
+from dragoman.dialects.base.mcp_names import McpNames
+from dragoman.dialects.base.parts import struct_in, without_none
+from dragoman.dialects.base.spelling import REQUIRED, Parameter, Spelling, SpellingMeta
 from dragoman.errors import DefinitionError, nearest
 from dragoman.model import operations as op
 
@@ -255,26 +258,14 @@ class _Named(msgspec.Struct, frozen=True):
     conversion: Conversion
 
 
-def _past_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else convert(value)
-
-
-def _whole_seconds(milliseconds: int) -> int:
-    if milliseconds % 1000:
-        raise ValueError(f"{milliseconds} milliseconds are no whole seconds")
-    return milliseconds // 1000
-
-
-_SAME: Final = Conversion(to=lambda value: value, back=lambda value: value)
-_LINE_COUNT: Final = "line_count"
 CONVERSIONS: Final[Mapping[str, _Named]] = {
     "seconds": _Named(float, int, SECONDS),
-    "whole_seconds": _Named(int, int, Conversion(_past_none(lambda n: n * 1000), _past_none(_whole_seconds))),
+    "whole_seconds": _Named(int, int, WHOLE_SECONDS),
     "number_as_text": _Named(int, str, TEXT_OF_NUMBER),
     "empty_is_unsaid": _Named(str, str, EMPTY_IS_UNSAID),
-    "from_zero": _Named(int, int, Conversion(_past_none(lambda n: n + 1), _past_none(lambda n: n - 1))),
-    "not": _Named(bool, bool, Conversion(_past_none(lambda flag: not flag), _past_none(lambda flag: not flag))),
-    _LINE_COUNT: _Named(int, int, _SAME),
+    "from_zero": _Named(int, int, FROM_ZERO),
+    "not": _Named(bool, bool, INVERTED),
+    "line_count": _Named(int, int, LINE_COUNT),
 }
 """What a native value may be converted by: units, numbers counted from zero, words turned around."""
 
@@ -285,8 +276,6 @@ class _Said(msgspec.Struct, frozen=True):
     wire: str
     annotation: Any
     parameter: Parameter
-    inside: str | None = None
-    counts_lines: bool = False
 
 
 _WIRE_NAME: Final = re.compile(r'[^"\\\x00-\x1f]*')
@@ -343,10 +332,11 @@ def _parameter(wire: str, table: Table, fields: _Fields, nearly: Collection[str]
         until,
         None if schema is None else schema.content,
         form.without,
+        inside=inside or None,
     )
     optional = default is None and type(None) not in get_args(form.annotation)
     annotation = form.annotation | None if optional else form.annotation
-    return _Said(wire, annotation, declared, inside or None, form.counts_lines)
+    return _Said(wire, annotation, declared)
 
 
 def _ask_for_the_rest(table: Table) -> None:
@@ -361,7 +351,6 @@ class _Form(msgspec.Struct, frozen=True):
 
     annotation: Any
     conversion: Conversion | None = None
-    counts_lines: bool = False
     without: Mapping[str, str] = {}
 
 
@@ -377,9 +366,9 @@ def _form(wire: str, table: Table, fields: _Fields, field: str, *, lossy: bool) 
     if items is not None:
         return _items(wire, table, items, ours, lossy=lossy)
     if named is None:
-        whole = kind == "number" and ours is int  # a native number of which only the whole ones mean something
-        _check_kind(table, kind, {"number"} if whole else _kinds(ours), _fitting(kind, ours))
-        return _Form(float, WHOLE) if whole else _Form(ours)
+        is_whole = kind == "number" and ours is int  # a native number of which only the whole ones mean something
+        _check_kind(table, kind, {"number"} if is_whole else _kinds(ours), _fitting(kind, ours))
+        return _Form(float, WHOLE) if is_whole else _Form(ours)
     if named not in CONVERSIONS:
         known = ", ".join(CONVERSIONS)
         table.problem(f'there is no conversion "{named}"; known: {known}.{nearest(named, CONVERSIONS)}', "convert")
@@ -387,14 +376,13 @@ def _form(wire: str, table: Table, fields: _Fields, field: str, *, lossy: bool) 
     conversion = CONVERSIONS[named]
     if not _kinds(conversion.ours) & _kinds(ours):
         table.problem(f'"{named}" does not give what {field!r} holds', "convert")
-    if named == _LINE_COUNT and (fields.struct is not op.ReadFile or field != "last_line"):
+    convert = conversion.conversion
+    if convert is LINE_COUNT and (fields.struct is not op.ReadFile or field != "last_line"):
         table.problem('counts lines to the "last_line" of read_file and nothing else', "convert")
-    counts, convert = named == _LINE_COUNT, conversion.conversion
     if kind == "number" and conversion.native is int:
-        exact = Conversion(lambda said: convert.to(whole_number(said)), lambda ours: sayable_number(convert.back(ours)))
-        return _Form(float, exact, counts)
+        return _Form(float, whole(convert))
     _check_kind(table, kind, _kinds(conversion.native), "")
-    return _Form(conversion.native, None if convert is _SAME else convert, counts)
+    return _Form(conversion.native, convert)
 
 
 def _check_kind(table: Table, kind: str | None, fitting: set[str], advice: str) -> None:
@@ -426,7 +414,7 @@ def _words(table: Table, words: Mapping[str, str], ours: Any) -> _Form:
             raise ValueError(f"there is no native word for {word!r}")
         return None if word is None else back[word]
 
-    return _Form(Literal[tuple(words)], Conversion(_past_none(dict(words).__getitem__), native_word))
+    return _Form(Literal[tuple(words)], Conversion(unless_none(dict(words).__getitem__), native_word))
 
 
 def _items(wire: str, table: Table, items: Table, ours: Any, *, lossy: bool) -> _Form:
@@ -441,7 +429,7 @@ def _items(wire: str, table: Table, items: Table, ours: Any, *, lossy: bool) -> 
     known = [one for one in said if one is not None]
     meant = [one for one in known if one.parameter.reason is None]
     without = {one.wire: one.parameter.reason for one in known if one.parameter.reason is not None}
-    if any(one.inside or one.counts_lines for one in meant):
+    if any(one.parameter.inside or one.parameter.convert is LINE_COUNT for one in meant):
         table.problem("what stands inside `items` cannot be inside anything else", "items")
     for key, one in items.inner_tables():
         for unused in {"schema", "since", "until"}.intersection(one.content):
@@ -455,7 +443,7 @@ def _items(wire: str, table: Table, items: Table, ours: Any, *, lossy: bool) -> 
     native = _native_struct(wire, meant)
     conversion = _between(native, struct, meant, lossy=lossy)
     if not many:
-        return _Form(native, Conversion(_past_none(conversion.to), _past_none(conversion.back)), without=without)
+        return _Form(native, Conversion(unless_none(conversion.to), unless_none(conversion.back)), without=without)
     several = Conversion(
         to=lambda values: tuple(conversion.to(value) for value in values or ()),
         back=lambda values: tuple(conversion.back(value) for value in values),
@@ -495,7 +483,7 @@ def _between(
 
 
 def _meaning(said: _Said) -> str:
-    return said.inside or said.parameter.means or ""
+    return said.parameter.inside or said.parameter.means or ""
 
 
 def _to(said: _Said, value: Any) -> Any:
@@ -523,7 +511,7 @@ def _default(table: Table, fields: _Fields, field: str, form: _Form) -> Any:
         if ours is REQUIRED:
             table.problem(f"{field!r} must be said: make the parameter required, or give it a default", "required")
             return REQUIRED
-        return ours if form.conversion is None and not form.counts_lines else _native_default(form, ours)
+        return ours if form.conversion is None else _native_default(form, ours)
     try:
         return msgspec.convert(given, form.annotation)
     except msgspec.ValidationError as error:
@@ -545,8 +533,8 @@ def _at_default(conversion: Conversion | None, default: Any, ours: Any) -> Conve
     """Where leaving a parameter out means something, "not said" can only be written by leaving it out."""
     if default is REQUIRED or default is None or type(None) not in get_args(ours):
         return conversion
-    base = conversion or _SAME
-    return Conversion(base.to, lambda value: default if value is None else base.back(value))
+    base = conversion or SAME
+    return Conversion(base.to, lambda value: default if value is None else base.back(value), base.counts_from)
 
 
 # ── types ────────────────────────────────────────────────────────────────────
@@ -567,145 +555,33 @@ def _kinds(hint: Any) -> set[str]:
     return {_KINDS[origin]} if origin in _KINDS else set(_ANY_KIND)
 
 
-def without_none(hint: Any) -> Any:
-    """The type without "not said"."""
-    if get_origin(hint) not in (types.UnionType, typing.Union):
-        return hint
-    return typing.Union[tuple(member for member in get_args(hint) if member is not type(None))]  # noqa: UP007
-
-
-def struct_in(hint: Any) -> type[msgspec.Struct] | None:
-    """The struct a field is, or is a list of."""
-    hint = without_none(hint)
-    if get_origin(hint) is tuple:
-        hint = get_args(hint)[0]
-    return hint if isinstance(hint, type) and issubclass(hint, msgspec.Struct) else None
-
-
 # ── classes ──────────────────────────────────────────────────────────────────
 
 
 def _made(
     table: Table, operation: type[op.Operation], facts: Mapping[str, Any], said: list[_Said]
 ) -> AnySpelling | None:
-    """The class of a tool. One whose shape differs is first held, shape aside, to the checks of one whose does not."""
+    """The class of a tool."""
     try:
-        if not any(one.inside or one.counts_lines for one in said):
-            return _class(operation, facts, said)
-        _class(operation, facts, list(_unshaped(operation, said)))
-        return _class(operation, facts, said, _methods(operation, said))
+        return _class(operation, facts, said)
     except DefinitionError as error:
         for problem in error.problems:
             table.problem(problem)
         return None
 
 
-def _class(
-    operation: type[op.Operation], facts: Mapping[str, Any], said: list[_Said], methods: Mapping[str, Any] = {}
-) -> AnySpelling:
+def _class(operation: type[op.Operation], facts: Mapping[str, Any], said: list[_Said]) -> AnySpelling:
     names = field_names([one.wire for one in said], Spelling)
-    parameters = {names[one.wire]: one.parameter for one in said}
-    seen: set[str | None] = set()
-    for field, parameter in parameters.items():
-        if methods and parameter.means in seen and parameter.reason is None:
-            parameters[field] = msgspec.structs.replace(
-                parameter, means=None
-            )  # as a method may: the first one names it
-        seen.add(parameter.means)
     namespace: dict[str, Any] = {
         "__module__": __name__,
         "__qualname__": class_name(facts["native_name"]),
         "__annotations__": {names[one.wire]: one.annotation for one in said},
         "__orig_bases__": (Spelling[operation],),  # type: ignore[valid-type]
         **facts,
-        **parameters,
-        **methods,
+        **{names[one.wire]: one.parameter for one in said},
     }
     made: AnySpelling = SpellingMeta(class_name(facts["native_name"]), (Spelling,), namespace)
     return made
-
-
-def _unshaped(operation: type[op.Operation], said: list[_Said]) -> Iterator[_Said]:
-    """Each field of the operation that is said in parts, as if it were said in one."""
-    hints = typing.get_type_hints(operation)
-    parts = {one.parameter.means for one in said if one.inside and one.parameter.means}
-    yield from (one for one in said if not one.inside)
-    yield from (_Said(f"whole_{part}", hints[part], Parameter(part)) for part in sorted(parts))
-
-
-def _methods(operation: type[op.Operation], said: list[_Said]) -> dict[str, Any]:
-    """How a tool that says a field in parts, or lines by their number, is read and written."""
-    names = field_names([one.wire for one in said], Spelling)
-    meant = [one for one in said if one.parameter.reason is None]
-    flat = [one for one in meant if not one.inside and not one.counts_lines]
-    count = next((one for one in meant if one.counts_lines), None)
-    hints = typing.get_type_hints(operation)
-    parts: dict[str, list[_Said]] = {}
-    for one in meant:
-        if one.inside:
-            parts.setdefault(str(one.parameter.means), []).append(one)
-
-    def to_operations(self: Any) -> tuple[op.Operation, ...]:
-        values: dict[str, Any] = {**type(self).always}
-        values |= {_meaning(one): _to(one, getattr(self, names[one.wire])) for one in flat}
-        for field, inner in parts.items():
-            struct = struct_in(hints[field])
-            assert struct is not None  # it was looked into before
-            value = struct(**{_meaning(one): _to(one, getattr(self, names[one.wire])) for one in inner})
-            values[field] = (value,) if _is_many(hints[field]) else value
-        if count is not None:
-            lines = _to(count, getattr(self, names[count.wire]))
-            values["last_line"] = None if lines is None else (values.get("first_line") or 1) + lines - 1
-        return (operation(**values),)
-
-    def from_operation(cls: Any, meaning: Any) -> Any:
-        if any(getattr(meaning, field) != value for field, value in cls.always.items()):
-            return None
-        try:
-            said_once = {names[one.wire]: _back(one, getattr(meaning, _meaning(one))) for one in flat}
-            if count is not None:
-                last = meaning.last_line
-                lines = None if last is None else last - (meaning.first_line or 1) + 1
-                said_once[names[count.wire]] = _back(count, lines)
-            calls = [cls(**said_once, **said_apart) for said_apart in _apart(meaning, parts, names, hints)]
-        except ValueError:
-            return None  # a value this tool has no form for
-        said_whole = [call.to_operations()[0] for call in calls]
-        for field in parts:
-            if field in cls.approximated:
-                continue
-            heard = [value for one in said_whole for value in _each(getattr(one, field), hints[field])]
-            if heard != list(_each(getattr(meaning, field), hints[field])):
-                return None
-        if not calls or (len(calls) > 1 and operation is not op.EditFile):
-            return None  # only edits of one file are one again when they are read
-        return tuple(calls)
-
-    return {"to_operations": to_operations, "from_operation": classmethod(from_operation)}
-
-
-def _apart(
-    meaning: Any, parts: Mapping[str, list[_Said]], names: Mapping[str, str], hints: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """The parameters of each call: one for each value of the field that is said in parts."""
-    if not parts:
-        yield {}
-        return
-    values = [list(_each(getattr(meaning, field), hints[field])) for field in parts]
-    for row in zip(*values, strict=True):
-        yield {
-            names[one.wire]: _back(one, getattr(value, _meaning(one)))
-            for value, inner in zip(row, parts.values(), strict=True)
-            for one in inner
-        }
-
-
-def _is_many(hint: Any) -> bool:
-    return get_origin(without_none(hint)) is tuple
-
-
-def _each(value: Any, hint: Any) -> tuple[Any, ...]:
-    return value if _is_many(hint) else (value,)
 
 
 def field_names(wires: Iterable[str], base: type) -> dict[str, str]:

@@ -14,9 +14,10 @@ from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
-from dragoman.dialects.base.availability import AnySpelling, version_number
+from dragoman.dialects.base.availability import AnySpelling
 from dragoman.dialects.base.dialect import Dialect
 from dragoman.dialects.base.spelling import REQUIRED, Spelling
+from dragoman.dialects.base.versions import version_number
 from dragoman.errors import DefinitionError
 from dragoman.model import operations as op
 from dragoman.registry import DIALECTS

@@ -11,7 +11,6 @@ from dragoman.model import operations as op
 
 from .agents import (
     Agent,
-    AgentOfThree,
     CreateSubSession,
     ListAgents,
     SendMessage,
@@ -23,10 +22,7 @@ from .agents import (
 )
 from .commands import (
     Monitor,
-    MonitorByNumber,
     RunShellCommand,
-    RunShellCommandByNumber,
-    RunShellCommandStated,
     TaskStop,
 )
 from .extensions import ReadMcpResource, UseSkill
@@ -37,16 +33,14 @@ from .files import (
     ListDirectory,
     NotebookEdit,
     ReadFile,
-    ReadFileByAbsolutePath,
-    ReadFileByNumber,
     ReadManyFiles,
     WriteFile,
     ZoomImage,
 )
 from .people import AskUserQuestion, ImageGen, SaveMemory
 from .plans import TodoWrite
-from .search import Glob, GlobFiltered, GrepSearch, GrepSearchByNumber, GrepSearchIncluding, ToolSearch
-from .web import WebFetch, WebFetchUnformatted, WebSearch
+from .search import Glob, GlobFiltered, GrepSearch, GrepSearchIncluding, ToolSearch
+from .web import WebFetch, WebSearch
 
 SCHEDULE = "the client's own schedule"
 WORK = "the client's own worktrees"
@@ -55,36 +49,28 @@ DIALECT = Dialect(
     "qwen_code",
     (
         Agent,
-        AgentOfThree,
         Task,
         Edit,
         EditCounted,
         Glob,
         GlobFiltered,
         GrepSearch,
-        GrepSearchByNumber,
         GrepSearchIncluding,
         ListAgents,
         ListDirectory,
         NotebookEdit,
         ReadFile,
-        ReadFileByNumber,
-        ReadFileByAbsolutePath,
         ReadManyFiles,
         RunShellCommand,
-        RunShellCommandByNumber,
-        RunShellCommandStated,
         UseSkill,
         ToolSearch,
         WriteFile,
         Monitor,
-        MonitorByNumber,
         ReadMcpResource,
         SendMessage,
         SendMessageToTask,
         TaskStop,
         WebFetch,
-        WebFetchUnformatted,
         WebSearch,
         ZoomImage,
         TodoWrite,

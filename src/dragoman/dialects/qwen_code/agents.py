@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from dragoman.dialects.base.conversions import among, or_word
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only, was
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -141,6 +142,7 @@ SPAWN_APART = {
     "history": "an agent starts with its prompt alone",
     "tools": "an agent's type has its own",
 }
+_ALONE = "The whole task: the agent sees nothing else."
 DESCRIBED = {"description": "a description is required, so an empty one says nothing"}
 
 
@@ -151,15 +153,15 @@ def _turns(turns: Any) -> str | None:
 
 
 TURNS = Conversion(to=_turns, back=lambda turns: turns if re.fullmatch(r"all|[1-9][0-9]*", turns or "") else None)
-WORKTREE = Conversion(to=lambda kind: kind, back=lambda kind: kind if kind == "worktree" else None)
 
 
 class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
     """Give a task to another agent; it works in the background and reports when it is done."""
 
     native_name = "agent"
-    since = "0.24"
-    unsaid = SPAWN_UNSAID
+    since = "0.15"
+    unsaid = {**SPAWN_UNSAID, **SPAWN_APART}
+    described_until = {"0.15": "Give a task to another agent and have its answer, or let it work in the background."}
     approximated = {
         **DESCRIBED,
         "isolation": "only a worktree can be asked for",
@@ -167,44 +169,29 @@ class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
     }
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task.")
-    subagent_type: str | None = means("agent", "The agent's type.", default=None)
-    fork_turns: Any = means(
-        "history",
-        "How much of this conversation it is given: `all`, or the last so many turns.",
-        default=None,
-        convert=TURNS,
-        schema={"oneOf": [{"type": "string", "enum": ["all"]}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]},
-    )
-    fork_tools: tuple[str, ...] | None = means("tools", "Names of the tools it may use.", default=None)
-    fork_profile: str | None = native_only("a profile is kept in the client's settings")
-    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
-    isolation: Literal["worktree"] | None = means(
-        "isolation", "Give it a copy of the files to itself.", default=None, convert=WORKTREE
-    )
-    working_dir: str | None = means("cwd", "The folder it works in.", default=None)
-
-
-class AgentOfThree(ToldByAgents, Spelling[op.SpawnAgent]):
-    """Give a task to another agent and have its answer, or let it work in the background."""
-
-    native_name = "agent"
-    since, until = "0.15", "0.15"
-    unsaid = {**SPAWN_UNSAID, **SPAWN_APART}
-    approximated = DESCRIBED
-
-    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    prompt: str = means("prompt", "The whole task.", since="0.24", was=was("0.15", description=_ALONE))
     subagent_type: str | None = means(
         "agent",
         "The agent's type.",
         default=None,
-        schema={"enum": ["general-purpose", "Explore", "statusline-setup"]},
+        since="0.24",
+        was=was("0.15", schema={"enum": ["general-purpose", "Explore", "statusline-setup"]}),
     )
+    fork_turns: Any = means(
+        "history",
+        "How much of this conversation it is given: `all`, or the last so many turns.",
+        default=None,
+        since="0.24",
+        convert=TURNS,
+        schema={"oneOf": [{"type": "string", "enum": ["all"]}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]},
+    )
+    fork_tools: tuple[str, ...] | None = means("tools", "Names of the tools it may use.", default=None, since="0.24")
+    fork_profile: str | None = native_only("a profile is kept in the client's settings", since="0.24")
     run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
-
-
-GENERAL = Conversion(to=lambda agent: agent, back=lambda agent: agent or "general-purpose")
+    isolation: Literal["worktree"] | None = means(
+        "isolation", "Give it a copy of the files to itself.", default=None, since="0.24", convert=among("worktree")
+    )
+    working_dir: str | None = means("cwd", "The folder it works in.", default=None, since="0.24")
 
 
 class Task(ToldByAgents, Spelling[op.SpawnAgent]):
@@ -216,8 +203,10 @@ class Task(ToldByAgents, Spelling[op.SpawnAgent]):
     approximated = {**DESCRIBED, "agent": "a type is required: without one it is the general agent"}
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
-    subagent_type: str = means("agent", "The agent's type.", convert=GENERAL, schema={"enum": ["general-purpose"]})
+    prompt: str = means("prompt", _ALONE)
+    subagent_type: str = means(
+        "agent", "The agent's type.", convert=or_word("general-purpose"), schema={"enum": ["general-purpose"]}
+    )
 
 
 MESSAGE_UNSAID = {

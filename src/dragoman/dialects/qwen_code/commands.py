@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from dragoman.dialects.base.default_words import tell
 from dragoman.dialects.base.gemini_family import EXIT_CODE, FACTS, SIGNAL
-from dragoman.dialects.base.spelling import WHOLE, Content, ResultWords, Spelling, means
+from dragoman.dialects.base.spelling import REQUIRED, WHOLE, Content, ResultWords, Spelling, means, was
 from dragoman.dialects.base.words import (
     ANY,
     ASKED,
@@ -135,65 +135,63 @@ class RunningCommands:
         return told, failed and not outcome.running
 
 
-COMMAND_UNSAID = {
-    "wait_ms": "a background command is not watched",
-    "job": "the client names background commands",
-    "shell": "it is always bash",
-    "login": "it is never a login shell",
-    "terminal": "the client decides whether there is a terminal",
-    "output_limit": "the client has one limit for all output",
-    "unsandboxed": "the client decides about the sandbox",
-}
-
-
 class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
     """Run a command line with bash, or leave it running in the background."""
 
     native_name = "run_shell_command"
-    since = "0.24"
-    unsaid = COMMAND_UNSAID
+    unsaid = {
+        "wait_ms": "a background command is not watched",
+        "job": "the client names background commands",
+        "shell": "it is always bash",
+        "login": "it is never a login shell",
+        "terminal": "the client decides whether there is a terminal",
+        "output_limit": "the client has one limit for all output",
+        "unsandboxed": "the client decides about the sandbox",
+    }
 
     command: str = means("command", "The command line.")
-    is_background: bool = means("background", "Leave it running in the background.", default=False)
+    is_background: bool = means(
+        "background",
+        "Leave it running in the background.",
+        default=False,
+        since="0.12",
+        was=was("0.7", default=REQUIRED),
+    )
     timeout: int | None = means(
-        "timeout_ms", "Milliseconds it may take.", default=None, schema={"minimum": 1, "maximum": 600000}
+        "timeout_ms",
+        "Milliseconds it may take.",
+        default=None,
+        since="0.24",
+        schema={"minimum": 1, "maximum": 600000},
+        was=was("0.15", since="0.7", type=float | None, convert=WHOLE, schema=None),
     )
     description: str | None = means("purpose", "What it does, for the user to read.", default=None)
     directory: str | None = means("cwd", "The folder to run it in.", default=None)
 
 
-class RunShellCommandByNumber(RunningCommands, Spelling[op.RunCommand]):
-    """Run a command line with bash, or leave it running in the background."""
-
-    native_name = "run_shell_command"
-    since, until = "0.12", "0.15"
-    unsaid = COMMAND_UNSAID
-
-    command: str = means("command", "The command line.")
-    is_background: bool = means("background", "Leave it running in the background.", default=False)
-    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
-    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
-    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+_NUMBER = was("0.15", type=float | None, convert=WHOLE)
 
 
-class RunShellCommandStated(RunningCommands, Spelling[op.RunCommand]):
-    """Run a command line with bash, or leave it running in the background."""
+class Monitor(Spelling[op.WatchCommand]):
+    """Run a command in the background and be told of each line it writes."""
 
-    native_name = "run_shell_command"
-    until = "0.7"
-    unsaid = COMMAND_UNSAID
+    native_name = "monitor"
+    since = "0.15"
+    unsaid = {"url": "only commands are watched", "timeout_ms": "it is watched until it is silent for long"}
 
     command: str = means("command", "The command line.")
-    is_background: bool = means("background", "Leave it running in the background.")
-    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE, since="0.7")
-    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    description: str | None = means("purpose", "What is watched, in a few words.", default=None)
+    max_events: int | None = means("limit", "Stop after so many lines.", default=None, since="0.24", was=_NUMBER)
+    idle_timeout_ms: int | None = means(
+        "idle_timeout_ms",
+        "Milliseconds without a line after which to stop.",
+        default=None,
+        since="0.24",
+        was=_NUMBER,
+    )
     directory: str | None = means("cwd", "The folder to run it in.", default=None)
 
-
-class WatchingCommands:
-    """How a watched command is told: that it was started, and its id."""
-
-    results: ClassVar[ResultWords | None] = one_of(
+    results = one_of(
         words(
             out.CommandOutcome,
             "Monitor started.\nid: {job}",
@@ -203,41 +201,6 @@ class WatchingCommands:
         ),
         formerly=_started("Monitor"),
     )
-
-
-WATCH_UNSAID = {"url": "only commands are watched", "timeout_ms": "it is watched until it is silent for long"}
-
-
-class Monitor(WatchingCommands, Spelling[op.WatchCommand]):
-    """Run a command in the background and be told of each line it writes."""
-
-    native_name = "monitor"
-    since = "0.24"
-    unsaid = WATCH_UNSAID
-
-    command: str = means("command", "The command line.")
-    description: str | None = means("purpose", "What is watched, in a few words.", default=None)
-    max_events: int | None = means("limit", "Stop after so many lines.", default=None)
-    idle_timeout_ms: int | None = means(
-        "idle_timeout_ms", "Milliseconds without a line after which to stop.", default=None
-    )
-    directory: str | None = means("cwd", "The folder to run it in.", default=None)
-
-
-class MonitorByNumber(WatchingCommands, Spelling[op.WatchCommand]):
-    """Run a command in the background and be told of each line it writes."""
-
-    native_name = "monitor"
-    since, until = "0.15", "0.15"
-    unsaid = WATCH_UNSAID
-
-    command: str = means("command", "The command line.")
-    description: str | None = means("purpose", "What is watched, in a few words.", default=None)
-    max_events: float | None = means("limit", "Stop after so many lines.", default=None, convert=WHOLE)
-    idle_timeout_ms: float | None = means(
-        "idle_timeout_ms", "Milliseconds without a line after which to stop.", default=None, convert=WHOLE
-    )
-    directory: str | None = means("cwd", "The folder to run it in.", default=None)
 
 
 class TaskStop(Spelling[op.StopCommand]):

@@ -5,29 +5,32 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Literal
 
-import msgspec
-
+from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME_TEXT, TUPLE, WHOLE, whole
 from dragoman.dialects.base.default_words import as_called, tell, text_of, understand
-from dragoman.dialects.base.gemini_family import EMPTY_FOLDER, FILE, WHOLE_FILE, listed, none_ignored, noted_file
-from dragoman.dialects.base.spelling import (
-    TUPLE,
-    Content,
-    Conversion,
-    ResultWords,
-    Spelling,
-    Tells,
-    means,
-    native_only,
-    whole_number,
+from dragoman.dialects.base.gemini_family import (
+    COUNTED,
+    EMPTY_FOLDER,
+    EXPECTED,
+    FILE,
+    FILTER_OPTIONS,
+    IGNORE_FILES,
+    LISTING_UNSAID,
+    NEW_TEXT,
+    OLD_TEXT,
+    WHOLE_FILE,
+    FilterOptions,
+    ReadingManyFiles,
+    changed,
+    counted_or_new_file,
+    listed,
+    none_ignored,
+    noted_file,
+    or_new_file,
 )
+from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import count_of, one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-
-from .results import display_of, number_or_none
-
-FILTERS = "which ignore files count is the workspace's to decide"
-NO_PAGES = {"pages": "there is no parameter for the pages of a document"}
 
 
 class ReadingFiles:
@@ -42,125 +45,53 @@ class ReadingFiles:
     )
 
 
-def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int | None]:
-    """First and last line, from an offset that counts from 0."""
-    start, count = whole_number(offset), whole_number(limit)
-    first = None if start is None else start + 1
-    return first, None if count is None else (first or 1) + count - 1
-
-
-def _offset(operation: op.ReadFile) -> dict[str, int | None]:
-    first, last = operation.first_line, operation.last_line
-    return {
-        "offset": None if first is None else first - 1,
-        "limit": None if last is None else last - (first or 1) + 1,
-    }
-
-
-OFFSET = "Lines to pass over before the first."
-LIMIT = "How many lines to read."
 OR_NULL = {"type": ["integer", "null"]}
-NO_DOCUMENTS = {"pages": "Read a file by its absolute path, or `limit` of its lines from `offset` (from 0)."}
 
 
 class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
     """Read a file by its absolute path, or `limit` of its lines from `offset` (from 0), or pages of a document."""
 
     native_name = "read_file"
-    unhonoured = NO_DOCUMENTS
-    since = "0.24"
+    unhonoured = {"pages": "Read a file by its absolute path, or `limit` of its lines from `offset` (from 0)."}
+    unsaid = {"pages": "there is no parameter for the pages of a document"}
+    described_until = {
+        "0.12": "Read a file given by its absolute path, or `limit` of its lines from `offset` (from 0)."
+    }
 
-    file_path: str = means("path", "Absolute path of the file.")
-    offset: int | None = means("first_line", OFFSET, default=None, schema=OR_NULL)
-    limit: int | None = means("last_line", LIMIT, default=None, schema=OR_NULL)
+    file_path: str = means("path", "Absolute path of the file.", since="0.15", was=was("0.12", name="absolute_path"))
+    offset: int | None = means(
+        "first_line",
+        "Lines to pass over before the first.",
+        default=None,
+        since="0.24",
+        convert=FROM_ZERO,
+        schema=OR_NULL,
+        was=was("0.15", type=float | None, convert=whole(FROM_ZERO), schema=None),
+    )
+    limit: int | None = means(
+        "last_line",
+        "How many lines to read.",
+        default=None,
+        since="0.24",
+        convert=LINE_COUNT,
+        schema=OR_NULL,
+        was=was("0.15", type=float | None, convert=whole(LINE_COUNT), schema=None),
+    )
     pages: str | None = means(
-        "pages", "Pages of a document, for example `1-5`.", default=None, schema={"type": ["string", "null"]}
+        "pages",
+        "Pages of a document, for example `1-5`.",
+        default=None,
+        since="0.24",
+        schema={"type": ["string", "null"]},
+        was=was("0.15", since="0.15", schema=None),
     )
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
 
-    @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> ReadFile:
-        return cls(file_path=operation.path, pages=operation.pages, **_offset(operation))
-
-
-class ReadFileByNumber(ReadingFiles, Spelling[op.ReadFile]):
-    """Read a file by its absolute path, or `limit` of its lines from `offset` (from 0), or pages of a document."""
-
-    native_name = "read_file"
-    unhonoured = NO_DOCUMENTS
-    since, until = "0.15", "0.15"
-
-    file_path: str = means("path", "Absolute path of the file.")
-    offset: float | None = means("first_line", OFFSET, default=None)
-    limit: float | None = means("last_line", LIMIT, default=None)
-    pages: str | None = means("pages", "Pages of a document, for example `1-5`.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
-
-    @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> ReadFileByNumber:
-        return cls(file_path=operation.path, pages=operation.pages, **_offset(operation))
-
-
-class ReadFileByAbsolutePath(ReadingFiles, Spelling[op.ReadFile]):
-    """Read a file given by its absolute path, or `limit` of its lines from `offset` (from 0)."""
-
-    native_name = "read_file"
-    until = "0.12"
-    unsaid = NO_PAGES
-
-    absolute_path: str = means("path", "Absolute path of the file.")
-    offset: float | None = means("first_line", OFFSET, default=None)
-    limit: float | None = means("last_line", LIMIT, default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadFile(self.absolute_path, *_lines(self.offset, self.limit)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> ReadFileByAbsolutePath:
-        return cls(absolute_path=operation.path, **_offset(operation))
-
-
-class FilterOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which ignore files a listing respects."""
-
-    respect_git_ignore: bool | None = None
-
-
-QWEN_IGNORE = {"respect_qwen_ignore": FILTERS}
-FILTER_OPTIONS = Conversion(
-    to=lambda options: None if options is None else options.respect_git_ignore,
-    back=lambda respect: None if respect is None else FilterOptions(respect),
-)
-
-
-class ReadManyFiles(Spelling[op.ReadFiles]):
+class ReadManyFiles(ReadingManyFiles):
     """Read all files that match one of several glob patterns."""
 
     native_name = "read_many_files"
     until = "0.7"
-
-    paths: tuple[str, ...] = means("patterns", "Paths or glob patterns.")
-    include: tuple[str, ...] = means(None, "More patterns.", default=())
-    exclude: tuple[str, ...] = means("exclude", "Patterns to leave out.", default=())
-    recursive: bool = native_only("a pattern says itself how deep it goes", default=True)
-    useDefaultExcludes: bool = native_only(FILTERS, default=True)  # noqa: N815 - the native name
-    file_filtering_options: FilterOptions | None = means(
-        "respect_ignore", "Which ignore files count.", default=None, without=QWEN_IGNORE
-    )
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        options = self.file_filtering_options
-        respect = options is None or options.respect_git_ignore is not False
-        return (op.ReadFiles(self.paths + self.include, self.exclude, respect),)
-
-    @classmethod
-    def from_operation(cls, operation: op.ReadFiles) -> ReadManyFiles:
-        options = None if operation.respect_ignore else FilterOptions(respect_git_ignore=False)
-        return cls(paths=operation.patterns, exclude=operation.exclude, file_filtering_options=options)
 
 
 class ListDirectory(Spelling[op.ListDirectory]):
@@ -168,18 +99,14 @@ class ListDirectory(Spelling[op.ListDirectory]):
 
     native_name = "list_directory"
     until = "0.15"
-    unsaid = {
-        "depth": "only one level is listed",
-        "limit": "the listing is not cut",
-        "prefix": "a folder is listed, whatever its files are called",
-    }
+    unsaid = LISTING_UNSAID
 
     path: str = means("path", "The folder to list.")
     ignore: tuple[str, ...] | None = means(
         "ignore", "Glob patterns of names to leave out.", default=None, convert=TUPLE
     )
     file_filtering_options: FilterOptions | None = means(
-        "respect_ignore", "Whether ignore files count.", default=None, convert=FILTER_OPTIONS, without=QWEN_IGNORE
+        "respect_ignore", "Whether ignore files count.", default=None, convert=FILTER_OPTIONS, without=IGNORE_FILES
     )
 
     results = one_of(
@@ -247,18 +174,8 @@ class ChangingFiles:
         found = self._TOLD.match(text_of(native.content))
         if found is None:
             return understand(operation, native)
-        kind: Literal["created", "modified"] = "created" if found["created"] else "modified"
         path = found["created"] or found["updated"] or found["notebook"] or found["modified"]
-        counts = display_of(native).get("diffStat")
-        counted = counts if isinstance(counts, dict) else {}
-        change = out.Change(
-            path,
-            kind,
-            added=number_or_none(counted.get("model_added_lines")),
-            removed=number_or_none(counted.get("model_removed_lines")),
-            replacements=int(found["count"]) if found["count"] else None,
-        )
-        return out.ChangesOutcome((change,))
+        return changed(native, path, "created" if found["created"] else "modified", found["count"])
 
 
 class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
@@ -272,15 +189,6 @@ class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
     record_as_artifact: bool | None = native_only("what the client shows as a product is its own affair", since="0.24")
 
 
-def _created(path: str, content: str) -> tuple[op.Operation, ...]:
-    """Nothing replaced by something is how a file that is not there yet is created."""
-    return (op.WriteFile(path, content, overwrite=False),)
-
-
-OLD = "The exact text to replace, with enough around it to be unique."
-NEW = "The text to put in its place."
-
-
 class Edit(ChangingFiles, Spelling[op.EditFile]):
     """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
 
@@ -288,31 +196,12 @@ class Edit(ChangingFiles, Spelling[op.EditFile]):
     since = "0.7"
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
     unsaid = {"purpose": "there is no parameter for it"}
+    refine = or_new_file
 
     file_path: str = means("path", "Absolute path of the file.")
-    old_string: str = means("edits", OLD)
-    new_string: str = means(None, NEW)
-    replace_all: bool = means(None, "Replace every occurrence.", default=False)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        if not self.old_string:
-            return _created(self.file_path, self.new_string)
-        edit = op.Edit(self.old_string, self.new_string, everywhere=self.replace_all)
-        return (op.EditFile(self.file_path, (edit,)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.EditFile) -> tuple[Edit, ...] | None:
-        if not operation.edits or not all(edit.old for edit in operation.edits):
-            return None
-        return tuple(
-            cls(
-                file_path=operation.path,
-                old_string=edit.old or "",
-                new_string=edit.new,
-                replace_all=edit.everywhere,
-            )
-            for edit in operation.edits
-        )
+    old_string: str = means("edits.old", OLD_TEXT, convert=SOME_TEXT)
+    new_string: str = means("edits.new", NEW_TEXT)
+    replace_all: bool = means("edits.everywhere", "Replace every occurrence.", default=False)
 
 
 class EditCounted(ChangingFiles, Spelling[op.EditFile]):
@@ -320,36 +209,16 @@ class EditCounted(ChangingFiles, Spelling[op.EditFile]):
 
     native_name = "edit"
     until = "0.1"
-    approximated = {"edits": "a text is matched, not whole lines; every occurrence must be counted beforehand"}
+    approximated = {"edits": COUNTED}
     unsaid = {"purpose": "there is no parameter for it"}
+    refine = counted_or_new_file
 
     file_path: str = means("path", "Absolute path of the file.")
-    old_string: str = means("edits", OLD)
-    new_string: str = means(None, NEW)
+    old_string: str = means("edits.old", OLD_TEXT, convert=SOME_TEXT)
+    new_string: str = means("edits.new", NEW_TEXT)
     expected_replacements: float | None = means(
-        None, "How many times it must be replaced; once if not given.", default=None, schema={"minimum": 1}
+        "edits.expected", EXPECTED, default=None, convert=WHOLE, schema={"minimum": 1}
     )
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        if not self.old_string:
-            return _created(self.file_path, self.new_string)
-        expected = whole_number(self.expected_replacements)
-        edit = op.Edit(self.old_string, self.new_string, everywhere=(expected or 1) > 1, expected=expected)
-        return (op.EditFile(self.file_path, (edit,)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.EditFile) -> tuple[EditCounted, ...] | None:
-        if not operation.edits or not all(edit.old for edit in operation.edits):
-            return None
-        return tuple(
-            cls(
-                file_path=operation.path,
-                old_string=edit.old or "",
-                new_string=edit.new,
-                expected_replacements=edit.expected,
-            )
-            for edit in operation.edits
-        )
 
 
 class NotebookEdit(ChangingFiles, Spelling[op.EditNotebook]):

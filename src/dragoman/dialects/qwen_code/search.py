@@ -6,12 +6,11 @@ import re
 from typing import ClassVar
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import WHOLE, Content, Spelling, Tells, means, native_only
+from dragoman.dialects.base.gemini_family import FILTERS
+from dragoman.dialects.base.spelling import WHOLE, Content, Spelling, Tells, means, native_only, was
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
-
-from .files import FILTERS
 
 
 def _where(path: str) -> str:
@@ -129,26 +128,19 @@ class GrepSearch(SearchingText, Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "grep_search"
-    since = "0.24"
     unsaid = GREP_UNSAID
 
     pattern: str = means("pattern", "The regular expression.")
     glob: str | None = means("include", "Only files that match this glob.", default=None)
     path: str = means("path", "The folder or file to search in.", default=".")
-    limit: int | None = means("limit", "At most so many matching lines.", default=None, schema={"minimum": 1})
-
-
-class GrepSearchByNumber(SearchingText, Spelling[op.SearchText]):
-    """Search file contents with a regular expression."""
-
-    native_name = "grep_search"
-    until = "0.15"
-    unsaid = GREP_UNSAID
-
-    pattern: str = means("pattern", "The regular expression.")
-    glob: str | None = means("include", "Only files that match this glob.", default=None)
-    path: str = means("path", "The folder or file to search in.", default=".")
-    limit: float | None = means("limit", "At most so many matching lines.", default=None, convert=WHOLE)
+    limit: int | None = means(
+        "limit",
+        "At most so many matching lines.",
+        default=None,
+        since="0.24",
+        schema={"minimum": 1},
+        was=was("0.15", type=float | None, convert=WHOLE, schema=None),
+    )
 
 
 class GrepSearchIncluding(SearchingText, Spelling[op.SearchText]):

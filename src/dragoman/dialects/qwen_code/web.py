@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from dragoman.dialects.base.default_words import tell, text_of
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, absent, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -41,14 +41,6 @@ class FetchingPages:
         return out.PagesOutcome((page,), text[head.end() :])
 
 
-PAGE_UNSAID = {
-    "timeout_ms": "the client has one time limit for all pages",
-    "offset": "a page is taken from its start",
-    "limit": "the client decides how much of a page is read",
-}
-ASKED_OF_PAGE = "What to find out or do with the page; empty for the page itself."
-NOT_ASKED_OF_PAGE = {"instructions": "Not used: the page itself is returned."}
-PAGE_NEARLY = {"instructions": "a prompt is required, so an empty one says nothing"}
 FORMAT = Conversion(to=lambda form: None if form == "auto" else form, back=lambda form: form)
 
 
@@ -57,28 +49,24 @@ class WebFetch(FetchingPages, Spelling[op.FetchPage]):
 
     native_name = "web_fetch"
     unhonoured = {"instructions": "Fetch a page of the web as readable text."}
-    since = "0.15"
-    unsaid = PAGE_UNSAID
-    approximated = PAGE_NEARLY
+    unsaid = {
+        "timeout_ms": "the client has one time limit for all pages",
+        "offset": "a page is taken from its start",
+        "limit": "the client decides how much of a page is read",
+        "format": "a model reads the page and answers",
+    }
+    approximated = {"instructions": "a prompt is required, so an empty one says nothing"}
 
     url: str = means("url", "The page's address.")
-    prompt: str = means("instructions", ASKED_OF_PAGE, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED_OF_PAGE)
-    format: Literal["auto", "markdown", "html", "text"] | None = means(
-        "format", "The form the page is read in.", default=None, convert=FORMAT
+    prompt: str = means(
+        "instructions",
+        "What to find out or do with the page; empty for the page itself.",
+        convert=EMPTY_IS_UNSAID,
+        unhonoured={"instructions": "Not used: the page itself is returned."},
     )
-
-
-class WebFetchUnformatted(FetchingPages, Spelling[op.FetchPage]):
-    """Fetch a page of the web and answer a question about it."""
-
-    native_name = "web_fetch"
-    unhonoured = {"instructions": "Fetch a page of the web as readable text."}
-    until = "0.12"
-    unsaid = {**PAGE_UNSAID, "format": "a model reads the page and answers"}
-    approximated = PAGE_NEARLY
-
-    url: str = means("url", "The page's address.")
-    prompt: str = means("instructions", ASKED_OF_PAGE, convert=EMPTY_IS_UNSAID, unhonoured=NOT_ASKED_OF_PAGE)
+    format: Literal["auto", "markdown", "html", "text"] | None = means(
+        "format", "The form the page is read in.", default=None, since="0.15", convert=FORMAT, was=absent("0.12")
+    )
 
 
 class WebSearch(Spelling[op.SearchWeb]):
