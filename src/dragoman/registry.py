@@ -1,7 +1,8 @@
 """The tables that name everything: tools, dialects, APIs, log formats, providers and search backends.
 
 A table is a list of names; what a name stands for is imported when it is first used. Names come from
-- the rows below: `"name": "module:attribute"`, one line for one new file;
+- the rows below: `"name": "module:attribute"`, one line for one new file; a standard tool is named by its operation
+  (`Operation.tool_module`);
 - installed packages: entry points in the group `dragoman.<table>`, for example `dragoman.tools`;
 - plugin files: Python, TOML and YAML files in `<config dir>/plugins`, in `plugins.folders` of the user's settings, and
   in `.dragoman/plugins` of a project the user trusts. A Python file says what it adds in module-level dicts with
@@ -103,21 +104,31 @@ class Registry(Generic[T]):
     def __init__(
         self,
         kind: str,
-        rows: Mapping[str, str] | None = None,
+        rows: Mapping[str, str] | str | None = None,
         *,
         plugins: Plugins | None = None,
         holds: Iterable[str] = (),
         own_names: bool = False,
     ) -> None:
-        """`holds` are targets of the types a plugin's thing must be of; with `own_names` it bears its row's name.
+        """`rows` may be the target of a mapping, which is imported when the table is first used.
 
-        Without, it may call itself otherwise (`acme.shout` is a tool called `shout`), but not as one of ours.
+        `holds` are targets of the types a plugin's thing must be of. With `own_names` it has its row's name; without,
+        it may have another (`acme.shout` is a tool called `shout`), but not one of ours.
         """
         self.kind = kind
         self._holds, self._own_names = tuple(holds), own_names
         self._plugins = PLUGINS if plugins is None else plugins
-        self._rows = {name: self._row(name, target, BUILT_IN) for name, target in (rows or {}).items()}
-        self._lock = threading.Lock()
+        self._listed = rows or {}
+        self._own: dict[str, _Row] | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def _rows(self) -> dict[str, _Row]:
+        with self._lock:
+            if self._own is None:
+                listed = load_target(self._listed) if isinstance(self._listed, str) else self._listed
+                self._own = {name: self._row(name, target, BUILT_IN) for name, target in listed.items()}
+            return self._own
 
     @property
     def built_in(self) -> tuple[str, ...]:
@@ -510,43 +521,7 @@ PLUGINS: Final = Plugins()
 
 TOOLS: Final[Registry[Any]] = Registry(
     "tools",
-    {
-        "read_file": "dragoman.tools.files:read_file",
-        "read_files": "dragoman.tools.files:read_files",
-        "write_file": "dragoman.tools.files:write_file",
-        "edit_file": "dragoman.tools.files:edit_file",
-        "insert_text": "dragoman.tools.files:insert_text",
-        "delete_file": "dragoman.tools.files:delete_file",
-        "move_file": "dragoman.tools.files:move_file",
-        "undo_edit": "dragoman.tools.files:undo_edit",
-        "view_image": "dragoman.tools.files:view_image",
-        "read_notebook": "dragoman.tools.notebook:read_notebook",
-        "edit_notebook": "dragoman.tools.notebook:edit_notebook",
-        "list_directory": "dragoman.tools.search:list_directory",
-        "find_files": "dragoman.tools.search:find_files",
-        "search_text": "dragoman.tools.search:search_text",
-        "search_code": "dragoman.tools.code:search_code",
-        "rewrite_code": "dragoman.tools.code:rewrite_code",
-        "run_command": "dragoman.tools.shell:run_command",
-        "read_output": "dragoman.tools.shell:read_output",
-        "type_into": "dragoman.tools.shell:type_into",
-        "stop_command": "dragoman.tools.shell:stop_command",
-        "list_commands": "dragoman.tools.shell:list_commands",
-        "watch_command": "dragoman.tools.shell:watch_command",
-        "run_code": "dragoman.tools.run_code:run_code",
-        "fetch_page": "dragoman.tools.web.tools:fetch_page",
-        "find_in_page": "dragoman.tools.web.tools:find_in_page",
-        "search_web": "dragoman.tools.web.tools:search_web",
-        "take_screenshot": "dragoman.tools.web.tools:take_screenshot",
-        "update_plan": "dragoman.tools.plan:update_plan",
-        "add_plan_item": "dragoman.tools.plan:add_plan_item",
-        "change_plan_item": "dragoman.tools.plan:change_plan_item",
-        "read_plan": "dragoman.tools.plan:read_plan",
-        "save_memory": "dragoman.tools.memories:save_memory",
-        "recall_memory": "dragoman.tools.memories:recall_memory",
-        "use_skill": "dragoman.agents.skills:use_skill",
-        "ask_user": "dragoman.tools.asking:ask_user",
-    },
+    "dragoman.model.operations:STANDARD_TOOLS",
     holds=("dragoman.tools:Tool", "dragoman.tools:ProviderTool"),
 )
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from dragoman.engine import Question, definition_of, scopes_of
 from dragoman.model import Call, NativeCall, operations as op
-from dragoman.model.effects import FIELDS
+from dragoman.model.effects import fields_of
 from dragoman.registry import TOOLS
 from dragoman.tools import Tool, tool
 from tests.strategies import values
@@ -109,7 +109,7 @@ def test_a_call_of_several_operations_needs_an_always_for_each() -> None:
 def test_whatever_is_no_subject_limit_or_comment_must_be_the_same(tag: str, data: st.DataObject) -> None:
     kind = op.OPERATIONS[tag]
     one, other = data.draw(values(kind)), data.draw(values(kind))
-    fields = FIELDS[kind]
+    fields = fields_of(one)
     same = {name: getattr(one, name) for name in (*fields.setting, *fields.url)}
     assert covers(one, msgspec.structs.replace(other, **same))
     differs = [name for name in fields.setting if not _same(getattr(other, name), same[name])]

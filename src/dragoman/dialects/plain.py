@@ -14,6 +14,7 @@ import msgspec
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
+from dragoman.schema import describe
 
 from .base.availability import AnySpelling
 from .base.default_words import tell, understand, unnumbered, without_cut_note
@@ -352,16 +353,18 @@ _WORDS = {
 def spelled(operation: type[op.Operation]) -> AnySpelling:
     """An operation called by its tag, with its own fields."""
     hints = get_type_hints(operation)
+    text, described = describe(operation.__doc__ or "")
     declared: dict[str, Any] = {}
     for field in msgspec.structs.fields(operation):
         default = REQUIRED if field.required else field.default
         if field.default_factory is not msgspec.NODEFAULT:
             default = field.default_factory()
-        declared[field.name] = Parameter(field.name, None, _WORDS[field.name], default)
+        words = described.get(field.name) or _WORDS[field.name]
+        declared[field.name] = Parameter(field.name, None, words, default)
     namespace = {
         "__module__": __name__,
         "__qualname__": operation.__name__,
-        "__doc__": operation.__doc__,
+        "__doc__": text,
         "__annotations__": {name: hints[name] for name in declared},
         "__orig_bases__": (InSentences, Spelling[operation]),  # type: ignore[valid-type]
         "native_name": operation.__struct_config__.tag,

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal, get_args
 
 from dragoman.errors import LogError, nearest
-from dragoman.model import CommandInvoked, Session, ToolUse, UserSaid, operations as op
+from dragoman.model import CommandInvoked, Kind, Session, ToolUse, UserSaid
+from dragoman.model.effects import fields_of
 
 from .history.analyse import Use, agents_of, analysis_of, said_of_spot, uses_of
 from .history.filter import EVERYTHING, Filter
@@ -136,16 +137,16 @@ def _failed(use: ToolUse) -> bool:
 
 
 def _changed(session: Session) -> list[str]:
-    changing = op.WriteFile | op.EditFile | op.InsertText | op.DeleteFile | op.MoveFile | op.EditNotebook
     return list(
         dict.fromkeys(
-            operation.path
+            str(getattr(operation, path))
             for turn in session.turns
             for step in turn.steps
             for use in step.tools
             if use.returned is not None and not _failed(use)
             for operation in use.called.call.operations
-            if isinstance(operation, changing)
+            if operation.kind is Kind.WRITE
+            for path in fields_of(operation).path[:1]
         )
     )
 

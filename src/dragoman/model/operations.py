@@ -7,84 +7,23 @@ was not named is "."). `None` means "not said"; no default is ever invented for 
 
 from __future__ import annotations
 
-import enum
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal, Union
 
-from .base import Tagged, Value
-
-
-class Kind(enum.StrEnum):
-    """What an operation does to the world; what policies and statistics group by."""
-
-    READ = "read"
-    WRITE = "write"
-    EXECUTE = "execute"
-    SEARCH = "search"
-    FETCH = "fetch"
-    PLAN = "plan"
-    ASK = "ask"
-    AGENT = "agent"
-    OTHER = "other"
-
+from .base import Value
+from .operation_base import (
+    Delegating as Delegating,
+    Effects as Effects,
+    Executing as Executing,
+    Fetching as Fetching,
+    Kind as Kind,
+    Operation as Operation,
+    Planning as Planning,
+    Reading as Reading,
+    Searching as Searching,
+    Writing as Writing,
+)
 
 _WITH_SHELL = "it is done with a shell command"
-
-
-class Operation(Tagged, frozen=True, gc=False):
-    """The root of all operations. `kind` is ours, `acp_kind` the Agent Client Protocol's word for it."""
-
-    kind: ClassVar[Kind] = Kind.OTHER
-    acp_kind: ClassVar[str] = "other"
-    unspoken: ClassVar[str] = "there is no native tool for it"
-    """Why a vocabulary has no tool for it, where the vocabulary gives no other reason."""
-
-
-class Reading(Operation, frozen=True):
-    """Operations that look at files and change nothing."""
-
-    kind = Kind.READ
-    acp_kind = "read"
-
-
-class Writing(Operation, frozen=True):
-    """Operations that change files."""
-
-    kind = Kind.WRITE
-    acp_kind = "edit"
-
-
-class Executing(Operation, frozen=True):
-    """Operations that run programs or act on running ones."""
-
-    kind = Kind.EXECUTE
-    acp_kind = "execute"
-
-
-class Searching(Operation, frozen=True):
-    """Operations that look for something and change nothing."""
-
-    kind = Kind.SEARCH
-    acp_kind = "search"
-
-
-class Fetching(Operation, frozen=True):
-    """Operations that reach out to the network."""
-
-    kind = Kind.FETCH
-    acp_kind = "fetch"
-
-
-class Planning(Operation, frozen=True):
-    """Operations on the model's own list of things to do."""
-
-    kind = Kind.PLAN
-    acp_kind = "think"
-
-
-class Delegating(Operation, frozen=True):
-    """Operations on other agents."""
-
-    kind = Kind.AGENT
 
 
 # ── files ────────────────────────────────────────────────────────────────────
@@ -92,6 +31,10 @@ class Delegating(Operation, frozen=True):
 
 class ReadFile(Reading, frozen=True):
     """Read a file, or its lines from `first_line` to `last_line` (from 1, inclusive); `pages` of a document."""
+
+    tool_module = "tools.files"
+    in_short = "read {path}"
+    effects = Effects.of("path", limit="first_line last_line", path="path")
 
     path: str
     first_line: int | None = None
@@ -103,6 +46,8 @@ class ReadFiles(Reading, frozen=True):
     """Read every file that matches one of the glob `patterns`."""
 
     unspoken = "files are read one by one"
+    tool_module = "tools.files"
+    effects = Effects.of("patterns")
 
     patterns: tuple[str, ...]
     exclude: tuple[str, ...] = ()
@@ -113,6 +58,9 @@ class ReadNotebook(Reading, frozen=True):
     """Read the cells of a notebook, or one of them."""
 
     unspoken = "a notebook is read as text"
+    tool_module = "tools.notebook"
+    in_short = "read {path}"
+    effects = Effects.of("path cell_id", path="path")
 
     path: str
     cell_id: str | None = None
@@ -122,6 +70,9 @@ class ViewImage(Reading, frozen=True):
     """Look at an image, or at the rectangle `region` (left, top, right, bottom in pixels) of it."""
 
     unspoken = "an image is read like any other file"
+    tool_module = "tools.files"
+    in_short = "view {path}"
+    effects = Effects.of("path", path="path")
 
     path: str
     detail: str | None = None
@@ -136,6 +87,9 @@ class ListDirectory(Reading, frozen=True):
     """
 
     unspoken = _WITH_SHELL
+    tool_module = "tools.search"
+    in_short = "list {path}"
+    effects = Effects.of("path prefix", limit="depth limit", path="path")
 
     path: str = "."
     ignore: tuple[str, ...] = ()
@@ -147,6 +101,10 @@ class ListDirectory(Reading, frozen=True):
 
 class WriteFile(Writing, frozen=True):
     """Write a whole file; `overwrite=False` fails when it exists."""
+
+    tool_module = "tools.files"
+    in_short = "write {path}"
+    effects = Effects.of("path content", path="path")
 
     path: str
     content: str
@@ -174,6 +132,10 @@ class Edit(Value, frozen=True, gc=False):
 class EditFile(Writing, frozen=True):
     """Change parts of a file, edit after edit; all of them or none."""
 
+    tool_module = "tools.files"
+    in_short = "edit {path}"
+    effects = Effects.of("path edits", comment="purpose", path="path")
+
     path: str
     edits: tuple[Edit, ...]
     purpose: str | None = None
@@ -183,6 +145,9 @@ class InsertText(Writing, frozen=True):
     """Insert `text` as new lines after line `line` (0: before the first)."""
 
     unspoken = "text is inserted by replacing the text around it"
+    tool_module = "tools.files"
+    in_short = "insert into {path} after line {line}"
+    effects = Effects.of("path line text", path="path")
 
     path: str
     line: int
@@ -194,6 +159,9 @@ class DeleteFile(Writing, frozen=True):
 
     acp_kind = "delete"
     unspoken = _WITH_SHELL
+    tool_module = "tools.files"
+    in_short = "delete {path}"
+    effects = Effects.of("path", path="path")
 
     path: str
 
@@ -203,6 +171,9 @@ class MoveFile(Writing, frozen=True):
 
     acp_kind = "move"
     unspoken = _WITH_SHELL
+    tool_module = "tools.files"
+    in_short = "move {path} to {to}"
+    effects = Effects.of("path to", path="path to")
 
     path: str
     to: str
@@ -211,6 +182,10 @@ class MoveFile(Writing, frozen=True):
 class UndoEdit(Writing, frozen=True):
     """Undo the last change that was made to a file in this run; done again, the one before."""
 
+    tool_module = "tools.files"
+    in_short = "undo the last change of {path}"
+    effects = Effects.of("path", path="path")
+
     path: str
 
 
@@ -218,6 +193,9 @@ class EditNotebook(Writing, frozen=True):
     """Replace, insert (after `cell_id`, or first) or delete one cell of a notebook."""
 
     unspoken = "a notebook is edited as text"
+    tool_module = "tools.notebook"
+    in_short = "edit {path}"
+    effects = Effects.of("path source cell_id", path="path")
 
     path: str
     source: str | None = None
@@ -230,6 +208,9 @@ class FindFiles(Searching, frozen=True):
     """Find files whose path matches a glob `pattern`."""
 
     unspoken = _WITH_SHELL
+    tool_module = "tools.search"
+    in_short = "find {pattern}"
+    effects = Effects.of("pattern path", limit="limit", path="path")
 
     pattern: str
     path: str = "."
@@ -249,6 +230,10 @@ class RunCommand(Executing, frozen=True):
     shell it runs in: one that keeps its folder, variables and functions from one command to the next, until it is
     stopped.
     """
+
+    tool_module = "tools.shell"
+    in_short = "run {command}"
+    effects = Effects.of("command", limit="timeout_ms wait_ms output_limit", comment="purpose", command="command")
 
     command: str
     cwd: str | None = None
@@ -270,6 +255,8 @@ class ReadOutput(Executing, frozen=True):
 
     kind = Kind.READ
     unspoken = _WITH_SHELL
+    tool_module = "tools.shell"
+    effects = Effects.of("job", limit="wait_ms lines output_limit")
 
     job: str
     wait_ms: int | None = None
@@ -282,6 +269,9 @@ class ReadOutput(Executing, frozen=True):
 class TypeInto(Executing, frozen=True):
     """Type `text` into a background job."""
 
+    tool_module = "tools.shell"
+    effects = Effects.of("text", limit="wait_ms output_limit", command="text")
+
     job: str
     text: str
     wait_ms: int | None = None
@@ -292,6 +282,8 @@ class StopCommand(Executing, frozen=True):
     """Stop a background job, or a standing shell, and everything it started."""
 
     unspoken = _WITH_SHELL
+    tool_module = "tools.shell"
+    effects = Effects.of("job")
 
     job: str
 
@@ -300,10 +292,16 @@ class ListCommands(Executing, frozen=True):
     """List the background jobs."""
 
     kind = Kind.READ
+    tool_module = "tools.shell"
 
 
 class WatchCommand(Executing, frozen=True):
     """Run a command, or follow a socket, in the background and be told of each line it writes."""
+
+    tool_module = "tools.shell"
+    effects = Effects.of(
+        "command", limit="timeout_ms idle_timeout_ms limit", comment="purpose", url="url", command="command"
+    )
 
     command: str | None = None
     url: str | None = None
@@ -325,6 +323,9 @@ class SearchText(Searching, frozen=True):
     """
 
     unspoken = _WITH_SHELL
+    tool_module = "tools.search"
+    in_short = "search for {pattern} in {path}"
+    effects = Effects.of("pattern path", limit="before after limit offset limit_per_file", path="path")
 
     pattern: str
     path: str = "."
@@ -348,6 +349,9 @@ class SearchText(Searching, frozen=True):
 class SearchCode(Searching, frozen=True):
     """Search code for a syntax pattern (`$NAME` stands for one node, `$$$NAME` for several)."""
 
+    tool_module = "tools.code"
+    effects = Effects.of("pattern path", limit="limit", path="path")
+
     pattern: str
     language: str
     path: str = "."
@@ -357,6 +361,9 @@ class SearchCode(Searching, frozen=True):
 
 class RewriteCode(Writing, frozen=True):
     """Rewrite every place in the code that matches a syntax pattern; `preview` changes nothing."""
+
+    tool_module = "tools.code"
+    effects = Effects.of("pattern rewrite path include", path="path")
 
     pattern: str
     rewrite: str
@@ -369,12 +376,16 @@ class RewriteCode(Writing, frozen=True):
 class SearchTools(Searching, frozen=True):
     """Look for tools that are available but were not offered up front."""
 
+    effects = Effects.of("query", limit="limit")
+
     query: str
     limit: int | None = None
 
 
 class SearchDocuments(Searching, frozen=True):
     """Search a document store."""
+
+    effects = Effects.of("query", limit="limit")
 
     query: str
     stores: tuple[str, ...] = ()
@@ -387,6 +398,10 @@ class SearchDocuments(Searching, frozen=True):
 class SearchWeb(Fetching, frozen=True):
     """Search the web, only in `allowed_domains` or without `blocked_domains` when they are given."""
 
+    tool_module = "tools.web.tools"
+    in_short = "search the web for {query}"
+    effects = Effects.of("query", limit="limit")
+
     query: str
     allowed_domains: tuple[str, ...] = ()
     blocked_domains: tuple[str, ...] = ()
@@ -395,6 +410,10 @@ class SearchWeb(Fetching, frozen=True):
 
 class FetchPage(Fetching, frozen=True):
     """Fetch a page and, with `instructions`, say what is wanted from it."""
+
+    tool_module = "tools.web.tools"
+    in_short = "fetch {url}"
+    effects = Effects.of("url instructions", limit="timeout_ms offset limit", url="url")
 
     url: str
     instructions: str | None = None
@@ -407,12 +426,19 @@ class FetchPage(Fetching, frozen=True):
 class FindInPage(Fetching, frozen=True):
     """Find a text in a page."""
 
+    tool_module = "tools.web.tools"
+    effects = Effects.of("url pattern", url="url")
+
     url: str
     pattern: str
 
 
 class TakeScreenshot(Fetching, frozen=True):
     """Take a picture of a page as a browser shows it; `save_to` also writes it to a file."""
+
+    tool_module = "tools.web.tools"
+    in_short = "take a screenshot of {url}"
+    effects = Effects.of("url", limit="width height", path="save_to", url="url")
 
     url: str
     full_page: bool = False
@@ -444,6 +470,8 @@ class PlanItem(Value, frozen=True, gc=False):
 class UpdatePlan(Planning, frozen=True):
     """Replace the whole plan."""
 
+    effects = Effects.of("items", comment="explanation")
+
     items: tuple[PlanItem, ...]
     explanation: str | None = None
 
@@ -452,6 +480,7 @@ class AddPlanItem(Planning, frozen=True):
     """Add one item to the plan."""
 
     unspoken = "the plan is written as a whole"
+    effects = Effects.of("item")
 
     item: PlanItem
 
@@ -460,6 +489,7 @@ class ChangePlanItem(Planning, frozen=True):
     """Change what is said of one item; what is `None` stays. `deleted` removes it."""
 
     unspoken = "the plan is written as a whole"
+    effects = Effects.of("id text status description doing owner add_blocks add_blocked_by metadata deleted")
 
     id: str
     text: str | None = None
@@ -477,6 +507,7 @@ class ReadPlan(Planning, frozen=True):
     """Read the plan, or one item of it."""
 
     unspoken = "the plan is written as a whole"
+    effects = Effects.of("id")
 
     id: str | None = None
 
@@ -489,6 +520,8 @@ class SpawnAgent(Delegating, frozen=True):
 
     `history` says how much of this conversation it is given ("all", "none", or a number of turns).
     """
+
+    effects = Effects.of("prompt", limit="max_turns", comment="description")
 
     prompt: str
     agent: str | None = None
@@ -510,6 +543,8 @@ class SpawnAgent(Delegating, frozen=True):
 class MessageAgent(Delegating, frozen=True):
     """Send a message to another agent; `interrupt` makes it stop what it is doing."""
 
+    effects = Effects.of("message", comment="summary")
+
     to: str
     message: str
     summary: str | None = None
@@ -521,6 +556,8 @@ class MessageAgent(Delegating, frozen=True):
 class WaitForAgent(Delegating, frozen=True):
     """Wait for other agents (any of them when none is named) and take what they have to say."""
 
+    effects = Effects.of("agents", limit="timeout_ms")
+
     agents: tuple[str, ...] = ()
     timeout_ms: int | None = None
     block: bool | None = None
@@ -530,17 +567,23 @@ class WaitForAgent(Delegating, frozen=True):
 class StopAgent(Delegating, frozen=True):
     """Stop another agent."""
 
+    effects = Effects.of("agent")
+
     agent: str
 
 
 class ResumeAgent(Delegating, frozen=True):
     """Open a stopped agent again."""
 
+    effects = Effects.of("agent")
+
     agent: str
 
 
 class ListAgents(Delegating, frozen=True):
     """List the other agents."""
+
+    effects = Effects.of("query")
 
     query: str | None = None
     scope: str | None = None
@@ -549,6 +592,8 @@ class ListAgents(Delegating, frozen=True):
 class SignalParent(Delegating, frozen=True):
     """Tell the agent that started this one something."""
 
+    effects = Effects.of("message")
+
     message: str
 
 
@@ -556,6 +601,7 @@ class ReturnToParent(Delegating, frozen=True):
     """End this agent's task with its result."""
 
     unspoken = "the last message of an agent is its result"
+    effects = Effects.of("result")
 
     result: Any
 
@@ -587,6 +633,8 @@ class AskUser(Operation, frozen=True):
 
     kind = Kind.ASK
     unspoken = "the model asks in its answer"
+    tool_module = "tools.asking"
+    effects = Effects.of("questions")
 
     questions: tuple[Question, ...]
 
@@ -595,6 +643,8 @@ class SaveMemory(Operation, frozen=True):
     """Remember a text beyond this conversation."""
 
     unspoken = "memories are files"
+    tool_module = "tools.memories"
+    effects = Effects.of("text key")
 
     text: str
     key: str | None = None
@@ -606,6 +656,8 @@ class RecallMemory(Operation, frozen=True):
     kind = Kind.READ
     acp_kind = "read"
     unspoken = "memories are files"
+    tool_module = "tools.memories"
+    effects = Effects.of("query", limit="limit")
 
     query: str | None = None
     limit: int | None = None
@@ -613,6 +665,8 @@ class RecallMemory(Operation, frozen=True):
 
 class CallMcpTool(Operation, frozen=True):
     """Call a tool of a Model Context Protocol server; `server` is `None` where the vocabulary does not name it."""
+
+    effects = Effects.of("arguments")
 
     server: str | None
     tool: str
@@ -624,6 +678,7 @@ class ReadMcpResource(Operation, frozen=True):
 
     kind = Kind.READ
     acp_kind = "read"
+    effects = Effects.of("uri")
 
     uri: str
     server: str | None = None
@@ -634,6 +689,7 @@ class ListMcpResources(Operation, frozen=True):
 
     kind = Kind.READ
     acp_kind = "read"
+    effects = Effects.of("uri", limit="cursor")
 
     server: str | None = None
     uri: str | None = None
@@ -645,6 +701,8 @@ class UseSkill(Operation, frozen=True):
     """Load a skill: instructions for a kind of work."""
 
     unspoken = "skills are files that are read"
+    tool_module = "agents.skills"
+    effects = Effects.of("arguments")
 
     name: str
     arguments: str | None = None
@@ -654,6 +712,8 @@ class RunCode(Executing, frozen=True):
     """Run a program; `reason` says why it could not be read as the operations it performs."""
 
     unspoken = _WITH_SHELL
+    tool_module = "tools.run_code"
+    effects = Effects.of("code", comment="reason", command="code")
 
     code: str
     language: str
@@ -663,6 +723,8 @@ class RunCode(Executing, frozen=True):
 class GenerateImage(Operation, frozen=True):
     """Make an image from a description."""
 
+    effects = Effects.of("prompt")
+
     prompt: str | None = None
     size: str | None = None
     format: str | None = None
@@ -670,6 +732,8 @@ class GenerateImage(Operation, frozen=True):
 
 class UseComputer(Executing, frozen=True):
     """Act on a screen: click, type, scroll, look."""
+
+    effects = Effects.of("arguments")
 
     action: str
     arguments: dict[str, Any] = {}
@@ -681,12 +745,16 @@ class UseComputer(Executing, frozen=True):
 class CallFunction(Operation, frozen=True):
     """Call a tool the user declared in that very run."""
 
+    effects = Effects.of("arguments")
+
     name: str
     arguments: dict[str, Any] = {}
 
 
 class SteerClient(Operation, frozen=True):
     """Use a known tool of one client without shared meaning: plan mode, worktrees, schedules, goals."""
+
+    effects = Effects.of("arguments")
 
     action: str
     arguments: dict[str, Any] = {}
@@ -695,67 +763,23 @@ class SteerClient(Operation, frozen=True):
 class Unrecognised(Operation, frozen=True):
     """A call of a tool nobody knows: kept as it was, never guessed at."""
 
+    effects = Effects.of("arguments")
+
     name: str
     arguments: dict[str, Any] | str = {}
 
 
-AnyOperation = (
-    ReadFile
-    | ReadFiles
-    | ReadNotebook
-    | ViewImage
-    | ListDirectory
-    | WriteFile
-    | EditFile
-    | InsertText
-    | DeleteFile
-    | MoveFile
-    | UndoEdit
-    | EditNotebook
-    | FindFiles
-    | RunCommand
-    | ReadOutput
-    | TypeInto
-    | StopCommand
-    | ListCommands
-    | WatchCommand
-    | SearchText
-    | SearchCode
-    | RewriteCode
-    | SearchTools
-    | SearchDocuments
-    | SearchWeb
-    | FetchPage
-    | FindInPage
-    | TakeScreenshot
-    | UpdatePlan
-    | AddPlanItem
-    | ChangePlanItem
-    | ReadPlan
-    | SpawnAgent
-    | MessageAgent
-    | WaitForAgent
-    | StopAgent
-    | ResumeAgent
-    | ListAgents
-    | SignalParent
-    | ReturnToParent
-    | AskUser
-    | SaveMemory
-    | RecallMemory
-    | CallMcpTool
-    | ReadMcpResource
-    | ListMcpResources
-    | UseSkill
-    | RunCode
-    | GenerateImage
-    | UseComputer
-    | CallFunction
-    | SteerClient
-    | Unrecognised
-)
-
 OPERATIONS: dict[str, type[Operation]] = {
-    operation.__struct_config__.tag: operation for operation in AnyOperation.__args__
+    str(one.__struct_config__.tag): one
+    for one in list(vars().values())
+    if isinstance(one, type) and issubclass(one, Operation) and one.__module__ == __name__
 }
 """Every operation by its tag: `read_file`, `run_command`, …"""
+
+STANDARD_TOOLS = {tag: f"dragoman.{one.tool_module}:{tag}" for tag, one in OPERATIONS.items() if one.tool_module}
+"""Where the standard tool of each operation is, for the registry."""
+
+if TYPE_CHECKING:
+    AnyOperation = Operation
+else:
+    AnyOperation = Union[tuple(OPERATIONS.values())]  # noqa: UP007 - made from the table

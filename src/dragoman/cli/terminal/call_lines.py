@@ -33,34 +33,14 @@ def said_of_operation(operation: op.Operation) -> str:
         case op.ReadFile(path=path, first_line=first, last_line=last):
             lines = f" (lines {first or 1}–{last or 'end'})" if first or last else ""
             return f"read {path}{lines}"
-        case op.WriteFile(path=path):
-            return f"write {path}"
-        case op.EditFile(path=path) | op.EditNotebook(path=path):
-            return f"edit {path}"
-        case op.InsertText(path=path, line=line):
-            return f"insert into {path} after line {line}"
-        case op.DeleteFile(path=path):
-            return f"delete {path}"
-        case op.MoveFile(path=path, to=to):
-            return f"move {path} to {to}"
-        case op.ListDirectory(path=path):
-            return f"list {path}"
-        case op.FindFiles(pattern=pattern):
-            return f"find {pattern}"
-        case op.SearchText(pattern=pattern, path=path):
-            return f"search for {pattern} in {path}"
-        case op.RunCommand(command=command):
-            return f"run {command}"
-        case op.FetchPage(url=url):
-            return f"fetch {url}"
-        case op.SearchWeb(query=query):
-            return f"search the web for {query}"
         case op.AskUser(questions=questions):
             return "ask: " + "; ".join(_question(question) for question in questions)
         case op.CallFunction(name=name, arguments=arguments) | op.Unrecognised(name=name, arguments=arguments):
             return f"{name} {arguments if isinstance(arguments, str) else _json(arguments)}"
         case op.CallMcpTool(server=server, tool=tool, arguments=arguments):
             return f"{tool}{f' of {server}' if server else ''} {_json(arguments)}"
+    if operation.in_short:
+        return operation.in_short.format_map(msgspec.structs.asdict(operation))
     fields = msgspec.to_builtins(operation)
     tag = str(fields.pop("type")).replace("_", " ")
     said = [str(value) for value in fields.values() if isinstance(value, str | int) and not isinstance(value, bool)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -149,20 +150,14 @@ def _head(operation: Operation) -> tuple[str, set[str]]:
             if "\n" not in command and len(command) <= _SHORT:
                 return f"run {command}", {"command"}
             return "run a command", set()
-        case op.InsertText(path=path, line=line) if not _is_long(path):
-            return f"insert into {path} after line {line}", {"path", "line"}
-        case op.MoveFile(path=path, to=to) if not _is_long(path + to):
-            return f"move {path} to {to}", {"path", "to"}
-        case (
-            op.WriteFile(path=path) | op.EditFile(path=path) | op.EditNotebook(path=path) | op.DeleteFile(path=path)
-        ) if not _is_long(path):
-            return said_of_operation(operation), {"path"}
-        case op.FetchPage(url=url) if not _is_long(url):
-            return f"fetch {url}", {"url"}
         case op.CallFunction(name=name) | op.Unrecognised(name=name) if not _is_long(name):
             return name, {"name"}
         case op.CallMcpTool(server=server, tool=tool) if not _is_long(f"{tool}{server}"):
             return f"{tool}{f' of {server}' if server is not None else ''}", {"server", "tool"}
+    named = {name for _, name, _, _ in Formatter().parse(operation.in_short) if name}
+    said = said_of_operation(operation)
+    if named and "\n" not in said and not _is_long(said):
+        return said, named
     return str(operation.__struct_config__.tag).replace("_", " "), set()
 
 

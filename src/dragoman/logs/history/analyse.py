@@ -24,8 +24,8 @@ from dragoman.model import (
     Session,
     ToolUse,
     UserSaid,
-    operations as op,
 )
+from dragoman.model.effects import fields_of
 
 from .query import Query, _struct
 from .stats import quantile
@@ -377,7 +377,8 @@ def _stubborn(stretch: Sequence[Use]) -> Iterator[Finding]:
 
 
 def _edited(use: Use) -> set[str]:
-    return {one.path for one in use.operations if isinstance(one, op.EditFile | op.InsertText | op.WriteFile)}
+    written = [one for one in use.operations if one.kind is Kind.WRITE]
+    return {str(getattr(one, path)) for one in written for path in fields_of(one).path[:1]}
 
 
 class _Cycle:
