@@ -164,7 +164,8 @@ def _answer(api: str, at: int) -> dict[str, Any]:
 async def _run(api: str, *, cache: bool) -> float:
     from aiohttp import web
 
-    from dragoman.engine import HttpEngine, Orchestrator, Transport
+    from dragoman.engine import HttpEngine, Orchestrator
+    from dragoman.engine.transport import Transport
     from dragoman.tools import tool
 
     kept = Cache(api)

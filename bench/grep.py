@@ -34,7 +34,7 @@ def rare() -> str:
 
 
 def measure(column: str) -> list[float]:
-    from dragoman.tools import ripgrep_path
+    from dragoman.tools.processes import ripgrep_path
 
     home, wanted = corpus().home, rare()
     cache = str(LAB / "grep-cache")

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from dragoman.engine import LocalEngine, Orchestrator, RunResult, ToolPolicy, engine_for
+from dragoman.engine import Orchestrator, RunResult, ToolPolicy
+from dragoman.engine.models import LocalEngine, engine_for
 from dragoman.errors import DragomanError
 from dragoman.model import AnyChunk, CallPart, Reply, ThinkingPart
 from dragoman.registry import TOOLS

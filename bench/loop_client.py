@@ -16,7 +16,8 @@ if os.environ.get("EVENT_LOOP") == "uvloop":
 import common  # type: ignore[import-not-found, unused-ignore]
 import tools_msgspec  # type: ignore[import-not-found, unused-ignore]
 
-from dragoman.engine import Orchestrator, ToolPolicy, engine_for
+from dragoman.engine import Orchestrator, ToolPolicy
+from dragoman.engine.models import engine_for
 from dragoman.model import TextChunk
 
 MODELS = {

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from dragoman import NativeCall, Reply, Toolset
 from dragoman.dialects import DIALECTS
-from dragoman.engine import MODEL_FILES, Orchestrator, ScriptedEngine, cached, default_model, fetched
+from dragoman.engine import Orchestrator, ScriptedEngine
+from dragoman.engine.models import MODEL_FILES, cached, default_model, fetched
 from dragoman.errors import DragomanError
 from dragoman.logs import Recorder, read_events
 from dragoman.model import AnyEvent, CallPart, FinishReason, ModelSaid, ToolCalled, ToolReturned, operations as op

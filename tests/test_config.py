@@ -17,24 +17,21 @@ from dragoman import config
 from dragoman.config import (
     Configuration,
     Kind,
-    Logs,
     Origin,
     PluginFolder,
-    Plugins,
-    Policy,
-    PolicyRule,
     Price,
     Provider,
-    Refusal,
-    Rule,
     Sandbox,
-    Search,
     Secret,
     Settings,
     configuration,
     known_settings,
     shown,
 )
+from dragoman.config.configuration import Refusal
+from dragoman.config.files import write_private
+from dragoman.config.kinds import Rule
+from dragoman.config.settings import Logs, Plugins, Policy, PolicyRule, Search
 from dragoman.errors import ConfigError, StorageError
 
 STRICTEST_FIRST = ("deny", "ask", "allow")
@@ -965,8 +962,8 @@ def test_a_folder_whose_name_is_no_text_can_be_trusted(machine: Machine) -> None
 
 def test_what_is_written_privately_is_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "new" / "secret"
-    config.write_private(path, b"first")
-    config.write_private(path, b"second")
+    write_private(path, b"first")
+    write_private(path, b"second")
     assert path.read_bytes() == b"second"
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert [file.name for file in path.parent.iterdir()] == ["secret"]
@@ -976,29 +973,29 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None
     path = tmp_path / "folder"
     (path / "inside").mkdir(parents=True)
     with pytest.raises(StorageError, match="directory"):
-        config.write_private(path, b"x")
+        write_private(path, b"x")
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]
 
 
 def test_what_a_killed_command_left_is_removed_by_the_next_that_writes(tmp_path: Path) -> None:
     program = (
-        "import os, pathlib, sys; from dragoman import config\n"
+        "import os, pathlib, sys; from dragoman.config.files import write_private\n"
         "os.fsync = lambda descriptor: os.kill(os.getpid(), 9)\n"
-        "config.write_private(pathlib.Path(sys.argv[1]), b'new')"
+        "write_private(pathlib.Path(sys.argv[1]), b'new')"
     )
     path = tmp_path / "secret"
     path.write_bytes(b"old")
     killed = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
     assert (killed.returncode, path.read_bytes(), len(list(tmp_path.iterdir()))) == (-9, b"old", 2)
-    config.write_private(path, b"newer")
+    write_private(path, b"newer")
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("secret", b"newer")]
 
 
 def test_a_file_is_held_while_it_is_changed_so_that_no_change_is_lost(tmp_path: Path) -> None:
     program = (
-        "import pathlib, sys; from dragoman import config; path = pathlib.Path(sys.argv[1])\n"
+        "import pathlib, sys; from dragoman.config.files import replacing; path = pathlib.Path(sys.argv[1])\n"
         "for _ in range(20):\n"
-        "    with config.replacing(path) as write:\n"
+        "    with replacing(path) as write:\n"
         "        write(str(int(path.read_bytes()) + 1).encode())"
     )
     path = tmp_path / "count"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.config import read_toml
-from dragoman.config.toml_text import MOST_PARTS, TomlPlace
+from dragoman.config.files import read_toml
+from dragoman.config.files.toml_text import MOST_PARTS, TomlPlace
 
 TEXT = '''\
 # a comment with a.b = 1

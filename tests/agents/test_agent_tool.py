@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.agents import AgentLimits, Kernel
-from dragoman.engine import Engine, ScriptedEngine, ToolPolicy, engine_for
+from dragoman.engine import Engine, ScriptedEngine, ToolPolicy
+from dragoman.engine.models import engine_for
 from dragoman.model import AnyEvent, Failure, JsonOutcome, TextOutcome, ToolReturned
 from dragoman.schema import problems_against
 from dragoman.tools import MemoryWorkspace

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from dragoman.agents import Kernel, builtin_toolset
-from dragoman.engine import HttpEngine, Transport
+from dragoman.engine import HttpEngine
+from dragoman.engine.transport import Transport
 from dragoman.model import FunctionDefinition, Page
 from dragoman.tools import DiskWorkspace, MemoryWorkspace, Web, Workspace
 from tests.engine.loopback import Raw, Turn, loopback

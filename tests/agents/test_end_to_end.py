@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from dragoman.agents import Kernel, builtin_toolset, read_agent
-from dragoman.engine import HttpEngine, ScriptedEngine, Transport
+from dragoman.engine import HttpEngine, ScriptedEngine
+from dragoman.engine.transport import Transport
 from dragoman.logs import Recorder, read, sessions_of
 from dragoman.model import AnyEvent, Session, UserSaid
 from dragoman.tools import MemoryWorkspace

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman import config
-from dragoman.agents import agent_named, find_agents, load_agent, vouched_for
+from dragoman.agents import agent_named, find_agents, load_agent
+from dragoman.agents.folders import vouched_for
 from dragoman.config import Configuration
 from dragoman.errors import ConfigError, DefinitionError
 

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.agents.mcp import McpServer, McpServers, mcp_server_at, mcp_tool_name
-from dragoman.agents.mcp_connection import ERRORS_KEPT
+from dragoman.agents.mcp.connection import ERRORS_KEPT
+from dragoman.agents.mcp.servers import McpServer, McpServers, mcp_server_at, mcp_tool_name
 from dragoman.apis import APIS
 from dragoman.engine import Executor, Orchestrator, Retry, ScriptedEngine, ToolPolicy
 from dragoman.errors import DefinitionError, MissingExtra
@@ -39,7 +39,8 @@ from dragoman.model import (
     outcomes as out,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import Context, Tool, Toolset, outcome_of
+from dragoman.tools import Context, Tool, Toolset
+from dragoman.tools.running import outcome_of
 
 from .mcp_peer import PNG
 
@@ -556,7 +557,7 @@ async def test_a_server_that_will_not_go_is_made_to(tmp_path: Path, monkeypatch:
 
 ORPHANS = """
 import asyncio, sys
-from dragoman.agents.mcp import McpServers, mcp_server_at
+from dragoman.agents.mcp.servers import McpServers, mcp_server_at
 
 async def main():
     async with McpServers([mcp_server_at(sys.executable, *sys.argv[1:], name="peer")]) as servers:

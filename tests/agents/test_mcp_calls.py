@@ -10,16 +10,8 @@ from typing import Any
 import pytest
 
 from dragoman.agents import McpServer, McpServers
-from dragoman.engine import (
-    Approval,
-    Executor,
-    Facade,
-    Hooks,
-    Orchestrator,
-    ScriptedEngine,
-    ToolPolicy,
-    respoken,
-)
+from dragoman.engine import Approval, Executor, Facade, Hooks, Orchestrator, ScriptedEngine, ToolPolicy
+from dragoman.engine.respeak import respoken
 from dragoman.errors import DefinitionError
 from dragoman.logs import Recorder, read
 from dragoman.model import (

@@ -6,9 +6,9 @@ import gzip
 
 import pytest
 
-from dragoman.agents import mcp_http
-from dragoman.agents.mcp_connection import Connection
-from dragoman.agents.mcp_settings import mcp_server_at
+from dragoman.agents.mcp import http as mcp_http
+from dragoman.agents.mcp.connection import Connection
+from dragoman.agents.mcp.settings import mcp_server_at
 from dragoman.engine import Retry
 from tests.engine.hostile import Answers, endless, hostile, sends
 

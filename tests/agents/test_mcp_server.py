@@ -19,15 +19,16 @@ from hypothesis import given
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent
 
-from dragoman.agents.mcp import McpServer, McpServers, mcp_server_at
-from dragoman.agents.mcp_content import from_result, to_outcome
-from dragoman.agents.mcp_server import ToolServer
+from dragoman.agents.mcp.content import from_result, to_outcome
+from dragoman.agents.mcp.servers import McpServer, McpServers, mcp_server_at
+from dragoman.agents.mcp.tool_server import ToolServer
 from dragoman.config import Secret
 from dragoman.engine import Approval, ToolPolicy
 from dragoman.errors import ConfigError, DefinitionError, ToolError
 from dragoman.model import Failure, NativeResult, outcomes as out
 from dragoman.registry import TOOLS
-from dragoman.tools import Context, MemoryWorkspace, ProviderTool, Tool, Toolset, outcome_of, tool
+from dragoman.tools import Context, MemoryWorkspace, ProviderTool, Tool, Toolset, tool
+from dragoman.tools.running import outcome_of
 from tests.ports import quiet_port
 from tests.strategies import values
 

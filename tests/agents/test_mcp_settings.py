@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dragoman import config
-from dragoman.agents.mcp import McpServer, McpServers, configured_mcp_servers, mcp_server_of, mcp_servers_in
-from dragoman.agents.mcp_settings import filled
+from dragoman.agents.mcp.servers import McpServer, McpServers, configured_mcp_servers, mcp_server_of, mcp_servers_in
+from dragoman.agents.mcp.settings import filled
 from dragoman.config import Configuration, Secret
 from dragoman.errors import ConfigError, DefinitionError
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from dragoman import config
-from dragoman.agents import Skill, find_skills, skill_tool
+from dragoman.agents import find_skills, skill_tool
+from dragoman.agents.skills import Skill
 from dragoman.dialects import DIALECTS
 from dragoman.engine import Facade
 from dragoman.model import Failure, NativeCall, TextOutcome, operations as op
-from dragoman.tools import DiskWorkspace, Toolset, perform, run_operation, standard_context
+from dragoman.tools import DiskWorkspace, Toolset, perform, standard_context
+from dragoman.tools.running import run_operation
 
 SKILL = "---\nname: {name}\ndescription: {about}\n---\n# How\n\nDo it well.\n"
 

@@ -7,7 +7,9 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.agents import CustomTool, placeholders, prompt_of, render, unmatched
+from dragoman.agents import CustomTool
+from dragoman.agents.checking import unmatched
+from dragoman.agents.template import placeholders, prompt_of, render
 
 NAMES = st.text(st.characters(exclude_characters="{}\n\r", exclude_categories=("Cs",)), min_size=1).filter(
     lambda name: name.strip() == name and name

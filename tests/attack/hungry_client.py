@@ -15,7 +15,8 @@ from pathlib import Path
 
 async def ask_provider(url: str) -> str:
     """A streamed answer with the default limits."""
-    from dragoman.engine import HttpEngine, Retry, Transport
+    from dragoman.engine import HttpEngine, Retry
+    from dragoman.engine.transport import Transport
     from dragoman.errors import EngineError
     from dragoman.model import Request, user
 
@@ -42,8 +43,8 @@ async def fetch_page(url: str) -> str:
 
 
 async def open_mcp_server(url: str) -> str:
-    from dragoman.agents.mcp_connection import Connection
-    from dragoman.agents.mcp_settings import mcp_server_at
+    from dragoman.agents.mcp.connection import Connection
+    from dragoman.agents.mcp.settings import mcp_server_at
     from dragoman.engine import Retry
 
     connection = Connection(mcp_server_at(f"{url}/mcp"), Retry(), 10, lambda: None)
@@ -55,8 +56,7 @@ async def open_mcp_server(url: str) -> str:
 async def download(url: str) -> str:
     import tempfile
 
-    from dragoman.engine import ModelFile, fetched
-    from dragoman.engine.model_files import Hub
+    from dragoman.engine.models.model_files import Hub, ModelFile, fetched
     from dragoman.errors import EngineError
 
     with tempfile.TemporaryDirectory() as folder:

@@ -16,7 +16,8 @@ import pytest
 from dragoman.agents import McpServer, McpServers
 from dragoman.engine import Answer, Executor, Question, Retry, ToolPolicy
 from dragoman.model import Call, Failure, NativeCall, operations as op, outcomes as out
-from dragoman.tools import Context, Tool, Toolset, outcome_of
+from dragoman.tools import Context, Tool, Toolset
+from dragoman.tools.running import outcome_of
 from tests.cli.conftest import User, user
 from tests.cli.terminal import Terminal
 from tests.cli.test_run import DONE, no_keys, runs, said
@@ -204,7 +205,8 @@ async def test_a_small_schema_that_stands_for_endless_checks_is_checked_in_bound
 MEASURED = """
 import asyncio, json, resource, sys
 from dragoman.agents import McpServer, McpServers, mcp_server_at
-from dragoman.tools import Context, outcome_of
+from dragoman.tools import Context
+from dragoman.tools.running import outcome_of
 
 async def main(*servers):
     told = []

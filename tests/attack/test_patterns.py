@@ -29,7 +29,7 @@ def test_a_slow_pattern_in_a_servers_schema_ends_in_time_and_other_calls_go_on(t
     program = textwrap.dedent(f"""
         import asyncio, json, sys
         from dragoman.agents import McpServer, McpServers
-        from dragoman.tools import Context, outcome_of
+        from dragoman.tools import Context; from dragoman.tools.running import outcome_of
 
         LONG = "a" * 100_000 + "!"
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, Retry, ScriptedEngine, Times, ToolPolicy, Transport
+from dragoman.engine import HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy
+from dragoman.engine.transport import Times, Transport
 from dragoman.errors import EngineError
 from dragoman.model import CallPart, FinishReason, NativeCall, Reply, Request, user
 from dragoman.tools import tool

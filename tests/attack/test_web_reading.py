@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, ToolPolicy, Transport
+from dragoman.engine import HttpEngine, Orchestrator, ToolPolicy
+from dragoman.engine.transport import Transport
 from dragoman.errors import ToolError
 from dragoman.model import Failure, operations as op
 from dragoman.registry import TOOLS

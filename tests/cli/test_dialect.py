@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.dialects import DIALECTS, dialect_from_file
+from dragoman.dialects import DIALECTS
+from dragoman.dialects.plugins import dialect_from_file
 from dragoman.model import NativeCall, operations as op
 
 from .conftest import User

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.commands import export as command
-from dragoman.logs import STRATEGIES, TARGETS, read
+from dragoman.logs import read
+from dragoman.logs.export import STRATEGIES, TARGETS
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, SAMPLES, _claude, lines
 

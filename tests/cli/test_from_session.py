@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.terminal.console import ExitCode
-from dragoman.engine import conversation_of
+from dragoman.engine.history import conversation_of
 from dragoman.logs import read_events
 from dragoman.model import SessionStarted
 from tests.engine.loopback import Turn, loopback

@@ -19,7 +19,8 @@ import msgspec
 import pytest
 
 from dragoman.cli.terminal.console import ExitCode
-from dragoman.engine import Exchange, ReplayEngine, conversation_of
+from dragoman.engine import Exchange, ReplayEngine
+from dragoman.engine.history import conversation_of
 from dragoman.logs import read_events
 from dragoman.model import ClientNoted, SessionStarted, ToolCalled, UserSaid
 from tests.engine.loopback import Heard, Loopback, Raw, Turn, loopback

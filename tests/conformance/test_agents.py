@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from dragoman.agents import Activation, Kernel, builtin_toolset, parse_agent
-from dragoman.engine import Retry, ToolPolicy, engine_for
+from dragoman.engine import Retry, ToolPolicy
+from dragoman.engine.models import engine_for
 from dragoman.logs import Recorder, read, sessions_of
 from dragoman.model import AgentStarted, Session, SessionEnded, ToolChoice
 from dragoman.tools import MemoryWorkspace

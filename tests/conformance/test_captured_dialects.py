@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from dragoman.dialects import captured_tools, check, dialect_from_file, drafted
+from dragoman.dialects.plugins import captured_tools, check, dialect_from_file, drafted
 
 from .conftest import SHARED
 

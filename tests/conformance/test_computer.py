@@ -16,7 +16,8 @@ from dragoman.model import (
     ImageOutcome,
     operations as op,
 )
-from dragoman.tools import Context, PageScreen, Web, browser_screen, computer_tool
+from dragoman.tools import Context, Web, browser_screen, computer_tool
+from dragoman.tools.computer import PageScreen
 from dragoman.tools.workspace.media import picture_size
 from tests.engine.loopback import Turn, loopback
 from tests.tools.pages import serving
@@ -126,7 +127,7 @@ async def test_an_act_that_cannot_be_done_is_a_failure_the_model_reads() -> None
 
 
 async def outcome_in(shown: PageScreen, operation: op.UseComputer) -> Any:
-    from dragoman.tools import outcome_of, run_operation
+    from dragoman.tools.running import outcome_of, run_operation
 
     tool = computer_tool(shown)
     return await outcome_of(lambda: run_operation(tool, operation, Context()))

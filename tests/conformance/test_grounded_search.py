@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dragoman.apis import APIS
-from dragoman.engine import GroundedSearch, ScriptedEngine
+from dragoman.engine import ScriptedEngine
+from dragoman.engine.grounded_search import GroundedSearch
 from dragoman.model import Page, Reply
 from dragoman.tools import ProviderTool
 

@@ -18,21 +18,9 @@ import pytest
 
 from dragoman.cli.terminal.console import foreign
 from dragoman.errors import LogError
-from dragoman.logs import (
-    STRATEGIES,
-    TABLES,
-    TARGETS,
-    Chosen,
-    Found,
-    Query,
-    Redactor,
-    columns_of,
-    numbered,
-    read,
-    recognise,
-    sessions_of,
-    write_as,
-)
+from dragoman.logs import Chosen, Found, Query, Redactor, numbered, read, recognise, sessions_of, write_as
+from dragoman.logs.export import STRATEGIES, TARGETS
+from dragoman.logs.history.tables import TABLES, columns_of
 from dragoman.model import AnyEvent, Session, ToolCalled
 from tests.conformance.conftest import SHARED
 from tests.conformance.judges import SPANS, TABLES as STORED_TABLES, TRAJECTORIES, judged

@@ -10,20 +10,9 @@ from typing import Any
 import pytest
 
 from dragoman.errors import LogError
-from dragoman.logs import (
-    CallRow,
-    Filter,
-    Found,
-    Index,
-    OperationRow,
-    OutcomeRow,
-    Query,
-    UsageRow,
-    find_logs,
-    key_of,
-    read,
-    sessions_of,
-)
+from dragoman.logs import Filter, Found, Index, Query, key_of, read, sessions_of
+from dragoman.logs.history import find_logs
+from dragoman.logs.history.tables import CallRow, OperationRow, OutcomeRow, UsageRow
 from dragoman.model import AnyEvent, Session, TokensUsed, ToolCalled, ToolReturned
 from tests.conformance.conftest import SHARED
 from tests.logs.test_tables import facts, row_facts

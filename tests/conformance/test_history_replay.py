@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.engine import Difference, Replayed, replay
+from dragoman.engine.history import Replayed, replay
+from dragoman.engine.history.replaying import Difference
 from dragoman.logs import FORMATS, read
 from dragoman.model import Failure
 from dragoman.registry import DIALECTS

@@ -6,7 +6,8 @@ import json
 
 import jsonschema
 
-from dragoman.logs import Found, check_drift, extract_shapes
+from dragoman.logs import Found
+from dragoman.logs.history import check_drift, extract_shapes
 from tests.conformance.conftest import SHARED
 from tests.conformance.test_history_export import TRACES, log_files
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.logs import Found, Originals, Pattern, find_logs, grep, read
+from dragoman.logs import Found, Originals, read
+from dragoman.logs.history import Pattern, find_logs, grep
 from dragoman.logs.history.search import _is_one_text, candidates, spelled_out, words_of
 from tests.conformance.conftest import SHARED
 

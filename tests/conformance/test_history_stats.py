@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.logs import BY, Found, Index, Query, analyse_session, failure_of, find_logs, packed, read, statistics
+from dragoman.logs import Found, Index, Query, analyse_session, packed, read, statistics
+from dragoman.logs.history import failure_of, find_logs
+from dragoman.logs.history.stats import BY
 from dragoman.model import TokensUsed, ToolCalled, ToolReturned
 from tests.cli.conftest import User, user as user
 from tests.cli.test_stats import counted_over_export

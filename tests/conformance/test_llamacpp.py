@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.engine import HttpEngine, Retry, Transport
+from dragoman.engine import HttpEngine, Retry
+from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError
 from dragoman.model import (
     AnyChunk,

@@ -12,8 +12,9 @@ from typing import Literal
 
 import pytest
 
-from dragoman.engine import LocalEngine, Orchestrator, ToolPolicy, engine_for
-from dragoman.engine.local import idle_cores
+from dragoman.engine import Orchestrator, ToolPolicy
+from dragoman.engine.models import LocalEngine, engine_for
+from dragoman.engine.models.local import idle_cores
 from dragoman.errors import ConfigError, EngineError
 from dragoman.model import (
     AnyChunk,
@@ -118,7 +119,7 @@ async def test_a_prompt_longer_than_the_context_is_refused(engine: LocalEngine) 
 
 async def test_nobody_else_on_this_machine_may_ask_it(engine: LocalEngine) -> None:
     await engine.ask(asking(max_output_tokens=1))
-    from dragoman.engine import Transport
+    from dragoman.engine.transport import Transport
 
     stranger = Transport(engine.inner.transport.base_url)
     response = await stranger.exchange("/chat/completions", b'{"messages": []}')
@@ -156,7 +157,7 @@ def test_ctrl_c_still_reaches_python_after_the_model_was_loaded(model_file: Path
     program = (
         "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"
-        "from dragoman.engine import LocalEngine\n"
+        "from dragoman.engine.models import LocalEngine\n"
         "from dragoman.model import Request, user\n"
         "async def main():\n"
         "    local = LocalEngine(Path(sys.argv[1]), threads=1)\n"

@@ -17,13 +17,14 @@ from typing import Any, Literal
 import pytest
 
 from bench.environments import LAB, uv
-from dragoman.agents.mcp import McpServer, McpServers, mcp_server_at, mcp_tool_name
+from dragoman.agents.mcp.servers import McpServer, McpServers, mcp_server_at, mcp_tool_name
 from dragoman.apis import APIS
 from dragoman.config import Secret
 from dragoman.dialects import DIALECTS
 from dragoman.engine import Facade
 from dragoman.model import Failure, outcomes as out
-from dragoman.tools import Context, Tool, outcome_of
+from dragoman.tools import Context, Tool
+from dragoman.tools.running import outcome_of
 
 NPM = ("server-everything", "server-filesystem", "server-memory")
 PYPI = ("mcp-server-time", "mcp-server-git")

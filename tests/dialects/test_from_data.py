@@ -11,7 +11,8 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from dragoman.dialects import Dialect, dialect_from_file
+from dragoman.dialects import Dialect
+from dragoman.dialects.plugins import dialect_from_file
 from dragoman.dialects.plugins.from_data import from_content, from_source
 from dragoman.dialects.plugins.laws import Problem, check
 from dragoman.errors import DefinitionError, Unspeakable
@@ -385,7 +386,7 @@ def test_a_package_brings_its_data_by_an_entry_point(tmp_path: Path, monkeypatch
     (tmp_path / "acme_vocabulary.toml").write_text(ACME.read_text())
     (tmp_path / "acme_vocabulary.py").write_text(
         "from pathlib import Path\n"
-        "from dragoman.dialects import dialect_from_file\n"
+        "from dragoman.dialects.plugins import dialect_from_file\n"
         "DIALECT = dialect_from_file(Path(__file__).with_suffix('.toml'))\n"
     )
     information = tmp_path / "acme_vocabulary-1.0.dist-info"

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from dragoman.dialects import DIALECTS
-from dragoman.engine import BRIDGES, Approval, Facade, Hooks, Question, ToolPolicy
+from dragoman.engine import Approval, Facade, Hooks, Question, ToolPolicy
+from dragoman.engine.bridges import BRIDGES
 from dragoman.engine.bridges.bridge import Bridge
 from dragoman.errors import ConfigError, DefinitionError, MissingExtra, ToolError
 from dragoman.installation import install_command

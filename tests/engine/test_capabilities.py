@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, ToolPolicy, Transport, native_tool
+from dragoman.engine import HttpEngine, Orchestrator, ToolPolicy
+from dragoman.engine.models.who_runs import native_tool
+from dragoman.engine.transport import Transport
 from dragoman.errors import ConfigError
 from dragoman.model import operations as op
 from dragoman.registry import TOOLS

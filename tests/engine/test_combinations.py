@@ -15,19 +15,9 @@ import pytest
 
 from dragoman.apis import APIS
 from dragoman.config import Price
-from dragoman.engine import (
-    LATER,
-    Answer,
-    Approval,
-    Hooks,
-    HttpEngine,
-    Orchestrator,
-    Retry,
-    ScriptedEngine,
-    ToolPolicy,
-    Transport,
-    conversation_of,
-)
+from dragoman.engine import LATER, Answer, Approval, Hooks, HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy
+from dragoman.engine.history import conversation_of
+from dragoman.engine.transport import Transport
 from dragoman.errors import ConfigError, EngineError, LimitReached
 from dragoman.model import (
     AnyEvent,
@@ -55,7 +45,8 @@ from dragoman.model import (
     user,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import Context, DiskWorkspace, ProviderTool, in_thread, tool
+from dragoman.tools import Context, DiskWorkspace, ProviderTool, tool
+from dragoman.tools.processes import in_thread
 from tests.engine.loopback import PATHS, Raw, Turn, loopback, played
 
 

@@ -11,7 +11,9 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from dragoman.engine import ConstrainedEngine, HttpEngine, Orchestrator, Retry, ToolPolicy, Transport
+from dragoman.engine import HttpEngine, Orchestrator, Retry, ToolPolicy
+from dragoman.engine.constrained import ConstrainedEngine
+from dragoman.engine.transport import Transport
 from dragoman.errors import DefinitionError
 from dragoman.model import (
     AnyChunk,

@@ -12,18 +12,15 @@ from dragoman.engine import (
     Answer,
     Approval,
     Approvals,
-    DefinitionChange,
     Executor,
     Hooks,
     Orchestrator,
     Question,
     ScriptedEngine,
     ToolPolicy,
-    definition_changes,
-    definition_digest,
-    definition_of,
-    digest_of,
 )
+from dragoman.engine.approval import digest_of
+from dragoman.engine.definitions import DefinitionChange, definition_changes, definition_digest, definition_of
 from dragoman.errors import ConfigError
 from dragoman.model import (
     AnyEvent,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman import Toolset, tool
-from dragoman.engine import HttpEngine, Orchestrator, Retry, Transport
+from dragoman.engine import HttpEngine, Orchestrator, Retry
+from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError
 from dragoman.model import SessionEnded
 from dragoman.model.json_text import DEEPEST, is_too_deep, json_text

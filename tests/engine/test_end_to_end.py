@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, Retry, Running, Transport
+from dragoman.engine import HttpEngine, Orchestrator, Retry, Running
+from dragoman.engine.transport import Transport
 from dragoman.model import (
     AnyChunk,
     AnyEvent,

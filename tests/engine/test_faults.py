@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import trustme
 
-from dragoman.engine import HttpEngine, Orchestrator, Retry, Times, Transport
+from dragoman.engine import HttpEngine, Orchestrator, Retry
+from dragoman.engine.transport import Times, Transport
 from dragoman.errors import ConfigError, EngineError
 from dragoman.model import AnyChunk, Request, Restarted, TextChunk, user
 from tests.engine.loopback import PATHS, Answer, Loopback, Raw, Turn, loopback, played

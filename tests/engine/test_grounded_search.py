@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.apis import APIS
-from dragoman.engine import GroundedSearch, ScriptedEngine
+from dragoman.engine import ScriptedEngine
+from dragoman.engine.grounded_search import GroundedSearch
 from dragoman.errors import ToolError
 from dragoman.model import FinishReason, Page, PagesOutcome, Reply, operations as op
 from dragoman.tools import ProviderTool, Web

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.engine import history_of
+from dragoman.engine.history import history_of
 from dragoman.model import (
     AnyEvent,
     Call,

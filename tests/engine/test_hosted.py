@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine import Exchange, HttpEngine, Orchestrator, Retry, Transport
+from dragoman.engine import Exchange, HttpEngine, Orchestrator, Retry
+from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError
 from dragoman.model import AnyEvent, ExecutedBy, FinishReason, Request, Span, ToolCalled, ToolReturned, user
 from dragoman.tools import ProviderTool, tool

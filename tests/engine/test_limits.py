@@ -12,9 +12,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.config import Provider, ProviderLimits, load
-from dragoman.engine import HttpEngine, Retry, Sizes, Times, Transport, engine_for
+from dragoman.config import Provider, load
+from dragoman.config.settings import ProviderLimits
+from dragoman.engine import HttpEngine, Retry
 from dragoman.engine.connection import SETTINGS, Bounds, bounds_of
+from dragoman.engine.models import engine_for
+from dragoman.engine.transport import Sizes, Times, Transport
 from dragoman.errors import EngineError
 from dragoman.model import AnyChunk, Request, user
 from tests.engine.hostile import JSON, STREAM, Answers, Hostile, endless, hostile, sends

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dragoman.engine import PROVIDERS
+from dragoman.engine.models import PROVIDERS
 from tests.engine.loopback import Loopback, Raw, Turn, loopback
 from tests.live.__main__ import live
 from tests.live.suite import CHECKS, NO_SUCH_MODEL

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.engine import Approval, Orchestrator, ScriptedEngine, ToolPolicy, engine_for
+from dragoman.engine import Approval, Orchestrator, ScriptedEngine, ToolPolicy
 from dragoman.engine.logged import log_listener
+from dragoman.engine.models import engine_for
 from dragoman.errors import EngineError
 from dragoman.model import CallPart, FinishReason, NativeCall, Reply, TextPart
 from dragoman.tools import Tool

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, Retry, Transport
+from dragoman.engine import HttpEngine, Orchestrator, Retry
+from dragoman.engine.transport import Transport
 from dragoman.model import AnyEvent, Message, ResultPart, ToolCalled
 from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace, Tool, Toolset

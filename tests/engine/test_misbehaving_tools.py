@@ -21,7 +21,7 @@ from dragoman import Orchestrator, Toolset, tool
 from dragoman.engine import ScriptedEngine
 from dragoman.logs import Recorder, read_events
 from dragoman.model import CallPart, Failure, FinishReason, JsonOutcome, NativeCall, Reply, TextOutcome, ToolReturned
-from dragoman.tools.operation_runner import LARGEST_RESULT
+from dragoman.tools.running.operation_runner import LARGEST_RESULT
 
 
 class Odd(BaseException):
@@ -247,7 +247,7 @@ def test_a_tool_that_never_ends_is_given_up_and_the_process_can_end(hanging: str
 
 
 async def test_a_change_of_files_is_waited_for_when_the_run_is_cancelled() -> None:
-    from dragoman.tools import in_thread
+    from dragoman.tools.processes import in_thread
 
     begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
 

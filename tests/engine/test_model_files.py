@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.engine import MODEL_FILES, ModelFile, cached, fetched
-from dragoman.engine.model_files import Hub, Pieces, Progress, Registry, Unavailable
+from dragoman.engine.models import MODEL_FILES, cached, fetched
+from dragoman.engine.models.model_files import Hub, ModelFile, Pieces, Progress, Registry, Unavailable
 from dragoman.errors import ConfigError, EngineError
 from tests.engine.hostile import endless, hostile, sends
 

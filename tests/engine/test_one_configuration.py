@@ -13,16 +13,9 @@ import pytest
 from dragoman import config, tool
 from dragoman.agents import Agent, Kernel
 from dragoman.config import Configuration, load, trust
-from dragoman.engine import (
-    Approval,
-    HttpEngine,
-    Orchestrator,
-    Retry,
-    ScriptedEngine,
-    ToolPolicy,
-    default_model,
-    engine_for,
-)
+from dragoman.config.settings import Policy
+from dragoman.engine import Approval, HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy
+from dragoman.engine.models import default_model, engine_for
 from dragoman.errors import ConfigError
 
 SETTINGS = """
@@ -175,7 +168,7 @@ def test_a_program_runs_its_own_tools_unless_the_settings_say_otherwise(machine:
 
 
 def test_the_defaults_of_settings_and_of_policies_are_the_same() -> None:
-    settings, policy = config.Policy(), ToolPolicy()
+    settings, policy = Policy(), ToolPolicy()
     for name in ("max_iterations", "timeout", "max_parallel", "max_tokens", "max_cost"):
         assert getattr(settings, name) == getattr(policy, name), name
 

@@ -11,16 +11,8 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from dragoman.config import Kind, load
-from dragoman.engine import (
-    PROVIDERS,
-    HttpEngine,
-    Orchestrator,
-    ScriptedEngine,
-    ToolPolicy,
-    dialect_of,
-    engine_for,
-    split_model,
-)
+from dragoman.engine import HttpEngine, Orchestrator, ScriptedEngine, ToolPolicy
+from dragoman.engine.models import PROVIDERS, dialect_of, engine_for, split_model
 from dragoman.errors import ConfigError
 from dragoman.registry import APIS, DIALECTS, TOOLS
 
@@ -143,7 +135,7 @@ BETWEEN = st.sampled_from([".", "@", "+", "-", "..", ".-", "+@.-", ":", "/"])
 
 @given(WORDS, st.lists(st.tuples(BETWEEN, WORDS).map("".join), max_size=8).map("".join))
 def test_a_plain_name_of_a_model_is_never_a_path(first: str, rest: str) -> None:
-    from dragoman.engine.local import local_engine
+    from dragoman.engine.models.local import local_engine
 
     name = first + rest
     assume(not name.lower().endswith(".gguf"))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman import ProviderTool
-from dragoman.engine import Answer, Approval, Hooks, HttpEngine, Orchestrator, Retry, RunResult, ToolPolicy, Transport
+from dragoman.engine import Answer, Approval, Hooks, HttpEngine, Orchestrator, Retry, RunResult, ToolPolicy
+from dragoman.engine.transport import Transport
 from dragoman.model import (
     AnyEvent,
     Call,

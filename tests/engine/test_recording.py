@@ -12,18 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.engine import (
-    LATER,
-    Answer,
-    Exchange,
-    HttpEngine,
-    Orchestrator,
-    ReplayEngine,
-    Retry,
-    ScriptedEngine,
-    Transport,
-    conversation_of,
-)
+from dragoman.engine import LATER, Answer, Exchange, HttpEngine, Orchestrator, ReplayEngine, Retry, ScriptedEngine
+from dragoman.engine.history import conversation_of
+from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError, LogError
 from dragoman.logs import Recorder, read_events
 from dragoman.model import (

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.engine import Difference, Replayed, replay
+from dragoman.engine.history import Replayed, replay
+from dragoman.engine.history.replaying import Difference
 from dragoman.model import AnyEvent, NativeCall, NativeResult, SessionStarted, ToolCalled, ToolReturned
 from dragoman.tools import DiskWorkspace
 

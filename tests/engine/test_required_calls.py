@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy, Transport
+from dragoman.engine import HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy
+from dragoman.engine.transport import Transport
 from dragoman.errors import LimitReached
 from dragoman.model import (
     AnyEvent,
@@ -173,7 +174,7 @@ async def test_a_reply_of_thoughts_alone_is_empty_and_not_sent_back() -> None:
 
 
 async def test_a_record_gives_the_conversation_that_was_sent() -> None:
-    from dragoman.engine import conversation_of
+    from dragoman.engine.history import conversation_of
 
     events: list[AnyEvent] = []
     thinks = Reply((ThinkingPart("hm"),), FinishReason.STOP)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.apis import APIS
-from dragoman.engine import Facade, Orchestrator, ScriptedEngine, respoken
+from dragoman.engine import Facade, Orchestrator, ScriptedEngine
+from dragoman.engine.respeak import respoken
 from dragoman.model import (
     CallPart,
     Conversation,

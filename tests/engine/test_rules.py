@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.config import Policy, PolicyRule, Settings
+from dragoman.config import Settings
+from dragoman.config.settings import Policy, PolicyRule
 from dragoman.engine import Approval, ToolPolicy, verdict_on
 from dragoman.engine.command_lines import read_command_line
 from dragoman.errors import ConfigError

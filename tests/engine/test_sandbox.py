@@ -13,7 +13,8 @@ import pytest
 
 from dragoman.config import Sandbox
 from dragoman.dialects import DIALECTS
-from dragoman.engine import Answer, Approval, Executor, Facade, Orchestrator, Question, ToolPolicy, engine_for
+from dragoman.engine import Answer, Approval, Executor, Facade, Orchestrator, Question, ToolPolicy
+from dragoman.engine.models import engine_for
 from dragoman.model import Call, CommandOutcome, Failure, NativeCall, Outcome, operations as op
 from dragoman.registry import TOOLS
 from dragoman.tools import Context, DiskWorkspace, Shell, Toolset, standard_context

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dragoman.engine import Question, definition_of, scopes_of
+from dragoman.engine import Question, scopes_of
+from dragoman.engine.definitions import definition_of
 from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 from dragoman.registry import TOOLS

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dragoman.config import load
-from dragoman.engine import Approval, HttpEngine, Orchestrator, ToolPolicy, Transport, web_for
+from dragoman.engine import Approval, HttpEngine, Orchestrator, ToolPolicy, web_for
+from dragoman.engine.transport import Transport
 from dragoman.errors import ConfigError
 from dragoman.model import Page, operations as op
 from dragoman.registry import TOOLS

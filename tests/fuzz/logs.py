@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from dragoman.errors import LogError
-from dragoman.logs import FORMATS, confidences, numbered, read, sessions_of
+from dragoman.logs import FORMATS, numbered, read, sessions_of
+from dragoman.logs.base import confidences
 from dragoman.logs.base.format import is_of_lines
 from dragoman.model import AnyEvent, Event
 from tests.logs.samples import SAMPLES

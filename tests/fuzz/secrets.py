@@ -6,7 +6,7 @@ import base64
 from typing import Any
 from urllib.parse import quote
 
-from dragoman.logs.redact import Redactor
+from dragoman.logs.redaction.redact import Redactor
 
 from .drawing import Draw
 from .target import Target

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
-from dragoman.dialects import DIALECTS, Dialect, dialect_from_file
-from dragoman.dialects.plugins import laws
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.dialects.plugins import dialect_from_file, laws
 from dragoman.model import OPERATIONS, Failure, FileOutcome, FunctionDefinition, NativeCall, NativeResult
 from dragoman.model.operations import Operation, ReadFile
 from tests.plain_values import outcomes_of, plain_values

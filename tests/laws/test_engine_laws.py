@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 
 from dragoman.apis import APIS
-from dragoman.engine import Orchestrator, Retry, ScriptedEngine, ToolPolicy, conversation_of
+from dragoman.engine import Orchestrator, Retry, ScriptedEngine, ToolPolicy
+from dragoman.engine.history import conversation_of
 from dragoman.model import (
     AnyEvent,
     CallPart,

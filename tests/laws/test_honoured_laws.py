@@ -12,7 +12,7 @@ from dragoman.dialects import DIALECTS, Dialect
 from dragoman.model import operations as op
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.request import Definition, FunctionDefinition
-from dragoman.tools import NOT_HONOURED
+from dragoman.tools.running import NOT_HONOURED
 
 WORDS = {
     (op.ReadFile, "pages"): r"\bpages\b|\bPDF\b|\bdocument",

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import example, given, strategies as st
 
-from dragoman.logs.masking import MASK, Masker
+from dragoman.logs.redaction.masking import MASK, Masker
 
 KEYS = ("sk-ant-api03-Zm9v+9A_x7Qq/EzR0t", "sk-ant-other-key", 'it"s a \\ p&ss<word>/ä', "0123456789abcdef", "s" * 9)
 keys = st.sampled_from(KEYS)

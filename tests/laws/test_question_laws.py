@@ -17,7 +17,9 @@ from dragoman.errors import ToolError
 from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import stated
 from dragoman.model.json_text import json_text
-from dragoman.tools import FileChange, MemoryWorkspace, Workspace, shown_change
+from dragoman.tools import MemoryWorkspace, Workspace
+from dragoman.tools.running import shown_change
+from dragoman.tools.workspace import FileChange
 from tests.strategies import values
 
 NASTY = st.sampled_from(

@@ -15,7 +15,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from dragoman.engine import PROVIDERS, Times, engine_for
+from dragoman.engine.models import PROVIDERS, engine_for
+from dragoman.engine.transport import Times
 from dragoman.errors import DragomanError
 
 from .suite import CHECKS, Agent, Wrong

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.logs import Analysis, Query, Spot, analyse_session
+from dragoman.logs import Query, analyse_session
+from dragoman.logs.history import Analysis
+from dragoman.logs.history.analyse import Spot
 from tests.logs.samples import CODEX, lines
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.logs import FORMATS, TABLES, Index, Places, find_logs, read, recognise, sessions_of
+from dragoman.logs import FORMATS, Index, Places, read, recognise, sessions_of
+from dragoman.logs.history import find_logs
+from dragoman.logs.history.tables import TABLES
 from dragoman.model import (
     AnyEvent,
     CallMcpTool,

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs import FORMATS, Places, all_logs, check_format, read, sessions_of
+from dragoman.logs import FORMATS, Places, check_format, read, sessions_of
 from dragoman.logs.base.checkpoint import restored, stored
 from dragoman.logs.base.format import Storable
+from dragoman.logs.history import all_logs
 from dragoman.model import (
     AgentEnded,
     AgentReport,

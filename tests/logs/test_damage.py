@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from dragoman.errors import LogError
-from dragoman.logs import FORMATS, Places, Recorder, all_logs, find_logs, numbered, read, recognise, sessions_of
+from dragoman.logs import FORMATS, Places, Recorder, numbered, read, recognise, sessions_of
+from dragoman.logs.history import all_logs, find_logs
 from dragoman.model import AnyEvent, ModelSaid, ToolCalled, Unreadable
 from tests.logs.samples import SAMPLES
 

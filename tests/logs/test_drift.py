@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.logs import FORMATS, Found, check_drift, extract_shapes, read
+from dragoman.logs import FORMATS, Found, read
+from dragoman.logs.history import check_drift, extract_shapes
 from dragoman.logs.history.drift import Shape, kind_of
 from dragoman.model import CallFunction, CallMcpTool, Failure, SteerClient, ToolCalled, ToolReturned, Unrecognised
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _block, _claude, _codex, _told, lines
@@ -177,7 +178,7 @@ def test_all_three_in_one_session_are_found_where_they_first_stand(tmp_path: Pat
 
 @pytest.mark.parametrize("language", ["python", "toml"])
 def test_the_missing_spelling_is_drafted_as_a_dialect_that_can_be_read(tmp_path: Path, language: Any) -> None:
-    from dragoman.dialects import dialects_in
+    from dragoman.dialects.plugins import dialects_in
 
     (tmp_path / "s.jsonl").write_bytes(CLAUDE.replace(b'"Bash"', b'"Shell"'))
     text = check_drift(found(tmp_path / "s.jsonl", "claude_code")).skeleton(language)

@@ -18,8 +18,10 @@ from markdown_it import MarkdownIt
 
 from dragoman.cli.terminal.console import foreign
 from dragoman.errors import LogError
-from dragoman.logs import STRATEGIES, TABLES, TARGETS, Chosen, Query, columns_of, event_line, numbered, read, write_as
+from dragoman.logs import Chosen, Query, numbered, read, write_as
+from dragoman.logs.export import STRATEGIES, TARGETS, event_line
 from dragoman.logs.export.transcript import visible
+from dragoman.logs.history.tables import TABLES, columns_of
 from dragoman.model import (
     AgentStarted,
     AnyEvent,

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from dragoman.errors import StorageError
-from dragoman.logs import FORMATS, TABLES, Counts, Found, Index, Query, read, statistics
+from dragoman.logs import FORMATS, Found, Index, Query, read, statistics
+from dragoman.logs.history import Counts
 from dragoman.logs.history.index import _column, path_of
+from dragoman.logs.history.tables import TABLES
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
 ALL = sorted(FORMATS.built_in)
@@ -283,7 +285,8 @@ def test_vacuum_gives_back_space_and_loses_nothing(log: Found, place: Path, tmp_
 KILLED = """
 import os, random, signal, sys
 from pathlib import Path
-from dragoman.logs import Found, Index, TABLES
+from dragoman.logs import Found, Index
+from dragoman.logs.history.tables import TABLES
 
 place, logs, seed = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 found = [Found(path, "claude_code") for path in sorted(logs.glob("*.jsonl"))]

@@ -15,7 +15,8 @@ import pytest
 
 from dragoman import prices
 from dragoman.dialects import DIALECTS, with_intents
-from dragoman.logs import FORMATS, Originals, find_logs, numbered, read, sessions_of
+from dragoman.logs import FORMATS, Originals, numbered, read, sessions_of
+from dragoman.logs.history import find_logs
 from dragoman.model import (
     AnyEvent,
     AnyOperation,

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import StorageError
-from dragoman.logs import LineFile
+from dragoman.logs.base import LineFile
 
 # A limit on the size of files is a full disk that can be had at any byte.
 PROGRAM = """
 import resource, signal, sys
 from dragoman.errors import StorageError
-from dragoman.logs import LineFile
+from dragoman.logs.base import LineFile
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 file = LineFile(sys.argv[1], first=b"first\\n", advice="make room")
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))

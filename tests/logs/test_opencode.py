@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.logs import FORMATS, Places, find_logs, read, recognise, sessions_of
+from dragoman.logs import FORMATS, Places, read, recognise, sessions_of
+from dragoman.logs.history import find_logs
 from dragoman.model import (
     AgentEnded,
     AgentStarted,

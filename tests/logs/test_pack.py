@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies
 
 from dragoman.errors import LogError
-from dragoman.logs import TEMPLATES, Filter, Query, packed
-from dragoman.logs.handover import fenced, inline
+from dragoman.logs import Filter, Query, packed
+from dragoman.logs.handover import TEMPLATES, fenced, inline
 from tests.logs.samples import CLAUDE, SAMPLES
 
 

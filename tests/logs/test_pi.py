@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs import FORMATS, Places, all_logs, check_format, read, recognise, sessions_of
+from dragoman.logs import FORMATS, Places, check_format, read, recognise, sessions_of
 from dragoman.logs.base.format import sample_of
+from dragoman.logs.history import all_logs
 from dragoman.model import (
     AnyEvent,
     Change,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.logs import Filter, Index, Query, repository_of
+from dragoman.logs import Filter, Index, Query
+from dragoman.logs.history.projects import repository_of
 from tests.logs.samples import CLAUDE
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from dragoman.logs import TARGETS, Chosen, Redactor, numbered, read, write_as
+from dragoman.logs import Chosen, Redactor, numbered, read, write_as
+from dragoman.logs.export import TARGETS
 from dragoman.model import AnyEvent, Media
 from tests.logs.samples import _block, _claude, _told, lines
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dragoman.errors import PatternError
-from dragoman.logs import Found, Originals, Pattern, grep, grep_records, read
+from dragoman.logs import Found, Originals, read
+from dragoman.logs.history import Pattern, grep, grep_records
 from dragoman.logs.history.search import candidates, shown, words_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 

@@ -10,23 +10,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dragoman.logs import (
-    FORMATS,
-    LONGEST,
-    TABLES,
-    CallRow,
-    Found,
-    Index,
-    OperationRow,
-    OutcomeRow,
-    Query,
-    SessionRow,
-    UsageRow,
-    columns_of,
-    read,
-    sessions_of,
-    tables_page,
-)
+from dragoman.logs import FORMATS, Found, Index, Query, SessionRow, read, sessions_of
+from dragoman.logs.history import tables_page
+from dragoman.logs.history.tables import LONGEST, TABLES, CallRow, OperationRow, OutcomeRow, UsageRow, columns_of
 from dragoman.model import Session
 from tests.logs.samples import CLAUDE, SAMPLES, _block, _claude, _told, lines
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dragoman.errors import ToolError
-from dragoman.logs import Query, history_toolset
-from dragoman.logs.history import toolset
+from dragoman.logs import Query
+from dragoman.logs.history import history_toolset, toolset
 from dragoman.tools import Tool, Toolset
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 

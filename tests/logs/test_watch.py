@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.logs import Found, Watch, find_logs, numbered, read
+from dragoman.logs import Found, numbered, read
 from dragoman.logs.base.format import is_of_lines
+from dragoman.logs.history import Watch, find_logs
 from dragoman.model import UserSaid
 from dragoman.registry import FORMATS
 from tests.logs.samples import CLAUDE, SAMPLES
@@ -135,7 +136,8 @@ def test_nothing_is_opened_when_nothing_changed(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from dragoman.logs import Found, Watch
+from dragoman.logs import Found
+from dragoman.logs.history import Watch
 path = Path(sys.argv[1])
 watch = Watch(lambda: [Found(path, "claude_code")], from_start=True)
 list(watch.look())

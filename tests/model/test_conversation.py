@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.engine import Orchestrator, engine_for
+from dragoman.engine import Orchestrator
+from dragoman.engine.models import engine_for
 from dragoman.model import (
     CallPart,
     Citation,

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from dragoman import NativeCall, Toolset
-from dragoman.dialects import DIALECTS, Spelling, WebAction, check, dialect_from_file, means
-from dragoman.engine import Facade, HttpEngine, Orchestrator, ScriptedEngine, Transport
+from dragoman.dialects import DIALECTS, Spelling, WebAction, means
+from dragoman.dialects.plugins import check, dialect_from_file
+from dragoman.engine import Facade, HttpEngine, Orchestrator, ScriptedEngine
+from dragoman.engine.transport import Transport
 from dragoman.model import (
     Call,
     CallPart,

@@ -21,7 +21,10 @@ import pytest
 from dragoman import DefinitionError, LimitReached, NativeCall, Tool, ToolChoice, ToolError, ToolPolicy, Toolset, tool
 from dragoman.apis import Api
 from dragoman.config import load, use
-from dragoman.engine import Executor, HttpEngine, Metrics, Orchestrator, Retry, ScriptedEngine, Transport, engine_for
+from dragoman.engine import Executor, HttpEngine, Orchestrator, Retry, ScriptedEngine
+from dragoman.engine.executor import Metrics
+from dragoman.engine.models import engine_for
+from dragoman.engine.transport import Transport
 from dragoman.model import (
     ArgumentsChunk,
     Call,

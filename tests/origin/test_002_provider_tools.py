@@ -16,7 +16,8 @@ import dragoman
 from dragoman import DefinitionError, ProviderTool, Tool, ToolChoice, ToolPolicy, Toolset, tool
 from dragoman.dialects import DIALECTS, provider_tool
 from dragoman.dialects.openai import WebSearchSettings
-from dragoman.engine import Executor, Facade, HttpEngine, Orchestrator, Prepared, Retry, Transport
+from dragoman.engine import Executor, Facade, HttpEngine, Orchestrator, Prepared, Retry
+from dragoman.engine.transport import Transport
 from dragoman.model import (
     Call,
     ExecutedBy,

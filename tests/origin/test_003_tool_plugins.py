@@ -12,20 +12,14 @@ from typing import Any
 import pytest
 
 from dragoman import Context, DefinitionError, NativeCall, ProviderTool, Tool, ToolError, ToolPolicy, Toolset, tool
-from dragoman.agents import Activation, Agent, AgentLimits, Kernel, builtin_toolset, parse_agent, read_agent, render
+from dragoman.agents import Activation, Agent, AgentLimits, Kernel, builtin_toolset, parse_agent, read_agent
+from dragoman.agents.template import render
 from dragoman.config import load
 from dragoman.dialects import DIALECTS
-from dragoman.engine import (
-    Approval,
-    Executor,
-    Facade,
-    GroundedSearch,
-    HttpEngine,
-    Orchestrator,
-    ScriptedEngine,
-    Transport,
-    engine_for,
-)
+from dragoman.engine import Approval, Executor, Facade, HttpEngine, Orchestrator, ScriptedEngine
+from dragoman.engine.grounded_search import GroundedSearch
+from dragoman.engine.models import engine_for
+from dragoman.engine.transport import Transport
 from dragoman.model import (
     Call,
     Failure,

@@ -17,7 +17,8 @@ import pytest
 
 from dragoman import NativeCall
 from dragoman.dialects import DIALECTS, Spelling
-from dragoman.logs import FORMATS, Found, Originals, check_drift, extract_shapes, read
+from dragoman.logs import FORMATS, Found, Originals, read
+from dragoman.logs.history import check_drift, extract_shapes
 from dragoman.model import Call, Event, ToolCalled, Unreadable, operations as op
 from tests.logs.samples import SAMPLES
 from tests.origin.command import run_command

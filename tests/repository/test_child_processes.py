@@ -27,12 +27,12 @@ _OTHERS = {
 _LIBRARIES = {"ProcessPoolExecutor", "async_playwright", "stdio_client", "sync_playwright"}
 
 STATED = {
-    "agents/mcp_connection.py": (
+    "agents/mcp/connection.py": (
         1,
         "stdio_client",
         "the MCP package's own short list, and what the server's `env` names",
     ),
-    "agents/mcp_watch.py": (1, "posix_spawnp", "its own, which is that of the server"),
+    "agents/mcp/watch.py": (1, "posix_spawnp", "its own, which is that of the server"),
     "tools/web/browser.py": (1, "async_playwright", "`_started` gives it what the browser gets"),
     "tools/processes/landlock.py": (1, "execv", "that of the trial of a sandbox"),
     "tools/processes/supervisor.py": (3, "fork, execve", "a copy of itself; that of the order"),
@@ -40,7 +40,7 @@ STATED = {
 """File → how many programs it starts in another way, how, and what environment they get."""
 
 PASSED_IN = {
-    ("agents/mcp_stdio.py", "dict(env)"): "the MCP package's short list, and what the server's `env` names",
+    ("agents/mcp/stdio.py", "dict(env)"): "the MCP package's short list, and what the server's `env` names",
 }
 """Where a program gets an environment that its caller has chosen, and which that is."""
 

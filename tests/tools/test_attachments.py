@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import dragoman
-from dragoman import Audio, Document, Image, Media, MediaError
-from dragoman.tools import attachment
+from dragoman import Audio, Document, Image
+from dragoman.errors import MediaError
+from dragoman.model import Media
+from dragoman.tools.attachments import attachment
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAEklEQVR4nGNgYGD4DwMMcAYAlPoE/FQ1HKYAAAAASUVORK5CYII="

@@ -21,15 +21,9 @@ from dragoman.model import (
     operations as op,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import (
-    DiskWorkspace,
-    MemoryWorkspace,
-    Tool,
-    as_outcome,
-    outcome_of,
-    perform,
-    standard_context,
-)
+from dragoman.tools import DiskWorkspace, MemoryWorkspace, Tool, perform, standard_context
+from dragoman.tools.running import outcome_of
+from dragoman.tools.running.operation_runner import as_outcome
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from dragoman import Context
 from dragoman.errors import ToolError
 from dragoman.model import PlanOutcome, operations as op
-from dragoman.tools import Plan, perform
+from dragoman.tools import perform
+from dragoman.tools.plan import Plan
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.tools import find_program
+from dragoman.tools.processes import find_program
 
 
 @pytest.mark.parametrize("relative", [".", "", "node_modules/.bin", "./node_modules/.bin"])

@@ -18,7 +18,8 @@ import dragoman
 import dragoman.tools.tool as named_like_the_decorator
 from dragoman.errors import DefinitionError, ToolError
 from dragoman.model import Coercion, FunctionDefinition, Kind, ReadFile, ToolExample
-from dragoman.tools import Bound, Cancellation, Context, Inject, Injected, ProviderTool, Tool, tool
+from dragoman.tools import Cancellation, Context, Inject, Injected, ProviderTool, Tool, tool
+from dragoman.tools.tool import Bound
 
 HERE = Path(__file__).name
 

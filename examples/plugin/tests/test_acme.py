@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.dialects import check
+from dragoman.dialects.plugins import check
 from dragoman.logs import check_format, read
 from dragoman.model import ToolCalled, operations as op
 from dragoman.registry import DIALECTS, FORMATS, TOOLS

@@ -117,7 +117,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def _of_server(name: str, allowed: str, servers: Collection[str]) -> bool:
-    from .mcp import mcp_tool_name
+    from .mcp.servers import mcp_tool_name
 
     server, _, tool = allowed.partition("/")
     fitting = [one for one in servers if fnmatchcase(one, server)]

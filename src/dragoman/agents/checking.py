@@ -82,7 +82,7 @@ def _of_key(format: str, key: str) -> str:
 
 def _of_model(model: str | None, configuration: Configuration, *, trusted: bool) -> list[str]:
     """Why no run can use this model. A missing key is no reason: it may be set before the run."""
-    from dragoman.engine import check_provider, check_unvouched_model, split_model
+    from dragoman.engine.models import check_provider, check_unvouched_model, split_model
     from dragoman.errors import ConfigError
 
     if model is None:

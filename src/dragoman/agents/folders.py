@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from dragoman.config import digest, home_folder
+from dragoman.config import digest
+from dragoman.config.files import home_folder
 from dragoman.errors import ConfigError, DefinitionError, nearest
 
 from .agent import Agent

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from dragoman.config import read_toml
+from dragoman.config.files import read_toml
 
 from .agent import Agent
 from .foreign import Draft

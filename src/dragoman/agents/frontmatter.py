@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.config import read_with_place
+from dragoman.config.files import read_with_place
 from dragoman.errors import DefinitionError, nearest
 
 from .agent import Agent, AgentLimits, CustomTool
@@ -242,7 +242,7 @@ def servers_in(section: Section, key: str) -> dict[str, dict[str, Any]]:
 
 def checked_server(table: Section, name: str, server: Any) -> bool:
     """Whether this says how a server is reached; what is wrong with it is noted."""
-    from .mcp_settings import mcp_server_of
+    from .mcp.settings import mcp_server_of
 
     problems: Collection[str] = ()
     if not isinstance(server, dict) or not ({"command", "url"} & server.keys()):

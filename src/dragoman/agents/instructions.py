@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from dragoman.config import home_folder, read_with_place
+from dragoman.config.files import home_folder, read_with_place
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration

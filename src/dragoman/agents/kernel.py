@@ -21,15 +21,8 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.config import Sandbox
-from dragoman.engine import (
-    Approvals,
-    Approver,
-    Engine,
-    Hooks,
-    Orchestrator,
-    Question,
-    ToolPolicy,
-    after_calls,
+from dragoman.engine import Approvals, Approver, Engine, Hooks, Orchestrator, Question, ToolPolicy, after_calls, web_for
+from dragoman.engine.models import (
     check_unvouched_model,
     configured_dialect,
     dialect_of,
@@ -38,7 +31,6 @@ from dragoman.engine import (
     settings_for,
     split_model,
     vendor_of,
-    web_for,
 )
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
 from dragoman.model import (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dragoman.config import Sandbox, tightened
+from dragoman.config import Sandbox
+from dragoman.config.settings import tightened
 from dragoman.errors import nearest
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from dragoman.config import SKILL_FOLDERS, home_folder, load, read_with_place
+from dragoman.config import SKILL_FOLDERS, load
+from dragoman.config.files import home_folder, read_with_place
 from dragoman.errors import ToolError, nearest
 from dragoman.model import TextOutcome, operations as op
 from dragoman.tools import Context, Tool

@@ -88,7 +88,7 @@ def conditions(names: Collection[str]) -> Iterator[dict[str, str]]:
 
 def _named_here(server: str, tool: str) -> Iterator[str]:
     """Globs of the names that tools of a server go by: plain ones, and those that had to be shortened."""
-    from .mcp import mcp_tool_name
+    from .mcp.servers import mcp_tool_name
 
     yield f"mcp__{server}__{tool}"
     if not _is_glob(server) and not _is_glob(tool):

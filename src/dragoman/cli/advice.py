@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dragoman.errors import DragomanError, EngineError, nearest
 
 if TYPE_CHECKING:
-    from dragoman.engine import Provider
+    from dragoman.engine.models import Provider
 
 
 async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
     """What the user can do about an error of a provider or of the network."""
-    from dragoman.engine import PROVIDERS
+    from dragoman.engine.models import PROVIDERS
 
     provider, _, name = model.partition(":")
     row = next((PROVIDERS[known] for known in PROVIDERS if known == provider), None)
@@ -52,7 +52,8 @@ def _or_variable(row: Provider | None) -> str:
 
 
 async def _other_models(provider: str, name: str, engine: Any) -> list[str]:
-    from dragoman.engine import HttpEngine, models_of
+    from dragoman.engine import HttpEngine
+    from dragoman.engine.models import models_of
 
     names: tuple[str, ...] = ()
     if isinstance(engine, HttpEngine):

@@ -160,7 +160,7 @@ class AgentSession(Session):
         return msgspec.structs.replace(agent, tools=(*names, "spawn_agent", *(f"{name}/*" for name in servers)))
 
     def _own_servers(self) -> Sequence[McpServer]:
-        from dragoman.agents import mcp_server_of, own_folder, placed
+        from dragoman.agents.mcp import mcp_server_of, own_folder, placed
 
         why = None
         if not self._found.trusted:
@@ -241,7 +241,8 @@ class AgentSession(Session):
         return base
 
     def _engine_of(self, model: str) -> tuple[Engine, str]:
-        from dragoman.engine import Retry, engine_for
+        from dragoman.engine import Retry
+        from dragoman.engine.models import engine_for
 
         if model == self.model:
             return self.orchestrator.engine, self.orchestrator.model

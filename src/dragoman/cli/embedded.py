@@ -26,7 +26,7 @@ class Consent:
 
     def needed_for(self, name: str) -> None:
         """Ends here, and says what to do, when a model of this name cannot be used."""
-        from dragoman.engine import MODEL_FILES, cached, can_run_here
+        from dragoman.engine.models import MODEL_FILES, cached, can_run_here
 
         if not can_run_here():
             raise MissingExtra("local", "a model in this process", "xllamacpp")
@@ -42,7 +42,7 @@ class Consent:
 
     def asked(self, name: str) -> bool:
         """Whether it may be fetched. Where nobody can be asked, only when that was said before."""
-        from dragoman.engine import MODEL_FILES, cached
+        from dragoman.engine.models import MODEL_FILES, cached
 
         if not self._given and _somebody_is_there():
             model, folder = MODEL_FILES[name], cached(name, cache=self._cache).parent

@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime.datetime | None:
     if text is None:
         return None
-    from dragoman.logs import moment_asked
+    from dragoman.logs.history import moment_asked
 
     try:
         return moment_asked(text)

@@ -15,7 +15,7 @@ from .terminal.console import here
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dragoman.engine import Told
+    from dragoman.engine.history import Told
     from dragoman.logs import Found
     from dragoman.model import AnyEvent, Conversation
 
@@ -61,7 +61,7 @@ def _one_session(wanted: str, events: list[AnyEvent]) -> tuple[str | None, list[
 
 
 def _told(events: list[AnyEvent], found: list[Found]) -> Told:
-    from dragoman.engine import Told, conversation_of, history_of
+    from dragoman.engine.history import Told, conversation_of, history_of
     from dragoman.logs import FORMATS
 
     if found[0].format == "dragoman":

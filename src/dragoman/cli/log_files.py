@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .terminal.console import Function
 
 if TYPE_CHECKING:
-    from dragoman.logs import Found, Original, Originals
+    from dragoman.logs import Found, Originals
+    from dragoman.logs.base import Original
     from dragoman.model import AnyEvent
 
     from .terminal.console import Console
@@ -30,7 +31,7 @@ def files_of(
 
     What is `piped` in is taken as well: `-` is the standard input.
     """
-    from dragoman.logs import all_logs, logs_named
+    from dragoman.logs.history import all_logs, logs_named
 
     places = console.configuration().settings.logs
     named, folders = places.homes, places.folders
@@ -50,7 +51,7 @@ def are_own(console: Console, files: Iterable[Found]) -> bool:
     import os
     from pathlib import Path
 
-    from dragoman.logs import homes
+    from dragoman.logs.history import homes
 
     places = console.configuration().settings.logs
     own = [os.path.realpath(home) for home in (*(home for _, home in homes(named=places.homes)), *places.folders)]
@@ -102,7 +103,8 @@ def events_of(console: Console, files: list[Found], *, printed: bool = False) ->
     from contextlib import nullcontext
 
     from dragoman.errors import LogError
-    from dragoman.logs import numbered, read_log
+    from dragoman.logs import numbered
+    from dragoman.logs.history import read_log
 
     def all_events() -> Iterator[AnyEvent]:
         silent = printed and sys.stdout.isatty()
@@ -129,7 +131,7 @@ def as_line(event: AnyEvent, originals: Originals | None = None) -> dict[str, An
     With its original, that is in `raw`: a text where the bytes are UTF-8, `{"base64": …}` where they are not, and
     `{"row": {…}}` for the row of a database.
     """
-    from dragoman.logs import event_line
+    from dragoman.logs.export import event_line
 
     line = event_line(event)
     if originals is not None and event.source is not None:
@@ -139,7 +141,7 @@ def as_line(event: AnyEvent, originals: Originals | None = None) -> dict[str, An
 
 def written(original: Original | None) -> Any:
     """An original as JSON can hold it: text where it is that, else base64; a row by its columns."""
-    from dragoman.logs import written
+    from dragoman.logs.export import written
 
     return written(original)
 

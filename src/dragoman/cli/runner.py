@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from dragoman.tools import abandon
+from dragoman.tools.processes import abandon
 
 from .stopping import stop
 

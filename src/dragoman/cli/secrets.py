@@ -1,7 +1,7 @@
 """Keys and passwords that are known here, and texts, events and exchanges without them.
 
 Rule: what is written down or shown of a run never holds a value of the settings or the environment that is secret, in
-none of the forms that `dragoman.logs.Masker` knows, and neither does what comes in pieces.
+none of the forms that `dragoman.logs.redaction.Masker` knows, and neither does what comes in pieces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dragoman.config import Configuration
-    from dragoman.logs import MaskedStream
+    from dragoman.logs.redaction import MaskedStream
     from dragoman.model import AnyChunk, AnyEvent, RefusalChunk, TextChunk, ThinkingChunk, ToolProgressed
 
 Kept = TypeVar("Kept", bound=msgspec.Struct)
@@ -24,7 +24,7 @@ Kept = TypeVar("Kept", bound=msgspec.Struct)
 
 def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Every text that is a secret here: those of the settings, and what the environment calls by such a name."""
-    from dragoman.logs import SECRET_WORDS
+    from dragoman.logs.redaction import SECRET_WORDS
 
     found = {
         value
@@ -56,7 +56,7 @@ class Secrets:
     """What may be shown and written down of one run."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        from dragoman.logs import Masker
+        from dragoman.logs.redaction import Masker
 
         self._masker = Masker(secrets)
         self._outputs: dict[str, _Output] = {}
@@ -69,7 +69,7 @@ class Secrets:
 
     def value(self, value: Kept) -> Kept:
         """The same thing with no secret in any of its texts; the thing itself where there was none."""
-        from dragoman.logs import texts_changed
+        from dragoman.logs.redaction import texts_changed
 
         return texts_changed(value, self._masker.text)
 

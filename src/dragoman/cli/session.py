@@ -176,7 +176,7 @@ class Session:
         self._context = await self._stack.enter_async_context(context)
 
     def _sandbox(self) -> Sandbox:
-        from dragoman.engine import configured_sandbox
+        from dragoman.engine.models import configured_sandbox
 
         from .terminal.keyboard import Keyboard
 
@@ -192,15 +192,8 @@ class Session:
 
     async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
         """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
-        from dragoman.engine import (
-            MODEL_FILES,
-            PROVIDERS,
-            LocalEngine,
-            Orchestrator,
-            Retry,
-            default_model,
-            engine_for,
-        )
+        from dragoman.engine import Orchestrator, Retry
+        from dragoman.engine.models import MODEL_FILES, PROVIDERS, LocalEngine, default_model, engine_for
 
         vouched = True
         if wanted is not None:
@@ -256,7 +249,7 @@ class Session:
 
     def _parts_of(self, model: str, *, by_hand: bool) -> tuple[str, str]:
         """A model's provider and name; a mistake on the command line is told as one."""
-        from dragoman.engine import PROVIDERS, split_model
+        from dragoman.engine.models import PROVIDERS, split_model
 
         try:
             provider, name = split_model(model)
@@ -269,8 +262,8 @@ class Session:
         return provider, name
 
     def _dialect(self, model: str) -> Dialect:
-        from dragoman.dialects import dialect_named, is_dialect_file
-        from dragoman.engine import configured_dialect, dialect_of
+        from dragoman.dialects.plugins import dialect_named, is_dialect_file
+        from dragoman.engine.models import configured_dialect, dialect_of
         from dragoman.registry import DIALECTS
 
         chosen = self._options.dialect or (None if self._profile_states("dialect") else self._kept("dialect"))
@@ -413,7 +406,7 @@ class Session:
     # ── events ─────────────────────────────────────────────────────────────
 
     def _emit(self, event: AnyEvent) -> None:
-        from dragoman.dialects import is_dialect_file
+        from dragoman.dialects.plugins import is_dialect_file
         from dragoman.model import ModelFinished, SessionStarted
 
         if isinstance(event, SessionStarted):
@@ -445,7 +438,7 @@ class Session:
         return f"{self.id}-note-{len(self.events)}-{self._noted}"
 
     def _wire(self) -> Callable[[Exchange], None]:
-        from dragoman.logs import LineFile
+        from dragoman.logs.base import LineFile
 
         path = self._options.record_wire
         assert path is not None
@@ -461,7 +454,7 @@ class Session:
         """Made with the first turn: what never began leaves no record."""
         if self._recorder is not None or self._options.no_record or not self.configuration.settings.record:
             return
-        from dragoman.config import OTHER_DATA_DIR
+        from dragoman.config.files import OTHER_DATA_DIR
         from dragoman.logs import Recorder
 
         folder = runs_folder(self.configuration)
@@ -517,7 +510,7 @@ class Session:
         return os.path.relpath(path, folder) if path.is_relative_to(folder) else str(path)
 
     def conversation(self) -> Conversation:
-        from dragoman.engine import conversation_of
+        from dragoman.engine.history import conversation_of
 
         return conversation_of(self.events)
 

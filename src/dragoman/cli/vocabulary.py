@@ -33,7 +33,7 @@ class Said(msgspec.Struct, frozen=True):
 
 def dialects_named(console: Console, names: Sequence[str]) -> list[Dialect]:
     """The dialects of these names or files, or all that are listed; a plugin that is broken is left out of all."""
-    from dragoman.dialects import dialect_named
+    from dragoman.dialects.plugins import dialect_named
 
     found: dict[str, Dialect] = {}
     for dialect in [dialect_named(name, files=True) for name in names] or _all_dialects(console):

@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 
-from .folders import current_folder, system_folder
+from .files.folders import current_folder, system_folder
 from .kinds import Kind, judged
 from .layers import (
     PREFIX,

@@ -16,9 +16,9 @@ import msgspec
 
 from dragoman.errors import ConfigError, writing
 
-from .folders import OTHER_DATA_DIR, home_folder
+from .files.folders import OTHER_DATA_DIR, home_folder
+from .files.private_file import write_private
 from .layers import read_settings_file
-from .private_file import write_private
 
 PROJECT_FOLDER: Final = ".dragoman"
 PROJECT_FILE: Final = "dragoman.toml"

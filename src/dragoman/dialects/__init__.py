@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from dragoman.registry import DIALECTS as DIALECTS
 
 from .base.default_words import tell as tell, understand as understand
@@ -38,41 +36,3 @@ from .base.spelling import (
 )
 from .base.web_action import WebAction as WebAction
 from .base.writing import joined as joined
-
-if TYPE_CHECKING:
-    from .plugins.by_path import (
-        dialect_from_file as dialect_from_file,
-        dialect_named as dialect_named,
-        dialects_in as dialects_in,
-        is_dialect_file as is_dialect_file,
-    )
-    from .plugins.laws import (
-        DIALECT_NAME as DIALECT_NAME,
-        Problem as Problem,
-        check as check,
-        spoken as spoken,
-    )
-    from .plugins.skeleton import Captured as Captured, captured_tools as captured_tools, drafted as drafted
-
-_LATER = {
-    # Only needed to add a dialect, or to find one by its file.
-    "dialect_from_file": "plugins.by_path",
-    "dialect_named": "plugins.by_path",
-    "dialects_in": "plugins.by_path",
-    "is_dialect_file": "plugins.by_path",
-    "DIALECT_NAME": "plugins.laws",
-    "Problem": "plugins.laws",
-    "check": "plugins.laws",
-    "spoken": "plugins.laws",
-    "Captured": "plugins.skeleton",
-    "captured_tools": "plugins.skeleton",
-    "drafted": "plugins.skeleton",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'dragoman.dialects' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f".{_LATER[name]}", __name__), name)

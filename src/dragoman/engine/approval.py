@@ -16,7 +16,8 @@ from .definitions import DefinitionChange, definition_changes, definition_digest
 from .rules import STRICTNESS, verdict_on
 
 if TYPE_CHECKING:
-    from dragoman.tools import Enclosure, Tool, Workspace
+    from dragoman.tools import Tool, Workspace
+    from dragoman.tools.sandbox import Enclosure
 
     from .policy import ToolPolicy
 

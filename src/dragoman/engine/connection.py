@@ -17,7 +17,7 @@ import msgspec
 from dragoman.errors import EngineError
 
 if TYPE_CHECKING:
-    from dragoman.config import ProviderLimits
+    from dragoman.config.settings import ProviderLimits
 
     from .unpacking import Unpacker
 

@@ -21,21 +21,10 @@ import msgspec
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
 from dragoman.model.effects import fields_of
-from dragoman.tools import (
-    REDIRECTS,
-    Answers,
-    Cancellation,
-    Context,
-    Tool,
-    Toolset,
-    Web,
-    abandon,
-    enclosure_in,
-    in_thread,
-    outcome_of,
-    run_operation,
-    standard_context,
-)
+from dragoman.tools import Answers, Cancellation, Context, Tool, Toolset, Web, standard_context
+from dragoman.tools.processes import abandon, in_thread
+from dragoman.tools.running import enclosure_in, outcome_of, run_operation
+from dragoman.tools.web import REDIRECTS
 
 from .approval import Answer, Approvals, Approver, asked_by, decide, is_standard
 from .path_rules import against, refused_changes, without_withheld

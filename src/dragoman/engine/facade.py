@@ -32,13 +32,16 @@ from dragoman.model.request import (
     ToolChoice,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import NOT_HONOURED, ProviderTool, Tool, Web, honoured_in
+from dragoman.tools import ProviderTool, Tool, Web
+from dragoman.tools.running import NOT_HONOURED, honoured_in
 
 if TYPE_CHECKING:
     from dragoman.model import Outcome
     from dragoman.tools import Context, Toolset
 
-    from .bridges import Bridge, BridgeSettings, Sdk, WireTools
+    from .bridges import Sdk
+    from .bridges.bridge import Bridge, BridgeSettings
+    from .bridges.wire import WireTools
 
 CLIENT = ExecutedBy.CLIENT
 _DIGEST_LENGTH = 8

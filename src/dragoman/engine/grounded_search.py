@@ -15,8 +15,8 @@ from dragoman.errors import ToolError
 from dragoman.model import Citation, Page, PagesOutcome, Reply, Request, operations as op, user
 from dragoman.tools import ProviderTool
 
+from .models.who_runs import native_tool
 from .spending import ask_beside
-from .who_runs import native_tool
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -12,8 +12,8 @@ from dragoman.apis import Encoded, RawTool, merged, raw_tools
 from dragoman.errors import ConfigError
 
 from .facade import Note
-from .providers import PROVIDERS
-from .who_runs import VENDORS
+from .models.providers import PROVIDERS
+from .models.who_runs import VENDORS
 
 FIELDS: Final = frozenset(
     # Fields of a request that are objects, on any of the APIs. A provider of one's own that is called so cannot be told

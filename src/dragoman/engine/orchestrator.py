@@ -28,22 +28,23 @@ from dragoman.model import (
     user as user_message,
 )
 from dragoman.registry import TOOLS
-from dragoman.tools import Context, ProviderTool, Tool, Toolset, Web, honoured_in
+from dragoman.tools import Context, ProviderTool, Tool, Toolset, Web
+from dragoman.tools.running import honoured_in
 
 from .approval import Answer, Approvals, Approver
-from .configured import configured_dialect, configured_options, set_sandbox, settings_for
 from .engine import Engine
 from .executor import Hooks
 from .facade import Facade, Note
-from .from_recording import conversation_of
+from .history.from_recording import conversation_of
 from .loop import Ask
+from .models.configured import configured_dialect, configured_options, set_sandbox, settings_for
+from .models.providers import dialect_of, engine_for, family_of, plain_name
+from .models.who_runs import merged_by_id, resolved
 from .named_tools import tools_named
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
-from .providers import dialect_of, engine_for, family_of, plain_name
 from .running import Item, Running, RunResult
 from .web_search import SEARCH, Searching, web_for, who_searches
-from .who_runs import merged_by_id, resolved
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration, Price

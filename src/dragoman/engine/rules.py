@@ -275,7 +275,7 @@ class Case:
 
     @cached_property
     def _hosts(self) -> list[str]:
-        from dragoman.tools import host_of
+        from dragoman.tools.web import host_of
 
         urls = self._text(*self._fields.url) if self._arguments is None else self._text(*_URLS)
         return [host_of(url) for url in urls]

@@ -61,7 +61,8 @@ from dragoman.model import (
     operations as op,
     user as user_message,
 )
-from dragoman.tools import Context, PageReader, ProviderTool, SearchBackend, Tool
+from dragoman.tools import Context, ProviderTool, Tool
+from dragoman.tools.web import PageReader, SearchBackend
 
 from .approval import Answer, is_standard, why_no_answers
 from .executor import Executor, Metrics, Waiting, masked, opened_context

@@ -13,7 +13,7 @@ import msgspec
 
 from dragoman.model import operations as op
 from dragoman.model.effects import fields_of, stated
-from dragoman.tools import host_of
+from dragoman.tools.web import host_of
 
 from .definitions import canonical, digest
 

@@ -15,12 +15,13 @@ import msgspec
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, NativeCall, PagesOutcome, operations as op
 from dragoman.registry import PROVIDERS, SEARCH_BACKENDS, TOOLS
-from dragoman.tools import SearchBackend, Tool, Toolset, Web
+from dragoman.tools import Tool, Toolset, Web
+from dragoman.tools.web import SearchBackend
 
 from .grounded_search import GroundedSearch, provider_search
+from .models.providers import KEYED, engine_for
+from .models.who_runs import does, native_tool
 from .page_reader import ModelReader
-from .providers import KEYED, engine_for
-from .who_runs import does, native_tool
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration

@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from dragoman.dialects import DIALECTS, Problem
+from dragoman.dialects import DIALECTS
+from dragoman.dialects.plugins import Problem
 from dragoman.errors import nearest
 from dragoman.model import AnyEvent, TokensUsed
 

@@ -85,7 +85,7 @@ def _at_url(
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
-    from dragoman.config import read_ordinary_file
+    from dragoman.config.files import read_ordinary_file
 
     try:
         return read_ordinary_file(path, LARGEST)

@@ -12,7 +12,8 @@ from hashlib import blake2s
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dragoman.config import data_dir, find_project, write_private
+from dragoman.config import data_dir, find_project
+from dragoman.config.files import write_private
 from dragoman.errors import ToolError, nearest
 from dragoman.model.operations import RecallMemory, SaveMemory
 from dragoman.model.outcomes import DoneOutcome, TextOutcome

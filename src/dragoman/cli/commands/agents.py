@@ -153,7 +153,7 @@ def _state(found: FoundAgent) -> str:
 
 
 def _shortened(path: Path) -> str:
-    from dragoman.config import home_folder
+    from dragoman.config.files import home_folder
 
     for folder, mark in ((here(), ""), (home_folder(), "~/")):
         if path.is_relative_to(folder):

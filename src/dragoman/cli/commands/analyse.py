@@ -10,7 +10,8 @@ from dragoman.cli.filter_options import filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 
 if TYPE_CHECKING:
-    from dragoman.logs import Analysis, ContextUse, Filter, Query
+    from dragoman.logs import Filter, Query
+    from dragoman.logs.history import Analysis, ContextUse
 
 _LENSES = ("failures", "loops", "bottlenecks", "toolchains", "context")
 
@@ -95,7 +96,7 @@ def _only(analysis: Analysis, lens: tuple[str, ...]) -> Analysis:
 
 
 def _show(console: Console, analysis: Analysis, lens: tuple[str, ...]) -> None:
-    from dragoman.logs import said_of_spot
+    from dragoman.logs.history import said_of_spot
 
     head = [analysis.session, analysis.client, analysis.title]
     console.line(" · ".join(one for one in head if one), "strong")
@@ -123,7 +124,7 @@ def _show(console: Console, analysis: Analysis, lens: tuple[str, ...]) -> None:
 
 
 def _show_chains(console: Console, analysis: Analysis) -> None:
-    from dragoman.logs import said_of_spot
+    from dragoman.logs.history import said_of_spot
 
     for chain in analysis.chains[:5]:
         console.line(f"toolchains: {' → '.join(chain.tools)}: {chain.count} times")

@@ -56,7 +56,7 @@ def show(console: Console, *, key: str | None, profile: str | None, as_json: boo
 
 def _sandbox(configuration: Configuration) -> str:
     """What commands would run in now: a sandbox that was tried, or none and why."""
-    from dragoman.tools import Enclosure
+    from dragoman.tools.sandbox import Enclosure
 
     return Enclosure(configuration.settings.sandbox).described()
 
@@ -68,7 +68,8 @@ def _values(configuration: Configuration) -> dict[str, Any]:
 
 
 def _check_known(key: str, found: dict[str, Any]) -> None:
-    from dragoman.config import known_settings, place_of
+    from dragoman.config import known_settings
+    from dragoman.config.settings import place_of
 
     if not found and place_of(key.split(".")) is None:
         keys = [name.split(".") for name, _ in known_settings()]

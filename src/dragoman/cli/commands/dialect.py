@@ -15,7 +15,8 @@ from dragoman.cli.vocabulary import complete_dialects, text_from
 from dragoman.errors import DefinitionError, nearest
 
 if TYPE_CHECKING:
-    from dragoman.dialects import Dialect, Problem
+    from dragoman.dialects import Dialect
+    from dragoman.dialects.plugins import Problem
 
 
 @click.group
@@ -64,7 +65,8 @@ def check(console: Console, *, dialect: str, as_json: bool) -> ExitCode:
 
 
 def _checked(given: str) -> list[Checked] | DefinitionError:
-    from dragoman.dialects import DIALECTS, dialects_in, is_dialect_file
+    from dragoman.dialects import DIALECTS
+    from dragoman.dialects.plugins import dialects_in, is_dialect_file
 
     is_file = is_dialect_file(given)
     if not is_file and given not in DIALECTS and Path(given).exists():
@@ -82,7 +84,7 @@ def _checked(given: str) -> list[Checked] | DefinitionError:
 
 
 def _held(name: str, dialect: Dialect) -> Checked:
-    from dragoman.dialects import check, spoken
+    from dragoman.dialects.plugins import check, spoken
 
     return Checked(name, len(dialect.spellings), spoken(dialect), check(dialect))
 
@@ -144,7 +146,7 @@ def new(console: Console, *, name: str, captured: str, target: Path | None, lang
     dragoman dialect new acme --from request.json --to acme.toml
     dragoman dialect check acme.toml
     """
-    from dragoman.dialects import captured_tools, drafted
+    from dragoman.dialects.plugins import captured_tools, drafted
 
     console.configuration()
     _check_name(console, name)
@@ -165,7 +167,8 @@ def new(console: Console, *, name: str, captured: str, target: Path | None, lang
 
 
 def _check_name(console: Console, name: str) -> None:
-    from dragoman.dialects import DIALECT_NAME, DIALECTS
+    from dragoman.dialects import DIALECTS
+    from dragoman.dialects.plugins import DIALECT_NAME
 
     if not DIALECT_NAME.fullmatch(name):
         raise click.UsageError(f'"{name}" is no name for a dialect: use small letters, digits and _, as in acme.shell')

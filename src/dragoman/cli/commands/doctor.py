@@ -36,7 +36,8 @@ def inspect(console: Console, *, file: Path, lines: int, as_json: bool) -> ExitC
     """Show what FILE is taken for, how sure every format is, and its first events with the bytes they came from."""
     from itertools import islice
 
-    from dragoman.logs import Originals, confidences, numbered, read
+    from dragoman.logs import Originals, numbered, read
+    from dragoman.logs.base import confidences
     from dragoman.model import ToolCalled
 
     sure = confidences(file)
@@ -127,7 +128,7 @@ def _show_raw(console: Console, raw: Any) -> None:
 
 
 def _checked(found: Found, originals: Originals | None) -> dict[str, Any]:
-    from dragoman.logs import read_log
+    from dragoman.logs.history import read_log
     from dragoman.model import ToolCalled, UnknownRecord, Unreadable, operations as op
 
     unreadable: list[dict[str, Any]] = []

@@ -16,7 +16,8 @@ from dragoman.cli.log_files import files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 
 if TYPE_CHECKING:
-    from dragoman.logs import Query, Redactor, Strategy
+    from dragoman.logs import Query, Redactor
+    from dragoman.logs.export import Strategy
     from dragoman.model import AnyEvent, Session
 
 _ENDINGS = {
@@ -28,7 +29,7 @@ _ENDINGS = {
     ".parquet": "parquet",
 }
 _JSON = ("jsonl", "dragoman", "atif", "otel")
-# Listing them must not load all that reads logs; a test holds them to `dragoman.logs.TARGETS`.
+# Listing them must not load all that reads logs; a test holds them to `dragoman.logs.export.TARGETS`.
 _TARGETS = ("jsonl", "dragoman", "markdown", "html", "text", "atif", "otel", "parquet")
 _STRATEGIES = ("raw", "clean", "reasoning")
 
@@ -86,7 +87,8 @@ def command(
     dragoman export 3f2a --to html -o session.html --redact
     dragoman export ~/.codex/sessions/2026/11/15/rollout-….jsonl --to atif -o trajectory.json
     """
-    from dragoman.logs import TARGETS, Chosen, write_as
+    from dragoman.logs import Chosen, write_as
+    from dragoman.logs.export import TARGETS
 
     chosen_target = _target(target, output)
     if as_json and output is None:
@@ -123,7 +125,8 @@ def _target(target: str | None, output: Path | None) -> str:
 
 def _events(console: Console, wanted: str, format: str | None) -> Callable[[], Iterator[AnyEvent]]:
     """The events of a session or of files, as often as they are asked for."""
-    from dragoman.logs import Filter, key_of, numbered, read_log
+    from dragoman.logs import Filter, key_of, numbered
+    from dragoman.logs.history import read_log
 
     if format is not None or "/" in wanted or os.path.exists(wanted):
         files = files_of(console, (wanted,), format)
@@ -164,7 +167,7 @@ def _redactor(console: Console) -> Redactor:
     import getpass
 
     from dragoman.cli.secrets import secrets_of
-    from dragoman.config import home_folder
+    from dragoman.config.files import home_folder
     from dragoman.logs import Redactor
 
     try:

@@ -11,7 +11,8 @@ from dragoman.cli.filter_options import client_option
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 
 if TYPE_CHECKING:
-    from dragoman.logs import Counts, Found, Index
+    from dragoman.logs import Found, Index
+    from dragoman.logs.history import Counts
 
 
 @click.group
@@ -93,7 +94,7 @@ def _opened(console: Console) -> Index:
 
 
 def _logs(console: Console, client: str | None) -> list[Found]:
-    from dragoman.logs import all_logs
+    from dragoman.logs.history import all_logs
 
     places = console.configuration().settings.logs
     found = all_logs(named=places.homes, folders=places.folders)

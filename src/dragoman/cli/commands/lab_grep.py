@@ -13,7 +13,8 @@ from dragoman.errors import PatternError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dragoman.logs import Filter, Match
+    from dragoman.logs import Filter
+    from dragoman.logs.history import Match
     from dragoman.model import AnyEvent
 
 
@@ -92,7 +93,8 @@ def grep_command(
     import msgspec
 
     from dragoman.cli.log_files import as_line, files_of
-    from dragoman.logs import Filter, Originals, Pattern, grep, grep_records
+    from dragoman.logs import Filter, Originals
+    from dragoman.logs.history import Pattern, grep, grep_records
 
     if not pattern:
         raise click.UsageError("PATTERN is empty: it would match everything. `dragoman events` prints everything.")
@@ -145,7 +147,8 @@ def _chooser(
     console: Console, files: tuple[str, ...], asked: Filter
 ) -> Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]:
     """What picks from a file's events; only what is asked of whole sessions needs the index."""
-    from dragoman.logs import chosen_events, key_of
+    from dragoman.logs import key_of
+    from dragoman.logs.history import chosen_events
 
     if asked.project is None and asked.model is None:
         return lambda events: chosen_events(events, asked)

@@ -15,7 +15,8 @@ from dragoman.cli.vocabulary import complete_dialects
 from dragoman.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
-    from dragoman.agents import McpServer, McpServers, Served
+    from dragoman.agents import McpServer, McpServers
+    from dragoman.agents.mcp import Served
     from dragoman.config import Configuration
     from dragoman.dialects import Dialect
     from dragoman.engine import Approver, ToolPolicy
@@ -98,8 +99,9 @@ def serve(
     """
     from dragoman.agents import ToolServer
     from dragoman.cli.runner import run
-    from dragoman.dialects import dialect_named
-    from dragoman.engine import configured_sandbox, web_for
+    from dragoman.dialects.plugins import dialect_named
+    from dragoman.engine import web_for
+    from dragoman.engine.models import configured_sandbox
 
     use_mode(console, sandbox)
     configuration = console.configuration()
@@ -155,7 +157,7 @@ def _served(configuration: Configuration, words: list[str], dialect: Dialect, *,
 
 def _history() -> Toolset:
     try:
-        from dragoman.logs import history_toolset  # type: ignore[attr-defined, unused-ignore]
+        from dragoman.logs.history import history_toolset
     except ImportError as error:
         raise ConfigError("this version of dragoman has no tools for recorded sessions") from error
     made: Toolset = history_toolset()
@@ -254,7 +256,7 @@ def test(console: Console, *, target: tuple[str, ...], tool: str | None, argumen
 
 def _found(configuration: Configuration, target: tuple[str, ...]) -> McpServer:
     from dragoman.agents import configured_mcp_servers, mcp_server_at
-    from dragoman.tools import find_program
+    from dragoman.tools.processes import find_program
 
     known = configured_mcp_servers(configuration)
     if len(target) == 1 and target[0] in known:
@@ -279,8 +281,9 @@ async def _tried(server: McpServer, tool: str | None, arguments: str) -> tuple[T
 
 
 async def _outcome(servers: McpServers, server: McpServer, tool: str, arguments: str) -> Any:
-    from dragoman.agents import mcp_tool_name
-    from dragoman.tools import Context, outcome_of
+    from dragoman.agents.mcp import mcp_tool_name
+    from dragoman.tools import Context
+    from dragoman.tools.running import outcome_of
 
     named = tool if tool in servers.toolset else mcp_tool_name(server.name, tool)
     return await outcome_of(lambda: servers.toolset.get(named).call(arguments, Context()))  # type: ignore[union-attr]

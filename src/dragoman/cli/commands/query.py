@@ -12,7 +12,7 @@ from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.vocabulary import text_from
 
 if TYPE_CHECKING:
-    from dragoman.logs import Asked
+    from dragoman.logs.history import Asked
 
 
 @click.command
@@ -67,7 +67,8 @@ def command(
     dragoman query "SELECT model, sum(tokens), sum(cost) FROM usage WHERE NOT repeated GROUP BY model"
     """
     from dragoman.errors import QueryRefused
-    from dragoman.logs import SqlLimits, distinct, tables_page
+    from dragoman.logs import SqlLimits
+    from dragoman.logs.history import distinct, tables_page
 
     if tables:
         console.line(tables_page().rstrip())

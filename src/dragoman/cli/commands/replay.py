@@ -14,7 +14,7 @@ from dragoman.cli.terminal.console import Console, ExitCode, json_option
 if TYPE_CHECKING:
     from collections import Counter
 
-    from dragoman.engine import Replayed
+    from dragoman.engine.history import Replayed
 
 _SHOWN = 12
 """Lines of a difference."""
@@ -69,7 +69,7 @@ def command(
     from contextlib import aclosing
 
     from dragoman.cli.runner import run as run_in_loop
-    from dragoman.engine import configured_sandbox
+    from dragoman.engine.models import configured_sandbox
     from dragoman.logs import FORMATS
 
     use_mode(console, sandbox)
@@ -87,7 +87,7 @@ def command(
 
     async def run() -> None:
         from dragoman.dialects import DIALECTS
-        from dragoman.engine import REPLAYED, replay
+        from dragoman.engine.history import REPLAYED, replay
         from dragoman.model import Kind
         from dragoman.tools import DiskWorkspace, Shell
 

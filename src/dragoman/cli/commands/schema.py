@@ -11,7 +11,8 @@ from dragoman.cli.log_files import files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
 
 if TYPE_CHECKING:
-    from dragoman.logs import Drift, Found, Shapes
+    from dragoman.logs import Found
+    from dragoman.logs.history import Drift, Shapes
 
 
 @click.group
@@ -68,7 +69,7 @@ def extract(
     A name is `required` when it was there each time; texts are an `enum` when few, short ones came again and again.
     `x-count` says how often a value was seen and `x-seen` where first. Without PATH, all logs of this machine.
     """
-    from dragoman.logs import extract_shapes
+    from dragoman.logs.history import extract_shapes
 
     files = _files(console, wanted, format, client)
     with console.progress("reading", len(files)) as advance:
@@ -161,7 +162,7 @@ def check(
     come as the draft of their spelling, in which every guess is marked. A call the client itself refused is a model's
     mistake and not counted. Exits with 1 when anything differs. Without PATH, all logs of this machine.
     """
-    from dragoman.logs import check_drift
+    from dragoman.logs.history import check_drift
 
     files = _files(console, wanted, format, client)
     with console.progress("checking", len(files)) as advance:

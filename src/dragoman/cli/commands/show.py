@@ -102,7 +102,7 @@ def _show_tree(console: Console, session: Session, indent: str) -> None:
 
 
 def _is_well(use: ToolUse) -> bool:
-    from dragoman.logs import failure_of
+    from dragoman.logs.history import failure_of
 
     return use.returned is not None and not any(failure_of(one) for one in use.returned.result.outcomes)
 

@@ -30,7 +30,8 @@ def command() -> None:
 @click.pass_obj
 def run(console: Console, *, as_json: bool) -> ExitCode:
     """List the folders that are looked at, and how many files each has."""
-    from dragoman.logs import FORMATS, all_logs, homes
+    from dragoman.logs import FORMATS
+    from dragoman.logs.history import all_logs, homes
 
     places = console.configuration().settings.logs
     rows = [_row(name, home, FORMATS[name].files(home)) for name, home in homes(named=places.homes)]
@@ -59,7 +60,8 @@ def _row(format: str, home: Path, files: Iterable[Path]) -> dict[str, Any]:
 def detect(console: Console, *, folder: Path, as_json: bool) -> ExitCode:
     """Look for logs below FOLDER, by what the files hold, and say which client wrote them and how sure that is."""
     from dragoman.errors import LogError
-    from dragoman.logs import find_logs, recognise
+    from dragoman.logs import recognise
+    from dragoman.logs.history import find_logs
 
     try:
         found = find_logs(str(folder))
@@ -133,7 +135,7 @@ def _changed(console: Console, change: Any, done: str, not_done: str, *, no: boo
     """Changes the table `logs` of the user's settings; comments and the rest of the file stay as they are."""
     import tomlkit
 
-    from dragoman.config import OTHER_CONFIG_DIR, replacing
+    from dragoman.config.files import OTHER_CONFIG_DIR, replacing
 
     path = console.configuration().user_file
     with replacing(path, advice=OTHER_CONFIG_DIR) as write:

@@ -10,7 +10,8 @@ from dragoman.cli.filter_options import filter_options, operation_named, query_o
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 
 if TYPE_CHECKING:
-    from dragoman.logs import Calls, Filter, Group, Tokens
+    from dragoman.logs import Filter
+    from dragoman.logs.history import Calls, Group, Tokens
 
 _BY = ("tool", "operation", "client", "model", "project", "day")
 

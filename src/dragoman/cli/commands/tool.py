@@ -92,10 +92,12 @@ def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
 
 
 async def _done(console: Console, configuration: Configuration, operation: Operation, folder: Path) -> Outcome:
-    from dragoman.engine import configured_sandbox, web_for
+    from dragoman.engine import web_for
+    from dragoman.engine.models import configured_sandbox
     from dragoman.model import AskUser, CallFunction, CommandOutcome, FetchPage, ReadOutput, WatchCommand
     from dragoman.registry import TOOLS
-    from dragoman.tools import DiskWorkspace, Shell, outcome_of, perform, standard_context
+    from dragoman.tools import DiskWorkspace, Shell, perform, standard_context
+    from dragoman.tools.running import outcome_of
 
     web = web_for(configuration)
     # Who types `unsandboxed=true` has said yes.

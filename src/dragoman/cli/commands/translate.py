@@ -50,7 +50,7 @@ def command(console: Console, *, source: str, target: str, as_json: bool) -> Exi
     \b
     echo '{"name": "Read", "arguments": {"file_path": "a.py"}}' | dragoman translate --from claude_code --to gemini_cli
     """
-    from dragoman.dialects import dialect_named
+    from dragoman.dialects.plugins import dialect_named
 
     console.configuration()
     heard, spoken = dialect_named(source, files=True), dialect_named(target, files=True)

@@ -38,7 +38,8 @@ def command(
     Sessions and sub-agents that begin later are followed too.
     """
     from dragoman.errors import LogError
-    from dragoman.logs import FORMATS, Found, Watch
+    from dragoman.logs import FORMATS, Found
+    from dragoman.logs.history import Watch
 
     if client is not None and client not in FORMATS:
         from dragoman.errors import nearest

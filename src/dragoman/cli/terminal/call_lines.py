@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.model import Call, operations as op, outcomes as out
-from dragoman.tools import marked_lines
+from dragoman.tools.workspace import marked_lines
 
 Line = tuple[str, str | None]
 """A text and the style it is written in."""

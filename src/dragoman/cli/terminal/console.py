@@ -131,7 +131,7 @@ class Console:
 
     def diff(self, text: str) -> None:
         """A unified diff, added and removed lines in colour."""
-        from dragoman.tools import marked_lines
+        from dragoman.tools.workspace import marked_lines
 
         for mark, line in marked_lines(text):
             self.line(line, {"+": "good", "-": "bad", "@": "quiet"}.get(mark))
@@ -301,7 +301,7 @@ def _utf16(character: str) -> Iterator[int]:
 
 def here() -> Path:
     """The folder the command was started in."""
-    from dragoman.config import current_folder
+    from dragoman.config.files import current_folder
 
     return current_folder()
 

@@ -18,7 +18,9 @@ from dragoman.engine import DEFAULT_RULE, Question
 from dragoman.errors import DragomanError
 from dragoman.model import operations as op
 from dragoman.model.effects import fields_of, stated
-from dragoman.tools import FileChange, Workspace, planned_changes, shown_change
+from dragoman.tools import Workspace
+from dragoman.tools.running import planned_changes, shown_change
+from dragoman.tools.workspace import FileChange
 
 from .call_lines import said_of_operation
 from .visible import one_line, visible, wrapped

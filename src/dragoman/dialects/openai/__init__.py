@@ -4,7 +4,8 @@ A call is named by the type of its item without `_call`, its arguments are the i
 arguments; the whole item stands beside them.
 
 The types of the tools' settings are imported from here: `ProviderTool("openai.web_search", WebSearchSettings(…))`.
-Those of Azure, Groq, xAI and OpenRouter, which travel on the same wire, are here as well.
+`HybridSearch`, which stands inside others, is in `settings`. Those of Azure, Groq, xAI and OpenRouter, which
+travel on the same wire, are here as well.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from .settings import (
     DomainFilters as DomainFilters,
     Environment as Environment,
     FileSearchSettings as FileSearchSettings,
-    HybridSearch as HybridSearch,
     ImageGenerationSettings as ImageGenerationSettings,
     InputFormat as InputFormat,
     Mask as Mask,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.config import TomlPlace as Place, read_toml
+from dragoman.config.files import TomlPlace as Place, read_toml
 from dragoman.errors import DefinitionError, nearest
 
 if TYPE_CHECKING:

@@ -5,13 +5,9 @@ A bridge is one file and one line here. No framework is a dependency: the one th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from dragoman.registry import Registry
-
-if TYPE_CHECKING:
-    from .bridge import Bridge as Bridge, BridgeSettings as BridgeSettings
-    from .wire import WireTools as WireTools
 
 Sdk = Literal["openai", "openai-chat", "anthropic", "google-genai"]
 """Those that leave the loop to their user: the tools run what a reply calls when they are told to."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 import msgspec
 
-from dragoman import config
+from dragoman.config.files import home_folder
 from dragoman.errors import LogError
 from dragoman.model import AnyEvent, Source, Unreadable
 from dragoman.model.json_text import converted
@@ -37,7 +37,7 @@ class Places(msgspec.Struct, frozen=True):
 
     @classmethod
     def here(cls) -> Places:
-        return cls(config.home_folder(), dict(os.environ))
+        return cls(home_folder(), dict(os.environ))
 
 
 class Sample(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dragoman.logs.base.raw_bytes import Originals
-from dragoman.logs.redact import Redactor
+from dragoman.logs.redaction.redact import Redactor
 from dragoman.model import (
     AgentEnded,
     AgentStarted,

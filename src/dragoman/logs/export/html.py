@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import BinaryIO, Final
 
-from dragoman.tools import marked_lines
+from dragoman.tools.workspace import marked_lines
 
 from .chosen import Chosen
 from .transcript import Block, Conversation, Said, conversations_of, visible

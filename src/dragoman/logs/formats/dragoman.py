@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman import config
+from dragoman.config.files import home_folder, system_folder
 from dragoman.errors import LogError
 from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.line_file import LineFile
@@ -92,8 +92,8 @@ class Dragoman(LogFormat):
 
 def _data_folder(places: Places) -> Path:
     """Where we keep what is this user's; of another home, the place that is usual there."""
-    if places.home == config.home_folder():
-        return config.system_folder("user_data_path")
+    if places.home == home_folder():
+        return system_folder("user_data_path")
     usual = {"darwin": "Library/Application Support", "win32": "AppData/Local"}.get(places.system, ".local/share")
     return places.home / usual / "dragoman"
 

@@ -1,1 +1,39 @@
 """What is asked of many sessions: index, query, statistics, search and drift."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dragoman.doors import door
+
+if TYPE_CHECKING:
+    from .analyse import Analysis as Analysis, ContextUse as ContextUse, said_of_spot as said_of_spot
+    from .discover import all_logs as all_logs, find_logs as find_logs, homes as homes, read_log as read_log
+    from .drift import Drift as Drift, Shapes as Shapes, check_drift as check_drift, extract_shapes as extract_shapes
+    from .filter import chosen_events as chosen_events, moment_asked as moment_asked
+    from .index import Counts as Counts
+    from .query import logs_named as logs_named
+    from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
+    from .sql import Asked as Asked, distinct as distinct
+    from .stats import Calls as Calls, Group as Group, Tokens as Tokens
+    from .tables import failure_of as failure_of, tables_page as tables_page
+    from .toolset import history_toolset as history_toolset
+    from .watch import Watch as Watch
+else:
+    __all__, __getattr__ = door(
+        __name__,
+        {
+            "analyse": ("Analysis", "ContextUse", "said_of_spot"),
+            "discover": ("all_logs", "find_logs", "homes", "read_log"),
+            "drift": ("Drift", "Shapes", "check_drift", "extract_shapes"),
+            "filter": ("chosen_events", "moment_asked"),
+            "index": ("Counts",),
+            "query": ("logs_named",),
+            "search": ("Match", "Pattern", "grep", "grep_records"),
+            "sql": ("Asked", "distinct"),
+            "stats": ("Calls", "Group", "Tokens"),
+            "tables": ("failure_of", "tables_page"),
+            "toolset": ("history_toolset",),
+            "watch": ("Watch",),
+        },
+    )

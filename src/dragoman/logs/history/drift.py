@@ -36,7 +36,7 @@ from dragoman.schema import schema_of
 from .discover import Found, read_log
 
 if TYPE_CHECKING:
-    from dragoman.dialects import Captured
+    from dragoman.dialects.plugins import Captured
 
 AnySpelling = type[Spelling[Any]]
 
@@ -273,7 +273,7 @@ class Report:
 
     def skeleton(self, language: Literal["toml", "python"] = "python") -> str:
         """The missing spellings as the draft of a dialect, one after the other; nothing where none is missing."""
-        from dragoman.dialects import drafted
+        from dragoman.dialects.plugins import drafted
 
         return "\n".join(drafted(client, tools, language) for client, tools in self.tools.items())
 
@@ -359,7 +359,7 @@ class _Checker:
             drift.versions.append(version)
 
     def report(self) -> Report:
-        from dragoman.dialects import Captured
+        from dragoman.dialects.plugins import Captured
 
         tools: dict[str, list[Captured]] = {}
         for (client, name), shape in self._shapes.items():

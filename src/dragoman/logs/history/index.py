@@ -24,6 +24,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import msgspec
 
 from dragoman import config
+from dragoman.config.files import OTHER_CACHE_DIR
 from dragoman.errors import StorageError, writing
 from dragoman.logs.base.checkpoint import restored, stored
 from dragoman.logs.base.format import LogFormat, LogReader
@@ -140,7 +141,7 @@ class Index:
         except sqlite3.DatabaseError as error:
             if self.is_in_memory or not _is_damage(error):
                 raise self._unusable(error) from error
-            with writing(self.path, config.OTHER_CACHE_DIR):
+            with writing(self.path, OTHER_CACHE_DIR):
                 self._put_aside(str(error))
             try:
                 return self._connected()
@@ -148,7 +149,7 @@ class Index:
                 raise self._unusable(again) from again
 
     def _unusable(self, error: sqlite3.Error) -> StorageError:
-        return StorageError(self.path, str(error), config.OTHER_CACHE_DIR)
+        return StorageError(self.path, str(error), OTHER_CACHE_DIR)
 
     def _connected(self) -> sqlite3.Connection:
         if not self.is_in_memory:
@@ -167,7 +168,7 @@ class Index:
 
     def _made_private(self) -> None:
         """It holds what was said in sessions, which is nobody else's business; SQLite's own files get the same mode."""
-        with writing(self.path.parent, config.OTHER_CACHE_DIR):
+        with writing(self.path.parent, OTHER_CACHE_DIR):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(OSError):
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))

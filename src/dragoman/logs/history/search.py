@@ -138,7 +138,7 @@ def _held(files: list[Found], sure: str, pattern: Pattern) -> Iterator[Found]:
         yield from files
         return
     texts = [found for found in files if _is_one_text(found)]
-    from dragoman.tools import ripgrep_path
+    from dragoman.tools.processes import ripgrep_path
 
     case = "--ignore-case" if pattern.ignore_case else "--case-sensitive"
     command = [ripgrep_path(), "--no-config", "--files-with-matches", "--null", "--text", "--no-messages", case]

@@ -20,11 +20,10 @@ from dragoman.registry import PROVIDERS as PROVIDERS, load_target
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration
-
-    from .constrained import ConstrainedEngine
-    from .engine import Exchange, HttpEngine
-    from .policy import Retry
-    from .transport import Sizes, Times
+    from dragoman.engine.constrained import ConstrainedEngine
+    from dragoman.engine.engine import Exchange, HttpEngine
+    from dragoman.engine.policy import Retry
+    from dragoman.engine.transport import Sizes, Times
 
 MakesEngine = Callable[..., "tuple[ConstrainedEngine, str]"]
 """Gives, for a model's name, its engine and the name it goes by."""
@@ -101,7 +100,7 @@ llamacpp = _chat("http://localhost:8080/v1", "LLAMA_API_KEY", local=True, base_u
 vllm = _chat("http://localhost:8000/v1", "VLLM_API_KEY", local=True, base_url_env="VLLM_BASE_URL")
 lmstudio = _chat("http://localhost:1234/v1", local=True, base_url_env="LMSTUDIO_BASE_URL")
 
-local = Provider("openai_chat", "", auth="none", key_needed=False, engine="dragoman.engine.local:local_engine")
+local = Provider("openai_chat", "", auth="none", key_needed=False, engine="dragoman.engine.models.local:local_engine")
 """A model in this process: there is no address."""
 
 KEYED: Final = (
@@ -253,10 +252,9 @@ def engine_for(
     `vouched=False` is for a name that neither the user nor the developer chose: see `check_unvouched_model`.
     """
     from dragoman.config import chosen as settled
-
-    from .engine import HttpEngine
-    from .policy import Retry as Tries
-    from .transport import Bounds, Transport, bounds_of
+    from dragoman.engine.engine import HttpEngine
+    from dragoman.engine.policy import Retry as Tries
+    from dragoman.engine.transport import Bounds, Transport, bounds_of
 
     if not vouched:
         check_unvouched_model(model)

@@ -44,7 +44,7 @@ def configured_options(configuration: Configuration, model: str) -> dict[str, An
 
 def configured_dialect(configuration: Configuration, model: str) -> Dialect | None:
     """The vocabulary that the settings name for all models, or for this one."""
-    from dragoman.dialects import dialect_named  # with it come the readers of dialect files
+    from dragoman.dialects.plugins import dialect_named
 
     stated = configuration.settings.dialect
     if stated is not None:

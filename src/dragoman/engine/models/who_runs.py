@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dragoman.dialects import ProviderRow, provider_dialect
+from dragoman.engine.policy import Where
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import ExecutedBy, Operation, operations as op
 from dragoman.registry import TOOLS
 from dragoman.tools import ProviderTool, Tool, Toolset
 
-from .policy import Where
 from .providers import plain_name
 
 VENDORS: Mapping[str, str] = {"gemini": "google", "openai-chat": "openai"}

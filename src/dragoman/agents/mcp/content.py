@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.model import Failure, outcomes as out
-from dragoman.tools import media_kind
+from dragoman.tools.workspace import media_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,11 +29,12 @@ from dragoman.model import (
     Result,
     ToolChoice,
 )
-from dragoman.tools import Context, Shell, Tool, Toolset, Web, honoured_in, standard_context
+from dragoman.tools import Context, Shell, Tool, Toolset, Web, standard_context
+from dragoman.tools.running import honoured_in
 
-from .mcp_connection import installed
-from .mcp_content import from_result
-from .mcp_guard import LOOPBACK, MOST_CONNECTIONS, MOST_SESSIONS, Guard
+from .connection import installed
+from .content import from_result
+from .guard import LOOPBACK, MOST_CONNECTIONS, MOST_SESSIONS, Guard
 
 if TYPE_CHECKING:
     from socket import socket

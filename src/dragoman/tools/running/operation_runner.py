@@ -16,12 +16,12 @@ from dragoman.registry import TOOLS
 if TYPE_CHECKING:
     from asyncio import Task
 
-    from .context import Cancellation, Context
-    from .sandbox.enclosure import Enclosure
-    from .shell import Shell
-    from .tool import Tool
-    from .web.web import Web
-    from .workspace.workspace import Workspace
+    from dragoman.tools.context import Cancellation, Context
+    from dragoman.tools.sandbox.enclosure import Enclosure
+    from dragoman.tools.shell import Shell
+    from dragoman.tools.tool import Tool
+    from dragoman.tools.web.web import Web
+    from dragoman.tools.workspace.workspace import Workspace
 
 
 NOT_HONOURED: Mapping[type[op.Operation], tuple[str, ...]] = {
@@ -44,7 +44,7 @@ def enclosure_in(context: Context | None) -> Enclosure | None:
     """What the commands of a context run in; `None` where it has no shell."""
     if context is None or not context.provides:
         return None
-    from .shell import Shell
+    from dragoman.tools.shell import Shell
 
     shell = context.provides.get(Shell)
     return None if shell is None else shell.enclosure
@@ -53,7 +53,7 @@ def enclosure_in(context: Context | None) -> Enclosure | None:
 def honoured_in(context: Context | None) -> Mapping[type[op.Operation], tuple[str, ...]]:
     """Fields of `NOT_HONOURED` that are honoured in this context: leaving a sandbox, where there is one to leave,
     instructions about a page, where a model reads it, and pages of a PDF, where their reader is installed."""
-    from .web.pdf import can_read_pdf
+    from dragoman.tools.web.pdf import can_read_pdf
 
     honoured: dict[type[op.Operation], tuple[str, ...]] = {op.ReadFile: ("pages",)} if can_read_pdf() else {}
     enclosure = enclosure_in(context)
@@ -65,7 +65,7 @@ def honoured_in(context: Context | None) -> Mapping[type[op.Operation], tuple[st
 
 
 def _reads_pages(context: Context) -> bool:
-    from .web.web import PageReader, Web
+    from dragoman.tools.web.web import PageReader, Web
 
     web = context.provides.get(Web)
     return PageReader in context.provides or (web is not None and web.reader is not None)
@@ -81,10 +81,10 @@ async def standard_context(
     report: Callable[[str, float | None], None] | None = None,
 ) -> AsyncIterator[Context]:
     """Everything the standard tools ask for, for as long as it is open; what is given here is closed with it."""
-    from .context import Context
-    from .plan import Plan
-    from .shell import Shell
-    from .web.web import Web
+    from dragoman.tools.context import Context
+    from dragoman.tools.plan import Plan
+    from dragoman.tools.shell import Shell
+    from dragoman.tools.web.web import Web
 
     async with shell or Shell() as running, web or Web() as reaching:
         provides = {Shell: running, Web: reaching, Plan: Plan()}
@@ -104,7 +104,7 @@ async def run_operation(tool: Tool, operation: op.Operation, context: Context) -
     """Runs a tool made from an operation on one that is already read."""
     if tool.is_async:
         return await tool.run(operation, context)
-    from .processes.threads import in_thread
+    from dragoman.tools.processes.threads import in_thread
 
     return await in_thread(tool.run, operation, context, to_its_end=tool.kind is op.Kind.WRITE)
 
@@ -189,7 +189,7 @@ def _message_of(error: BaseException) -> str:
 
 
 def _cut(message: str) -> str:
-    from .processes.output import cut_middle
+    from dragoman.tools.processes.output import cut_middle
 
     return cut_middle(message, _LONGEST_MESSAGE)[0]
 
@@ -204,7 +204,7 @@ def as_outcome(value: Any) -> out.Outcome:
     if isinstance(value, out.Outcome):
         return value
     if isinstance(value, str):
-        from .processes.output import cut_middle
+        from dragoman.tools.processes.output import cut_middle
 
         return out.TextOutcome(cut_middle(value, LARGEST_RESULT)[0])
     if value is None:

@@ -22,18 +22,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dragoman.engine.constrained import ConstrainedEngine
+from dragoman.engine.engine import HttpEngine
+from dragoman.engine.policy import Retry
+from dragoman.engine.transport import Response, Sink, Times, Transport
 from dragoman.errors import EngineError, MissingExtra
 
-from .constrained import ConstrainedEngine
-from .engine import HttpEngine
 from .model_files import cache_folder, fetched
-from .policy import Retry
-from .transport import Response, Sink, Times, Transport
 
 if TYPE_CHECKING:
+    from dragoman.engine.engine import Exchange, Observer
     from dragoman.model import Reply, Request
 
-    from .engine import Exchange, Observer
     from .model_files import Progress
 
 CONTEXT: Final = 8192

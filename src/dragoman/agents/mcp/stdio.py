@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from dragoman.tools import end_all
+from dragoman.tools.processes import end_all
 
 LARGEST_MESSAGE: Final = 32 << 20
 """Bytes of one message: room for several pictures."""

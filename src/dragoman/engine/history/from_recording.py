@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dragoman.engine.loop import answered, is_empty
 from dragoman.model import (
     AnyEvent,
     Conversation,
@@ -22,8 +23,6 @@ from dragoman.model import (
     system,
     user,
 )
-
-from .loop import answered, is_empty
 
 
 def conversation_of(events: Iterable[AnyEvent]) -> Conversation:

@@ -3,7 +3,7 @@
 Rules: a program of its own that imports the standard library alone; the server has the pipes, this process keeps none
 of them, so that whoever is at their other end sees the server's end as it is.
 
-Run as `python mcp_watch.py BRAND COMMAND …`. BRAND is two limits by which our own process knows those of the server
+Run as `python watch.py BRAND COMMAND …`. BRAND is two limits by which our own process knows those of the server
 when this one was killed (see `new_brand` in `tools/processes/supervisor.py`), or empty.
 """
 

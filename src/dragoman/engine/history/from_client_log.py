@@ -14,6 +14,7 @@ from hashlib import blake2s
 import msgspec
 
 from dragoman.apis import NO_RESULT
+from dragoman.engine.loop import answered
 from dragoman.model import (
     AnyEvent,
     AnyPart,
@@ -41,8 +42,6 @@ from dragoman.model import (
     UserSaid,
     user,
 )
-
-from .loop import answered
 
 
 class Told(msgspec.Struct, frozen=True):

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET
 
+from dragoman.engine.engine import HttpEngine, read_json
+from dragoman.engine.policy import Retry
+from dragoman.engine.transport import Times
 from dragoman.errors import ConfigError, DragomanError, EngineError
 from dragoman.installation import install_command, packages_of
 
-from .engine import HttpEngine, read_json
 from .model_files import DEFAULT, MODEL_FILES, cached
-from .policy import Retry
 from .providers import KEYED, PROVIDERS, engine_for, key_of
-from .transport import Times
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration

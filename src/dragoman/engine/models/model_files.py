@@ -20,10 +20,9 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import msgspec
 
+from dragoman.engine.transport import Response, Sizes, Times, Transport
 from dragoman.environment import USUAL, child_environment
 from dragoman.errors import ConfigError, EngineError, nearest
-
-from .transport import Response, Sizes, Times, Transport
 
 Progress = Callable[[str, int, int], None]
 """Called as it goes: what is being done, bytes so far, bytes in all (0 where they are not known)."""
@@ -369,7 +368,7 @@ def _downloaded(requirement: str, folder: Path) -> None:
     import sys
     from importlib.util import find_spec
 
-    from dragoman.tools import find_program
+    from dragoman.tools.processes import find_program
 
     if find_spec("pip") is not None:
         # -P: else Python looks for pip in the current folder first, which may be anybody's.

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.dialects import Dialect
+from dragoman.engine.executor import Executor, opened_context
+from dragoman.engine.facade import Facade
+from dragoman.engine.policy import ToolPolicy
 from dragoman.model import (
     AnyEvent,
     Call,
@@ -32,10 +35,6 @@ from dragoman.model import (
 )
 from dragoman.registry import TOOLS
 from dragoman.tools import Toolset, standard_context
-
-from .executor import Executor, opened_context
-from .facade import Facade
-from .policy import ToolPolicy
 
 if TYPE_CHECKING:
     from dragoman.tools import Shell, Workspace

@@ -11,9 +11,9 @@ from dragoman.errors import DefinitionError, ToolError, nearest
 from dragoman.model import Kind, operations as op, outcomes as out
 from dragoman.tools import Context, Tool, Toolset
 
-from .mcp_connection import Connection, installed
-from .mcp_names import mcp_tool_name
-from .mcp_settings import McpServer, configured_mcp_servers, mcp_server_at, mcp_server_of, mcp_servers_in
+from .connection import Connection, installed
+from .names import mcp_tool_name
+from .settings import McpServer, configured_mcp_servers, mcp_server_at, mcp_server_of, mcp_servers_in
 
 __all__ = [
     "McpServer",

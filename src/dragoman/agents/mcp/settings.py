@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from dragoman.config import SERVER_FILES, McpServer as Row, Secret, current_folder, digest, read_settings_file
+from dragoman.config import SERVER_FILES, Secret, digest, read_settings_file
+from dragoman.config.files import current_folder
+from dragoman.config.settings import McpServer as Row
 from dragoman.errors import ConfigError, DefinitionError, nearest
 
 if TYPE_CHECKING:

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any, Final
 from dragoman.engine import Retry
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, MissingExtra, ToolError
 from dragoman.model import Kind, outcomes as out
-from dragoman.tools import Context, Tool, find_program, new_brand
+from dragoman.tools import Context, Tool
+from dragoman.tools.processes import find_program, new_brand
 
-from .mcp_content import resource_of, to_outcome
-from .mcp_http import LARGEST_BODY, limited_http_client
-from .mcp_names import mcp_tool_name
-from .mcp_settings import McpServer, filled
-from .mcp_stdio import stdio_transport
+from .content import resource_of, to_outcome
+from .http import LARGEST_BODY, limited_http_client
+from .names import mcp_tool_name
+from .settings import McpServer, filled
+from .stdio import stdio_transport
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -518,7 +519,7 @@ def _command(server: McpServer, brand: tuple[int, int] | None) -> tuple[str, lis
         raise ConfigError(f"there is no program {program!r} to start it with; install it, or give its whole path")
     if os.name != "posix":
         return found, arguments
-    watch = str(Path(__file__).with_name("mcp_watch.py"))
+    watch = str(Path(__file__).with_name("watch.py"))
     return sys.executable, ["-I", "-S", watch, ",".join(map(str, brand or ())), found, *arguments]
 
 

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dragoman.model import operations as op
-
-from .workspace.diff import Hunk, hunks, lines_of, opcodes
-from .workspace.text import decode
+from dragoman.tools.workspace.diff import Hunk, hunks, lines_of, opcodes
+from dragoman.tools.workspace.text import decode
 
 if TYPE_CHECKING:
-    from .workspace.transaction_plan import FileChange
-    from .workspace.workspace import Workspace
+    from dragoman.tools.workspace.transaction_plan import FileChange
+    from dragoman.tools.workspace.workspace import Workspace
 
 _DRAFTED: Final = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile, op.EditNotebook)
 
@@ -44,8 +43,8 @@ def planned_changes(
 
 
 def _rewritten(operation: op.RewriteCode, workspace: Workspace) -> tuple[FileChange, ...]:
-    from .code import rewrites
-    from .context import Context
+    from dragoman.tools.code import rewrites
+    from dragoman.tools.context import Context
 
     edits, _, _ = rewrites(operation, Context(workspace=workspace))
     return workspace.plan(edits)
@@ -113,7 +112,7 @@ def _content(data: bytes | None, verb: str) -> _Content:
 
 
 def _kind(data: bytes) -> str:
-    from .workspace.media import describe
+    from dragoman.tools.workspace.media import describe
 
     return describe(data)
 

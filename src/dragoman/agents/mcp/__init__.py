@@ -1,0 +1,21 @@
+"""MCP: servers whose tools agents use, and our tools as a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dragoman.doors import door
+
+if TYPE_CHECKING:
+    from .names import mcp_tool_name as mcp_tool_name
+    from .settings import mcp_server_of as mcp_server_of, own_folder as own_folder, placed as placed
+    from .tool_server import Served as Served
+else:
+    __all__, __getattr__ = door(
+        __name__,
+        {
+            "names": ("mcp_tool_name",),
+            "settings": ("mcp_server_of", "own_folder", "placed"),
+            "tool_server": ("Served",),
+        },
+    )

@@ -1,0 +1,37 @@
+"""Files that dragoman keeps for the user: where they are, and how they are read and written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dragoman.doors import door
+
+if TYPE_CHECKING:
+    from .folders import (
+        OTHER_CACHE_DIR as OTHER_CACHE_DIR,
+        OTHER_CONFIG_DIR as OTHER_CONFIG_DIR,
+        OTHER_DATA_DIR as OTHER_DATA_DIR,
+        current_folder as current_folder,
+        home_folder as home_folder,
+        system_folder as system_folder,
+    )
+    from .ordinary_file import read_ordinary_file as read_ordinary_file, read_with_place as read_with_place
+    from .private_file import replacing as replacing, write_private as write_private
+    from .toml_text import TomlPlace as TomlPlace, read_toml as read_toml
+else:
+    __all__, __getattr__ = door(
+        __name__,
+        {
+            "folders": (
+                "OTHER_CACHE_DIR",
+                "OTHER_CONFIG_DIR",
+                "OTHER_DATA_DIR",
+                "current_folder",
+                "home_folder",
+                "system_folder",
+            ),
+            "ordinary_file": ("read_ordinary_file", "read_with_place"),
+            "private_file": ("replacing", "write_private"),
+            "toml_text": ("TomlPlace", "read_toml"),
+        },
+    )

@@ -1,0 +1,21 @@
+"""Conversations taken from recordings and logs: continued, translated, replayed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dragoman.doors import door
+
+if TYPE_CHECKING:
+    from .from_client_log import Told as Told, history_of as history_of
+    from .from_recording import conversation_of as conversation_of
+    from .replaying import REPLAYED as REPLAYED, Replayed as Replayed, replay as replay
+else:
+    __all__, __getattr__ = door(
+        __name__,
+        {
+            "from_client_log": ("Told", "history_of"),
+            "from_recording": ("conversation_of",),
+            "replaying": ("REPLAYED", "Replayed", "replay"),
+        },
+    )
