@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.dialects import Dialect, Spelling, means
-from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME_TEXT, whole
+from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME, whole
 from dragoman.dialects.base.versions import absent, was
 from dragoman.errors import DefinitionError
 from dragoman.model import NativeCall, operations as op
@@ -33,7 +33,7 @@ class Change(Spelling[op.EditFile]):
     unsaid = {"purpose": "there is no parameter for it"}
 
     path: str
-    old: str = means("edits.old", convert=SOME_TEXT)
+    old: str = means("edits.old", convert=SOME)
     new: str = means("edits.new")
     why: str = means("purpose", since="2.0", was=absent("1.9"))
 

@@ -116,11 +116,11 @@ def or_word(word: str) -> Conversion:
     return Conversion(SAME.to, lambda value: value or word)
 
 
-def _some(text: str | None) -> str:
-    if not text:
-        raise ValueError("there is no text to find")
-    return text
+def _some(value: Any) -> Any:
+    if not value:
+        raise ValueError("an empty value means something else, or nothing")
+    return value
 
 
-SOME_TEXT = Conversion(SAME.to, _some)
-"""A native text that is never written empty: an empty one means something else, or nothing."""
+SOME = Conversion(SAME.to, _some)
+"""A native text or list that is never written empty."""

@@ -134,11 +134,7 @@ def noted_file(before: str, after: str, about: Kind) -> Template:
     )
 
 
-LISTING_UNSAID = {
-    "depth": "only one level is listed",
-    "limit": "the listing is not cut",
-    "prefix": "a folder is listed, whatever its files are called",
-}
+LISTING_UNSAID = {"limit": "the listing is not cut"}
 
 # ── folders ──────────────────────────────────────────────────────────────────
 
@@ -216,3 +212,12 @@ def changed(native: NativeResult, path: str, kind: Literal["created", "modified"
     )
     replacements = int(count) if count else None
     return out.ChangesOutcome((out.Change(path, kind, added=added, removed=removed, replacements=replacements),))
+
+
+# ── questions to the user ────────────────────────────────────────────────────
+
+
+def question_in(asked: Any) -> op.Question:
+    """A question as both clients ask it: an empty text says nothing."""
+    options = tuple(op.Option(option.label, option.description or None) for option in asked.options)
+    return op.Question(asked.question, options, asked.header or None, asked.multiSelect)

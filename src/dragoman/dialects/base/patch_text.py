@@ -377,3 +377,8 @@ def by_ends(operation: op.Operation) -> list[op.Operation]:
             parts.append([])
         parts[-1].append(edit)
     return [op.EditFile(operation.path, tuple(edits)) for edits in parts]
+
+
+def same_path(one: str, other: str) -> bool:
+    """Whether two names are one file's, one of them perhaps absolute."""
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

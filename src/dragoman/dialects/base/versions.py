@@ -115,7 +115,10 @@ def reasons_in(namespace: Mapping[str, Any], span: Span) -> dict[str, Any]:
     """The reasons that hold for the fields of a span: a field it says is not unsaid, one it does not say not nearly."""
     said = {one.means or field for field, one in span.parameters.items()}
     unsaid = {field: reason for field, reason in namespace.get("unsaid", {}).items() if field not in said}
-    nearly = {field: reason for field, reason in namespace.get("approximated", {}).items() if field not in unsaid}
+    by_method = "to_operations" in namespace
+    nearly = {
+        field: reason for field, reason in namespace.get("approximated", {}).items() if by_method or field in said
+    }
     return {"unsaid": unsaid, "approximated": nearly}
 
 

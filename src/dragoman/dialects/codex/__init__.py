@@ -12,12 +12,12 @@ from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
 from .agents import COLLABORATION, MULTI_AGENT, CloseAgentById, SendInputById, WaitByIds
-from .commands import ContainerExec, ExecCommand, FirstExecCommand, LocalShell, Shell, ShellCommand, WriteStdin
+from .commands import ContainerExec, ExecCommand, LocalShell, Shell, ShellCommand, WriteStdin
 from .extensions import READ as EXTENSIONS, STEERED
 from .families import CLASSIC, CODE_MODE, COLLABORATING, FIRST_CATALOGUE, MINI, variant
 from .files import ApplyPatch, GrepFiles, ListDir, PlainViewImage, ReadFile, ViewImage
 from .outside import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource, ToolSearch, WebSearch
-from .people import FirstUpdatePlan, RequestUserInput, RequestUserInputAsync, UpdatePlan
+from .people import RequestUserInput, RequestUserInputAsync, UpdatePlan
 from .printed import READ as PRINTED
 from .programs import Exec, Wait
 from .results import FAILURES, ServerResults
@@ -28,7 +28,6 @@ DIALECT = Dialect(
     "codex",
     (
         ExecCommand,
-        FirstExecCommand,
         WriteStdin,
         ShellCommand,
         variant(
@@ -43,7 +42,6 @@ DIALECT = Dialect(
         ListMcpResourceTemplates,
         ReadMcpResource,
         UpdatePlan,
-        FirstUpdatePlan,
         RequestUserInput,
         ApplyPatch,
         variant(ApplyPatch, until="0.118.0", families=("gpt-5-codex*", "gpt-5.1-codex*")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dragoman.dialects.base.conversions import SOME
 from dragoman.dialects.base.spelling import Conversion, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 
@@ -12,7 +13,7 @@ from .commands import NUMBER
 from .families import UNKNOWN
 from .results import (
     AgentResults,
-    StoppingResults,
+    OneAgentResults,
     agent_report,
     status_of,
     text_or_none,
@@ -131,17 +132,10 @@ class WaitAgent(AgentResults, Spelling[op.WaitForAgent]):
 
     native_name, namespace = "wait_agent", "multi_agent_v1"
     since, families = "0.133.0", UNKNOWN
-    unsaid = {"block": "it always waits", "since_turn": "what an agent said last is what is given"}
+    unsaid = {"since_turn": "what an agent said last is what is given"}
 
-    targets: tuple[str, ...] = means("agents", "The agents.")
+    targets: tuple[str, ...] = means("agents", "The agents.", convert=SOME)
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None, schema=NUMBER)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.WaitForAgent(self.targets, self.timeout_ms),)
-
-    @classmethod
-    def from_operation(cls, operation: op.WaitForAgent) -> WaitAgent | None:
-        return cls(targets=operation.agents, timeout_ms=operation.timeout_ms) if operation.agents else None
 
     def told(self, outcome: out.AgentsOutcome) -> Any:
         if any(report.id is None for report in outcome.agents):
@@ -152,7 +146,7 @@ class WaitAgent(AgentResults, Spelling[op.WaitForAgent]):
         return waited(told)
 
 
-class ResumeAgent(AgentResults, Spelling[op.ResumeAgent]):
+class ResumeAgent(OneAgentResults, Spelling[op.ResumeAgent]):
     """Open a closed agent again."""
 
     native_name, namespace = "resume_agent", "multi_agent_v1"
@@ -160,17 +154,10 @@ class ResumeAgent(AgentResults, Spelling[op.ResumeAgent]):
 
     id: str = means("agent", "The agent.")
 
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        return {"status": status_of(outcome.agents[0])} if len(outcome.agents) == 1 else None
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        match told:
-            case {"status": status}:
-                return out.AgentsOutcome((agent_report(str(getattr(operation, "agent", "")), status),))
-        return None
+    status_key = "status"
 
 
-class CloseAgent(StoppingResults, Spelling[op.StopAgent]):
+class CloseAgent(OneAgentResults, Spelling[op.StopAgent]):
     """Close an agent that is no longer needed."""
 
     native_name, namespace = "close_agent", "multi_agent_v1"
@@ -243,7 +230,6 @@ class WaitForMail(AgentResults, Spelling[op.WaitForAgent]):
     since = "0.166.0"
     unsaid = {
         "agents": "it waits for whichever agent speaks first",
-        "block": "it always waits",
         "since_turn": "what an agent said last is what is given",
     }
 
@@ -264,7 +250,7 @@ class WaitForMail(AgentResults, Spelling[op.WaitForAgent]):
         return None
 
 
-class InterruptAgent(StoppingResults, Spelling[op.StopAgent]):
+class InterruptAgent(OneAgentResults, Spelling[op.StopAgent]):
     """Stop what an agent is doing."""
 
     native_name, namespace = "interrupt_agent", "collaboration"
@@ -315,7 +301,7 @@ class SendInputById(AgentResults, Spelling[op.MessageAgent]):
         return (op.MessageAgent(self.id, _spoken(self.message, self.items), interrupt=self.interrupt),)
 
 
-class CloseAgentById(StoppingResults, Spelling[op.StopAgent]):
+class CloseAgentById(OneAgentResults, Spelling[op.StopAgent]):
     """Close an agent that is no longer needed."""
 
     native_name, read_only = "close_agent", BY_ID
@@ -330,9 +316,6 @@ class WaitByIds(AgentResults, Spelling[op.WaitForAgent]):
 
     ids: tuple[str, ...] = means("agents", "The agents.")
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.WaitForAgent(self.ids, self.timeout_ms),)
 
     def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
         return waited(told)

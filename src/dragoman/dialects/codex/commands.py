@@ -8,15 +8,11 @@ import msgspec
 
 from dragoman.dialects.base.patch_text import Invocation, patch_in_arguments, patch_in_command, read_patch
 from dragoman.dialects.base.responses_items import argument_list, command_line
-from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Conversion, Spelling, means, native_only, was
 from dragoman.model import operations as op
 
 from .families import CLASSIC, FIRST_CATALOGUE, MINI
-from .results import (
-    CHARACTERS_PER_TOKEN,
-    CommandResults,
-    OldCommandResults,
-)
+from .results import CHARACTERS_PER_TOKEN, CommandResults, OldCommandResults
 
 TOKENS = Conversion(
     to=lambda tokens: None if tokens is None else tokens * CHARACTERS_PER_TOKEN,
@@ -43,7 +39,7 @@ class ExecCommand(CommandResults, Spelling[op.RunCommand]):
     """Run a shell command; what is still running after `yield_time_ms` goes on as a session."""
 
     native_name = "exec_command"
-    since, families = "0.151.0", CLASSIC
+    since, families = "0.101.0", CLASSIC
     unsaid = {
         "timeout_ms": "a command is watched for a while and never ended",
         "background": "whatever outlives its wait goes on in the background",
@@ -66,7 +62,9 @@ class ExecCommand(CommandResults, Spelling[op.RunCommand]):
         "unsandboxed",
         f'"{ESCALATED}" asks to run it outside the sandbox.',
         default=None,
+        since="0.151.0",
         schema={"enum": list(PERMISSIONS)},
+        was=was("0.133.0", schema=None),
     )
     justification: str | None = means("purpose", "Why it needs what it asks for.", default=None)
     prefix_rule: tuple[str, ...] | None = native_only(APPROVALS)
@@ -108,17 +106,6 @@ class ExecCommand(CommandResults, Spelling[op.RunCommand]):
             sandbox_permissions=ESCALATED if operation.unsandboxed else None,
             justification=operation.purpose,
         )
-
-
-class FirstExecCommand(ExecCommand):
-    """Run a shell command; what is still running after `yield_time_ms` goes on as a session."""
-
-    native_name = "exec_command"
-    since, until = "0.101.0", "0.133.0"
-
-    sandbox_permissions: str | None = means(
-        "unsandboxed", f'"{ESCALATED}" asks to run it outside the sandbox.', default=None
-    )
 
 
 INTERRUPT = "\u0003"

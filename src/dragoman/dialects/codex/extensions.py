@@ -88,7 +88,6 @@ class Imagegen(Spelling[op.GenerateImage]):
 
     native_name, namespace = "imagegen", "image_gen"
     read_only = EXTENSION
-    unsaid = {"size": "the provider decides", "format": "the provider decides"}
 
     prompt: str
     referenced_image_paths: tuple[str, ...] | None = native_only("images to begin with are no part of a prompt")
@@ -153,7 +152,6 @@ class ReadMemory(Spelling[op.RecallMemory]):
 
     native_name, namespace = "read", "memories"
     read_only = EXTENSION
-    unsaid = {"limit": "one is read"}
 
     path: str = means("query")
     line_offset: int | None = native_only("a memory is read as a whole")

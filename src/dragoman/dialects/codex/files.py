@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.dialects.base.conversions import among
 from dragoman.dialects.base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
-from dragoman.dialects.base.spelling import Conversion, Freeform, Spelling, means, native_only
+from dragoman.dialects.base.spelling import Freeform, Spelling, means, native_only
 from dragoman.model import operations as op
 
 from .families import CATALOGUE, CLASSIC
-from .results import (
-    ImageResults,
-    PatchResults,
-)
+from .results import IMAGE_SHOWN, PatchResults
 
 
 class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
@@ -54,12 +52,12 @@ class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFi
 DETAILS = ("high", "original")
 
 
-class ViewImage(ImageResults, Spelling[op.ViewImage]):
+class ViewImage(Spelling[op.ViewImage]):
     """Look at an image file."""
 
     native_name = "view_image"
+    results = IMAGE_SHOWN
     since, families = "0.166.0", ("gpt-5.5*",)
-    unsaid = {"region": "images are shown whole"}
     approximated = {"detail": "only high and original can be asked for"}
 
     path: str = means("path", "Path of the image.")
@@ -67,15 +65,16 @@ class ViewImage(ImageResults, Spelling[op.ViewImage]):
         "detail",
         "How closely to look.",
         default=None,
-        convert=Conversion(to=lambda detail: detail, back=lambda detail: detail if detail in DETAILS else None),
+        convert=among(*DETAILS),
         schema={"enum": list(DETAILS)},
     )
 
 
-class PlainViewImage(ImageResults, Spelling[op.ViewImage]):
+class PlainViewImage(Spelling[op.ViewImage]):
     """Look at an image file."""
 
     native_name = "view_image"
+    results = IMAGE_SHOWN
     since, families = "0.44.0", (*CLASSIC, "!gpt-5.5*")
     unsaid = {"region": "images are shown whole", "detail": "there is no parameter for it"}
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dragoman.dialects.base.default_words import tell, understand
+from dragoman.dialects.base.default_words import understand
 from dragoman.dialects.base.responses_items import WebSearch as HostedWebSearch, tools_found
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.spelling import Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
 from .commands import NUMBER
 from .families import CATALOGUE, CLASSIC, variant
-from .results import (
-    ResourceResults,
-)
+from .results import ResourceResults
 
 
 class ListMcpResources(ResourceResults, Spelling[op.ListMcpResources]):
@@ -20,7 +18,6 @@ class ListMcpResources(ResourceResults, Spelling[op.ListMcpResources]):
 
     native_name = "list_mcp_resources"
     since, families = "0.77.0", CLASSIC
-    unsaid = {"uri": "resources are listed server by server"}
     always = {"templates": False}
 
     server: str | None = means("server", "List those of this server only.", default=None)
@@ -32,7 +29,6 @@ class ListMcpResourceTemplates(ResourceResults, Spelling[op.ListMcpResources]):
 
     native_name = "list_mcp_resource_templates"
     since, families = "0.77.0", CLASSIC
-    unsaid = {"uri": "resources are listed server by server"}
     always = {"templates": True}
 
     server: str | None = means("server", "List those of this server only.", default=None)
@@ -69,9 +65,6 @@ class ToolSearch(Spelling[op.SearchTools]):
 
     query: str = means("query", "What to look for.")
     limit: int | None = means("limit", "How many tools to give at most.", default=None, schema=NUMBER)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         return tools_found(native.item) or understand(operation, native)

@@ -7,16 +7,13 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means, was
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text
 
 from .families import CLASSIC
-from .results import (
-    PlanResults,
-    json_object,
-)
+from .results import PLAN_HEARD, json_object
 
 StepStatus = Literal["pending", "in_progress", "completed"]
 
@@ -35,62 +32,39 @@ class FreeStep(msgspec.Struct, frozen=True):
     status: str
 
 
-class UpdatePlan(PlanResults, Spelling[op.UpdatePlan]):
+def _plan_items(steps: tuple[Any, ...]) -> tuple[op.PlanItem, ...]:
+    wrong = [step.status for step in steps if step.status not in get_args(StepStatus)]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is no state of a step: {', '.join(get_args(StepStatus))}")
+    return tuple(op.PlanItem(step.step, step.status) for step in steps)
+
+
+def _steps_of(step: type[Step | FreeStep]) -> Conversion:
+    def steps(items: tuple[op.PlanItem, ...]) -> tuple[Step | FreeStep, ...]:
+        if any(item.status in ("cancelled", "blocked") for item in items):
+            raise ValueError("a step has no such state")
+        return tuple(step(item.text, cast("StepStatus", item.status)) for item in items)
+
+    return Conversion(_plan_items, steps)
+
+
+class UpdatePlan(Spelling[op.UpdatePlan]):
     """Say the plan: all its steps and how they stand."""
 
     native_name = "update_plan"
-    since = until = "0.151.0"
+    since, until = "0.77.0", "0.151.0"
     families = CLASSIC
     approximated = {"items": "a step has words and a state, nothing else"}
+    results = PLAN_HEARD
 
-    plan: tuple[Step, ...] = means("items", "All steps, in order.")
+    plan: tuple[Step, ...] = means(
+        "items",
+        "All steps, in order.",
+        since="0.151.0",
+        convert=_steps_of(Step),
+        was=was("0.133.0", type=tuple[FreeStep, ...], convert=_steps_of(FreeStep)),
+    )
     explanation: str | None = means("explanation", "Why the plan is as it is.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        items = tuple(op.PlanItem(step.step, step.status) for step in self.plan)
-        return (op.UpdatePlan(items, self.explanation),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> UpdatePlan | None:
-        steps = _steps(operation)
-        return None if steps is None else cls(plan=steps, explanation=operation.explanation)
-
-
-class FirstUpdatePlan(PlanResults, Spelling[op.UpdatePlan]):
-    """Say the plan: all its steps and how they stand."""
-
-    native_name = "update_plan"
-    since, until = "0.77.0", "0.133.0"
-    families = CLASSIC
-    approximated = UpdatePlan.approximated
-
-    plan: tuple[FreeStep, ...] = means("items", "All steps, in order.")
-    explanation: str | None = means("explanation", "Why the plan is as it is.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        wrong = [step.status for step in self.plan if step.status not in get_args(StepStatus)]
-        if wrong:
-            raise ValueError(f"{wrong[0]!r} is no state of a step: {', '.join(get_args(StepStatus))}")
-        items = tuple(op.PlanItem(step.step, cast("StepStatus", step.status)) for step in self.plan)
-        return (op.UpdatePlan(items, self.explanation),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> FirstUpdatePlan | None:
-        steps = _steps(operation)
-        if steps is None:
-            return None
-        return cls(
-            plan=tuple(FreeStep(*msgspec.structs.astuple(one)) for one in steps), explanation=operation.explanation
-        )
-
-
-def _steps(operation: op.UpdatePlan) -> tuple[Step, ...] | None:
-    steps: list[Step] = []
-    for item in operation.items:
-        if item.status == "cancelled" or item.status == "blocked":
-            return None
-        steps.append(Step(item.text, item.status))
-    return tuple(steps)
 
 
 class Choice(msgspec.Struct, frozen=True):

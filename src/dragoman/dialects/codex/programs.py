@@ -14,10 +14,7 @@ from .commands import NUMBER, ROUNDED, TOKENS, ExecCommand, WriteStdin
 from .families import CODE_MODE
 from .files import ApplyPatch, ViewImage
 from .outside import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource
-from .results import (
-    CELL,
-    ProgramResults,
-)
+from .results import CELL, ProgramResults
 
 NESTED: tuple[Any, ...] = (
     ExecCommand,

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, tell_all, text_of, understand
+from dragoman.dialects.base.patch_text import same_path
 from dragoman.dialects.base.spelling import Content, Tells
+from dragoman.dialects.base.words import CALLED, one_of, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -229,18 +231,13 @@ def _change(
 ) -> out.Outcome:
     path = str(getattr(operation, "path", ""))
     goal = moved.get(path, path)
-    letter = next((letter for letter, name in listed if _same_path(name, goal) or _same_path(name, path)), None)
+    letter = next((letter for letter, name in listed if same_path(name, goal) or same_path(name, path)), None)
     if letter is None or letter not in _KINDS:
         return out.UnknownOutcome("the result does not name this file")
     if isinstance(operation, op.MoveFile) and letter == "M":
         return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
-    added, removed = next((count for name, count in counted.items() if _same_path(name, path)), (None, None))
+    added, removed = next((count for name, count in counted.items() if same_path(name, path)), (None, None))
     return out.ChangesOutcome((out.Change(path, _KINDS[letter], added=added, removed=removed),))
-
-
-def _same_path(one: str, other: str) -> bool:
-    """Whether two names are one file's, one of them perhaps absolute."""
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
 
 
 def _counted(item: Any) -> dict[str, tuple[int, int]]:
@@ -275,30 +272,12 @@ class PatchResults:
 # ── pictures, agents, resources ──────────────────────────────────────────────
 
 
-class PlanResults:
-    """A plan that was said is the plan as it stands, so saying that it was heard is enough."""
+PLAN_HEARD = one_of(words(out.PlanOutcome, "Plan updated", items=CALLED, explanation=CALLED))
+"""A plan that was said is the plan as it stands, so saying that it was heard is enough."""
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        return "Plan updated" if isinstance(outcome, out.PlanOutcome) else tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if native.content == "Plan updated" and isinstance(operation, op.UpdatePlan):
-            return out.PlanOutcome(operation.items, operation.explanation)
-        return understand(operation, native)
-
-
-class ImageResults:
-    """A picture comes back as it is; older clients only say that they have put it into the conversation."""
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if native.content == "attached local image path":
-            return out.DoneOutcome(native.content)
-        return understand(operation, native)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.DoneOutcome) and outcome.note == "attached local image path":
-            return outcome.note
-        return tell(operation, outcome)
+_ATTACHED = "attached local image path"
+IMAGE_SHOWN = one_of(formerly=(words(out.DoneOutcome, _ATTACHED, note=_ATTACHED),))
+"""A picture comes back as it is; Codex 0.44.0 to 0.101.0 (rollout logs) only say that it is in the conversation now."""
 
 
 _STATUSES: Mapping[str, Any] = {
@@ -355,17 +334,18 @@ def waited(told: Any) -> out.Outcome | None:
     return None
 
 
-class StoppingResults(AgentResults):
-    """How it stood with an agent when it was stopped."""
+class OneAgentResults(AgentResults):
+    """How one agent is doing, or was when it was stopped, under one key."""
+
+    status_key: ClassVar[str] = "previous_status"
 
     def told(self, outcome: out.AgentsOutcome) -> Any:
-        return {"previous_status": status_of(outcome.agents[0])} if len(outcome.agents) == 1 else None
+        return {self.status_key: status_of(outcome.agents[0])} if len(outcome.agents) == 1 else None
 
     def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        match told:
-            case {"previous_status": status}:
-                return out.AgentsOutcome((agent_report(str(getattr(operation, "agent", "")), status),))
-        return None
+        if not isinstance(told, dict) or self.status_key not in told:
+            return None
+        return out.AgentsOutcome((agent_report(str(getattr(operation, "agent", "")), told[self.status_key]),))
 
 
 class ResourceResults:
@@ -599,7 +579,7 @@ def _records(item: Mapping[str, Any], operation: op.Operation) -> bool:
         case op.CallMcpTool(server, tool), {"type": "McpToolCall", "server": named, "tool": called}:
             return (named, called) == (server, tool)
         case op.Writing(), {"type": "FileChange", "changes": dict(changes)}:
-            return any(_same_path(path, str(getattr(operation, "path", ""))) for path in changes)
+            return any(same_path(path, str(getattr(operation, "path", ""))) for path in changes)
     return False
 
 
@@ -619,10 +599,10 @@ def _recorded_change(operation: op.Operation, item: Mapping[str, Any]) -> out.Ou
     path = str(getattr(operation, "path", ""))
     if isinstance(operation, op.MoveFile):
         return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
-    change = next(change for name, change in item["changes"].items() if _same_path(name, path))
+    change = next(change for name, change in item["changes"].items() if same_path(name, path))
     kinds: Mapping[Any, Any] = {"add": "created", "delete": "deleted"}
     kind = kinds.get(change.get("type") if isinstance(change, dict) else None, "modified")
-    added, removed = next((count for name, count in _counted(item).items() if _same_path(name, path)), (None, None))
+    added, removed = next((count for name, count in _counted(item).items() if same_path(name, path)), (None, None))
     return out.ChangesOutcome((out.Change(path, kind, added=added, removed=removed),))
 
 

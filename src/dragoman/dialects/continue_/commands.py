@@ -45,16 +45,11 @@ class Bash(Spelling[op.RunCommand]):
     native_name = "Bash"
     approximated = {"timeout_ms": "the time counts from the last output, not from the start"}
     unsaid = {
-        "cwd": "it runs in the working folder",
-        "purpose": "there is no parameter for it",
         "background": "only the user moves a command to the background",
         "wait_ms": "a command is waited for until the user moves it to the background",
         "job": "the client names the jobs",
         "shell": "it is always the user's shell",
         "login": "it is always a login shell",
-        "terminal": "there is never a terminal",
-        "output_limit": "the client has one limit for all output",
-        "unsandboxed": "there is no sandbox",
     }
 
     command: str = means("command", "The command line.")

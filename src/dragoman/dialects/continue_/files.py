@@ -61,13 +61,7 @@ class List(Spelling[op.ListDirectory]):
     """List the files and folders directly inside a folder."""
 
     native_name = "List"
-    unsaid = {
-        "ignore": "nothing is left out",
-        "depth": "only one level is listed",
-        "limit": "the folder is listed whole",
-        "respect_ignore": "nothing is left out",
-        "prefix": "a folder is listed, whatever its files are called",
-    }
+    unsaid = {"limit": "the folder is listed whole"}
 
     dirpath: str = means("path", "Path of the folder.")
 
@@ -129,7 +123,6 @@ class Write(ChangingFiles, Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced, folders that are missing are made."""
 
     native_name = "Write"
-    unsaid = {"overwrite": "an existing file is always replaced"}
 
     filepath: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")

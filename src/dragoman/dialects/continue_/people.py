@@ -60,6 +60,5 @@ class Skills(Spelling[op.UseSkill]):
     """Load a skill: instructions for a kind of work."""
 
     native_name = "Skills"
-    unsaid = {"arguments": "a skill takes none"}
 
     skill_name: str = means("name", "Name of the skill.")

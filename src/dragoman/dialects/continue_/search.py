@@ -21,20 +21,11 @@ class Search(Spelling[op.SearchText]):
 
     native_name = "Search"
     unsaid = {
-        "exclude": "files are only chosen, never left out",
-        "file_type": "files are chosen by glob",
-        "mode": "the matching lines are always given",
         "case_sensitive": "it is said in the expression",
         "literal": "the pattern is always an expression",
-        "multiline": "a match is within a line",
-        "only_matching": "whole lines are given",
         "before": "only the matching lines are given",
         "after": "only the matching lines are given",
-        "line_numbers": "lines always have their numbers",
         "limit": "the client has one limit for all searches",
-        "offset": "results start at the first",
-        "limit_per_file": "results are cut as a whole",
-        "respect_ignore": "ignored files are always left out",
     }
 
     pattern: str = means("pattern", "The regular expression.")

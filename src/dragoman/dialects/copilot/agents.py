@@ -101,14 +101,9 @@ class Task(TellingAgents, Spelling[op.SpawnAgent]):
         "description": "it is required, so an empty one says nothing",
     }
     unsaid = {
-        "system_prompt": "an agent's type has its own",
         "isolation": "an agent works where this one does",
-        "cwd": "an agent works where this one does",
-        "history": "an agent starts with its prompt alone",
-        "tools": "an agent's type has its own",
         "max_turns": "there is no parameter for it",
         "continues": "an agent goes on when it is written to",
-        "command": "there is no such parameter",
     }
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)

@@ -52,11 +52,8 @@ class Bash(Spelling[op.RunCommand]):
     unsaid = {
         "cwd": "a shell keeps its own folder",
         "timeout_ms": "a command that takes long is left running",
-        "shell": "it is always bash",
         "login": "there is no parameter for it",
         "terminal": "there is no parameter for it",
-        "output_limit": "the client has one limit for all output",
-        "unsandboxed": "there is no sandbox",
     }
 
     command: str = means("command", "The command line.")
@@ -85,7 +82,6 @@ class ReadBash(Spelling[op.ReadOutput]):
         "lines": "all new output is given",
         "pattern": "all new output is given",
         "block": "it waits as long as it is told to",
-        "output_limit": "the client has one limit for all output",
     }
 
     shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name

@@ -84,7 +84,6 @@ class SemanticSearch(EditorResults, Spelling[op.SearchDocuments]):
 
     native_name, formerly = "semantic_search", ("search_code_subagent",)
     read_only = EDITOR
-    unsaid = {"stores": "the workspace is what is searched", "limit": "the client decides how much it gives"}
 
     query: str
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
-from dragoman.dialects.base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
+from dragoman.dialects.base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, same_path, write_patch
 from dragoman.dialects.base.spelling import Content, Freeform, Spelling, means, native_only
 from dragoman.dialects.base.words import (
     CALLED,
@@ -273,16 +273,11 @@ def _changed(operation: op.Operation, listed: Sequence[tuple[str, str]], moved: 
     """A file that was moved is listed as one that was added under its new name."""
     path = str(getattr(operation, "path", ""))
     goal = moved.get(path, path)
-    head = next((head for head, name in listed if _same_path(name, goal)), None)
-    head = head or next((head for head, name in listed if _same_path(name, path)), None)
+    head = next((head for head, name in listed if same_path(name, goal)), None)
+    head = head or next((head for head, name in listed if same_path(name, path)), None)
     if head is None:
         return out.UnknownOutcome("the result does not name this file")
     if isinstance(operation, op.MoveFile) and head == "Added":
         return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
     kind = "modified" if isinstance(operation, op.EditFile) and goal != path else _HEADS[head]
     return out.ChangesOutcome((out.Change(path, kind),))
-
-
-def _same_path(one: str, other: str) -> bool:
-    """Whether two names are one file's, one of them perhaps absolute."""
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

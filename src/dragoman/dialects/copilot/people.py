@@ -82,6 +82,5 @@ class Skill(Spelling[op.UseSkill]):
     """Load a skill: instructions for a kind of work."""
 
     native_name = "skill"
-    unsaid = {"arguments": "a skill takes none"}
 
     skill: str = means("name", "Name of the skill.")

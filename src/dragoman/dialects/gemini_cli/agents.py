@@ -48,17 +48,9 @@ class ToldByAgents:
 SPAWN_UNSAID = {
     "name": "an agent is called by its type alone",
     "description": "only the prompt is given",
-    "system_prompt": "an agent's type has its own",
-    "model": "an agent's type has its own",
     "effort": "an agent's type has its own",
-    "background": "the answer is always waited for",
-    "isolation": "agents share the workspace",
     "cwd": "agents share the workspace",
-    "history": "an agent starts with its prompt alone",
-    "tools": "an agent's type has its own",
-    "max_turns": "an agent's type has its own",
     "continues": "an agent that ended stays ended",
-    "command": "there is no such parameter",
 }
 
 

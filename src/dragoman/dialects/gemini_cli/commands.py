@@ -205,14 +205,10 @@ class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
 
     native_name = "run_shell_command"
     unsaid = {
-        "timeout_ms": "the client has one time limit for all commands",
         "job": "a background command is named by its process id",
-        "shell": "it is always bash",
-        "login": "it is never a login shell",
         "terminal": "the client decides whether there is a terminal",
-        "output_limit": "the client has one limit for all output",
         "unsandboxed": "the client decides about the sandbox",
-        **dict.fromkeys(("background", "wait_ms"), "a command is left running with `&`"),
+        "wait_ms": "a command is left running with `&`",
     }
 
     command: str = means("command", "The command line.")

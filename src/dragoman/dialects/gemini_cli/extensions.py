@@ -17,11 +17,7 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
 
     native_name = "list_mcp_resources"
     since = "0.53"
-    unsaid = {
-        "uri": "resources are not listed by folder",
-        "templates": "templates are not listed",
-        "cursor": "the list is given whole",
-    }
+    unsaid = {"uri": "resources are not listed by folder"}
 
     serverName: str | None = means("server", "Only this server's.", default=None)  # noqa: N815 - the native name
     wait_for_previous: bool | None = native_only(WAIT)
@@ -73,6 +69,5 @@ class ActivateSkill(Spelling[op.UseSkill]):
 
     native_name = "activate_skill"
     since = "0.24"
-    unsaid = {"arguments": "a skill takes none"}
 
     name: str = means("name", "The skill's name.")

@@ -9,7 +9,7 @@ from dragoman.dialects.base.conversions import (
     EMPTY_IS_UNSAID,
     FROM_ZERO,
     LINE_COUNT,
-    SOME_TEXT,
+    SOME,
     TUPLE,
     WHOLE,
     whole,
@@ -78,7 +78,6 @@ class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
     """Read a text file, or a range of its lines; an image or a sound comes back as it is."""
 
     native_name = "read_file"
-    unsaid = {"pages": "there is no parameter for the pages of a document"}
     described_until = {
         "0.24": "Read a text file, or `limit` of its lines from `offset` (from 0).",
         "0.1.15": "Read a text file given by its absolute path, or `limit` of its lines from `offset` (from 0).",
@@ -191,7 +190,6 @@ class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced."""
 
     native_name = "write_file"
-    unsaid = {"overwrite": "an existing file is always replaced"}
 
     file_path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
@@ -210,7 +208,7 @@ class Replace(ChangingFiles, Spelling[op.EditFile]):
 
     file_path: str = means("path", "Path of the file.")
     instruction: str = means("purpose", "What the change is for, in a sentence.", convert=EMPTY_IS_UNSAID)
-    old_string: str = means("edits.old", OLD_TEXT, convert=SOME_TEXT)
+    old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
     new_string: str = means("edits.new", NEW_TEXT)
     allow_multiple: bool = means("edits.everywhere", "Replace every occurrence.", default=False)
 
@@ -221,14 +219,13 @@ class ReplaceCounted(ChangingFiles, Spelling[op.EditFile]):
     native_name = "replace"
     until = "0.24"
     approximated = {"edits": COUNTED, "purpose": Replace.approximated["purpose"]}
-    unsaid = {"purpose": "there is no parameter for it"}
     refine = counted_or_new_file
 
     file_path: str = means("path", "Path of the file.")
     instruction: str = means(
         "purpose", "What the change is for, in a sentence.", since="0.19", convert=EMPTY_IS_UNSAID, was=absent("0.1.15")
     )
-    old_string: str = means("edits.old", OLD_TEXT, convert=SOME_TEXT)
+    old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
     new_string: str = means("edits.new", NEW_TEXT)
     expected_replacements: float | None = means(
         "edits.expected", EXPECTED, default=None, convert=WHOLE, schema={"minimum": 1}

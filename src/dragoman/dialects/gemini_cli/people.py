@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.gemini_family import question_in
+from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -59,6 +60,19 @@ class AskedQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     multiSelect: bool = False  # noqa: N815 - the native name
 
 
+def _question(asked: AskedQuestion) -> op.Question:
+    question = question_in(asked)
+    if asked.type == "yesno" and not question.options:
+        return msgspec.structs.replace(question, options=(op.Option("Yes"), op.Option("No")))
+    return question
+
+
+def _asked(question: op.Question) -> AskedQuestion:
+    options = tuple(AskedOption(option.label, option.description or "") for option in question.options)
+    kind: Literal["choice", "text"] = "choice" if options else "text"
+    return AskedQuestion(question.text, question.header or "", kind, options, question.multiple)
+
+
 class AskUser(Spelling[op.AskUser]):
     """Ask the user one or several questions."""
 
@@ -68,25 +82,10 @@ class AskUser(Spelling[op.AskUser]):
     approximated = {"questions": "a question has no id, no default, and its options no preview"}
 
     questions: tuple[AskedQuestion, ...] = means(
-        "questions", "The questions, one to four.", without={"placeholder": "shown in the client's display"}
+        "questions",
+        "The questions, one to four.",
+        convert=Conversion(
+            to=lambda asked: tuple(map(_question, asked)), back=lambda questions: tuple(map(_asked, questions))
+        ),
+        without={"placeholder": "shown in the client's display"},
     )
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.AskUser(tuple(_question(asked) for asked in self.questions)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> AskUser:
-        return cls(questions=tuple(_asked(question) for question in operation.questions))
-
-
-def _question(asked: AskedQuestion) -> op.Question:
-    options = tuple(op.Option(option.label, option.description or None) for option in asked.options)
-    if asked.type == "yesno" and not options:
-        options = (op.Option("Yes"), op.Option("No"))
-    return op.Question(asked.question, options, asked.header or None, asked.multiSelect)
-
-
-def _asked(question: op.Question) -> AskedQuestion:
-    options = tuple(AskedOption(option.label, option.description or "") for option in question.options)
-    kind: Literal["choice", "text"] = "choice" if options else "text"
-    return AskedQuestion(question.text, question.header or "", kind, options, question.multiple)

@@ -206,16 +206,9 @@ class SearchFileContent(SearchingText, Spelling[op.SearchText]):
     native_name = "search_file_content"
     until = "0.24"
     unsaid = {
-        **{field: reason for field, reason in GrepSearch.unsaid.items() if field != "exclude"},
-        "exclude": "files are only chosen, never left out",
-        "mode": "the matching lines are always given",
         "case_sensitive": "case never matters",
-        "literal": "it is always a regular expression",
-        "before": "no lines around a match are given",
-        "after": "no lines around a match are given",
         "limit": "results are not cut",
         "limit_per_file": "results are not cut",
-        "respect_ignore": "ignored files are always left out",
     }
 
     pattern: str = means("pattern", "The regular expression.")

@@ -17,7 +17,6 @@ class GoogleWebSearch(Spelling[op.SearchWeb]):
     unsaid = {
         "allowed_domains": "a search is not bound to domains",
         "blocked_domains": "a search is not bound to domains",
-        "limit": "the number of results cannot be chosen",
     }
 
     query: str = means("query", "What to search for.")

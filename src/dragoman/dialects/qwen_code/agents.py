@@ -67,7 +67,6 @@ class TaskUpdate(Spelling[op.ChangePlanItem]):
         "add_blocked_by", "Tasks this one must wait for.", default=None
     )
     metadata: dict[str, Any] | None = means("metadata", "Anything to keep beside it.", default=None)
-    unsaid = {"deleted": "it is said as a status"}
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (
@@ -91,7 +90,6 @@ class TaskList(Spelling[op.ReadPlan]):
 
     native_name = "task_list"
     read_only = TEAM
-    unsaid = {"id": "the plan is read whole"}
 
     status: str | None = native_only("which tasks are listed is no part of the plan")
     owner: str | None = native_only("which tasks are listed is no part of the plan")
@@ -128,19 +126,9 @@ class ToldByAgents:
 
 
 SPAWN_UNSAID = {
-    "name": "the client names agents",
-    "system_prompt": "an agent's type has its own",
-    "model": "an agent's type has its own",
     "effort": "an agent's type has its own",
-    "max_turns": "an agent's type has its own",
-    "continues": "an agent goes on when a message is sent to it",
-    "command": "there is no such parameter",
-}
-SPAWN_APART = {
-    "isolation": "agents share the workspace",
     "cwd": "agents share the workspace",
-    "history": "an agent starts with its prompt alone",
-    "tools": "an agent's type has its own",
+    "continues": "an agent goes on when a message is sent to it",
 }
 _ALONE = "The whole task: the agent sees nothing else."
 DESCRIBED = {"description": "a description is required, so an empty one says nothing"}
@@ -160,7 +148,7 @@ class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
 
     native_name = "agent"
     since = "0.15"
-    unsaid = {**SPAWN_UNSAID, **SPAWN_APART}
+    unsaid = SPAWN_UNSAID
     described_until = {"0.15": "Give a task to another agent and have its answer, or let it work in the background."}
     approximated = {
         **DESCRIBED,
@@ -199,7 +187,7 @@ class Task(ToldByAgents, Spelling[op.SpawnAgent]):
 
     native_name = "task"
     until = "0.12"
-    unsaid = {**SPAWN_UNSAID, **SPAWN_APART, "background": "the answer is always waited for"}
+    unsaid = SPAWN_UNSAID
     approximated = {**DESCRIBED, "agent": "a type is required: without one it is the general agent"}
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
@@ -221,19 +209,6 @@ class CreateSubSession(Spelling[op.SpawnAgent]):
 
     native_name = "create_sub_session"
     read_only = "only a client that runs as a service has sessions to spare, and none was captured"
-    unsaid = {
-        "agent": "a session is of no kind",
-        "description": "the prompt says it",
-        "system_prompt": "a session has its own",
-        "effort": "there is no parameter for it",
-        "isolation": "there is no parameter for it",
-        "cwd": "a session works where this one does",
-        "history": "a session starts with its prompt alone",
-        "tools": "a session has its own",
-        "max_turns": "there is no parameter for it",
-        "continues": "a session is always a new one",
-        "command": "there is no parameter for it",
-    }
 
     prompt: str = means("prompt", "The task.")
     completion: Literal["sent", "first-turn"] | None = means("background", "What to wait for.", default=None)

@@ -142,10 +142,7 @@ class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
     unsaid = {
         "wait_ms": "a background command is not watched",
         "job": "the client names background commands",
-        "shell": "it is always bash",
-        "login": "it is never a login shell",
         "terminal": "the client decides whether there is a terminal",
-        "output_limit": "the client has one limit for all output",
         "unsandboxed": "the client decides about the sandbox",
     }
 

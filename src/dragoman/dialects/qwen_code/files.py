@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Literal
 
-from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME_TEXT, TUPLE, WHOLE, whole
+from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME, TUPLE, WHOLE, whole
 from dragoman.dialects.base.default_words import as_called, tell, text_of, understand
 from dragoman.dialects.base.gemini_family import (
     COUNTED,
@@ -53,7 +53,6 @@ class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
 
     native_name = "read_file"
     unhonoured = {"pages": "Read a file by its absolute path, or `limit` of its lines from `offset` (from 0)."}
-    unsaid = {"pages": "there is no parameter for the pages of a document"}
     described_until = {
         "0.12": "Read a file given by its absolute path, or `limit` of its lines from `offset` (from 0)."
     }
@@ -182,7 +181,6 @@ class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced."""
 
     native_name = "write_file"
-    unsaid = {"overwrite": "an existing file is always replaced"}
 
     file_path: str = means("path", "Absolute path of the file.")
     content: str = means("content", "The whole new content.")
@@ -195,11 +193,10 @@ class Edit(ChangingFiles, Spelling[op.EditFile]):
     native_name = "edit"
     since = "0.7"
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
-    unsaid = {"purpose": "there is no parameter for it"}
     refine = or_new_file
 
     file_path: str = means("path", "Absolute path of the file.")
-    old_string: str = means("edits.old", OLD_TEXT, convert=SOME_TEXT)
+    old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
     new_string: str = means("edits.new", NEW_TEXT)
     replace_all: bool = means("edits.everywhere", "Replace every occurrence.", default=False)
 
@@ -210,11 +207,10 @@ class EditCounted(ChangingFiles, Spelling[op.EditFile]):
     native_name = "edit"
     until = "0.1"
     approximated = {"edits": COUNTED}
-    unsaid = {"purpose": "there is no parameter for it"}
     refine = counted_or_new_file
 
     file_path: str = means("path", "Absolute path of the file.")
-    old_string: str = means("edits.old", OLD_TEXT, convert=SOME_TEXT)
+    old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
     new_string: str = means("edits.new", NEW_TEXT)
     expected_replacements: float | None = means(
         "edits.expected", EXPECTED, default=None, convert=WHOLE, schema={"minimum": 1}

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
+from dragoman.dialects.base.gemini_family import question_in
+from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -28,6 +29,11 @@ class AskedQuestion(msgspec.Struct, frozen=True):
     multiSelect: bool  # noqa: N815 - the native name
 
 
+def _asked(question: op.Question) -> AskedQuestion:
+    options = tuple(AskedOption(option.label, option.description or "") for option in question.options)
+    return AskedQuestion(question.text, question.header or "", options, question.multiple)
+
+
 class AskUserQuestion(Spelling[op.AskUser]):
     """Ask the user one or several questions."""
 
@@ -35,37 +41,14 @@ class AskUserQuestion(Spelling[op.AskUser]):
     since, until = "0.12", "0.12"
     approximated = {"questions": "a question has no id, no default, and its options no preview"}
 
-    questions: tuple[AskedQuestion, ...] = means("questions", "The questions, one to four.")
+    questions: tuple[AskedQuestion, ...] = means(
+        "questions",
+        "The questions, one to four.",
+        convert=Conversion(
+            to=lambda asked: tuple(map(question_in, asked)), back=lambda questions: tuple(map(_asked, questions))
+        ),
+    )
     metadata: dict[str, Any] | None = native_only("where a question came from is the client's own affair")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (
-            op.AskUser(
-                tuple(
-                    op.Question(
-                        asked.question,
-                        tuple(op.Option(option.label, option.description or None) for option in asked.options),
-                        asked.header or None,
-                        asked.multiSelect,
-                    )
-                    for asked in self.questions
-                )
-            ),
-        )
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> AskUserQuestion:
-        return cls(
-            questions=tuple(
-                AskedQuestion(
-                    question.text,
-                    question.header or "",
-                    tuple(AskedOption(option.label, option.description or "") for option in question.options),
-                    question.multiple,
-                )
-                for question in operation.questions
-            )
-        )
 
 
 class SaveMemory(Spelling[op.SaveMemory]):
@@ -93,7 +76,6 @@ class ImageGen(Spelling[op.GenerateImage]):
 
     native_name = "image_gen"
     read_only = "the client offers it only where a model for images is set up, and none was in what was captured"
-    unsaid = {"format": "there is no parameter for it"}
 
     prompt: str | None = means("prompt", "What to show.")
     size: str | None = means("size", "Its width and height.", default=None)

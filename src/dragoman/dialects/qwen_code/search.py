@@ -49,11 +49,7 @@ class Glob(FindingFiles, Spelling[op.FindFiles]):
 
     native_name = "glob"
     since = "0.7"
-    unsaid = {
-        "case_sensitive": "there is no parameter for it",
-        "respect_ignore": "ignored files are always left out",
-        "limit": "the client has one limit for all",
-    }
+    unsaid = {"limit": "the client has one limit for all"}
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     path: str = means("path", "The folder to look in.", default=".")
@@ -107,28 +103,11 @@ class SearchingText:
         return out.MatchesOutcome(matches, total=int(head[1]), truncated="truncated" in note)
 
 
-GREP_UNSAID = {
-    "exclude": "files are only chosen, never left out",
-    "file_type": "files are chosen by glob",
-    "mode": "the matching lines are always given",
-    "case_sensitive": "case never matters",
-    "literal": "it is always a regular expression",
-    "multiline": "a match is within a line",
-    "only_matching": "whole lines are given",
-    "before": "no lines around a match are given",
-    "after": "no lines around a match are given",
-    "line_numbers": "lines always have their numbers",
-    "offset": "results start at the first",
-    "limit_per_file": "results are cut as a whole",
-    "respect_ignore": "ignored files are always left out",
-}
-
-
 class GrepSearch(SearchingText, Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "grep_search"
-    unsaid = GREP_UNSAID
+    unsaid = {"case_sensitive": "case never matters"}
 
     pattern: str = means("pattern", "The regular expression.")
     glob: str | None = means("include", "Only files that match this glob.", default=None)
@@ -148,7 +127,6 @@ class GrepSearchIncluding(SearchingText, Spelling[op.SearchText]):
 
     native_name = "grep_search"
     read_only = "0.1 and before say it so where ripgrep is missing, which was there when it was captured"
-    unsaid = GREP_UNSAID
 
     pattern: str = means("pattern", "The regular expression.")
     include: str | None = means("include", "Only files that match this glob.", default=None)

@@ -49,12 +49,7 @@ class WebFetch(FetchingPages, Spelling[op.FetchPage]):
 
     native_name = "web_fetch"
     unhonoured = {"instructions": "Fetch a page of the web as readable text."}
-    unsaid = {
-        "timeout_ms": "the client has one time limit for all pages",
-        "offset": "a page is taken from its start",
-        "limit": "the client decides how much of a page is read",
-        "format": "a model reads the page and answers",
-    }
+    unsaid = {"format": "a model reads the page and answers"}
     approximated = {"instructions": "a prompt is required, so an empty one says nothing"}
 
     url: str = means("url", "The page's address.")
