@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -21,7 +22,69 @@ PATIENCE = 60.0
 _LAUNCH = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
 
-_OVER = re.compile(r"\x1b\[(\d+)A\r\x1b\[J")
+_PIECE = re.compile(
+    r"\x1b\[(?P<numbers>[0-9;?]*)(?P<name>[A-Za-z])|\x1b\][^\x07]*\x07|\x1b[^\[\]]|(?P<control>[\r\n\x08])|(?P<text>[^\x1b\r\n\x08]+)"
+)
+
+
+class Screen:
+    """The lines of a terminal of endless height and width: what is written, and how the cursor moves."""
+
+    def __init__(self) -> None:
+        self._lines = [""]
+        self._row = self._column = 0
+        self._rest = ""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines)
+
+    def write(self, data: str) -> None:
+        data, self._rest, place = self._rest + data, "", 0
+        while place < len(data):
+            found = _PIECE.match(data, place)
+            if found is None:  # the beginning of a sequence, of which the rest is to come
+                self._rest = data[place:]
+                return
+            place = found.end()
+            if found["text"] is not None:
+                self._put(found["text"])
+            elif found["control"] is not None:
+                self._control(found["control"])
+            elif found["name"] is not None:
+                self._sequence(found["name"], found["numbers"])
+
+    def _put(self, text: str) -> None:
+        line = self._lines[self._row].ljust(self._column)
+        self._lines[self._row] = line[: self._column] + text + line[self._column + len(text) :]
+        self._column += len(text)
+
+    def _control(self, control: str) -> None:
+        if control == "\n":
+            self._row += 1
+            self._lines += [""] * (self._row - len(self._lines) + 1)
+        elif control == "\x08":
+            self._column = max(0, self._column - 1)
+        else:
+            self._column = 0
+
+    def _sequence(self, name: str, numbers: str) -> None:
+        number = int(numbers) if numbers.isdigit() else 1
+        if name == "A":
+            self._row = max(0, self._row - number)
+        elif name == "B":
+            self._row += number
+            self._lines += [""] * (self._row - len(self._lines) + 1)
+        elif name == "C":
+            self._column += number
+            self._lines[self._row] = self._lines[self._row].ljust(self._column)
+        elif name == "D":
+            self._column = max(0, self._column - number)
+        elif name == "K":
+            self._lines[self._row] = "" if numbers == "2" else self._lines[self._row][: self._column]
+        elif name == "J":
+            self._lines[self._row] = self._lines[self._row][: self._column]
+            del self._lines[self._row + 1 :]
 
 
 class Terminal:
@@ -54,6 +117,7 @@ class Terminal:
             self.process.stdin.write(stdin)
             self.process.stdin.close()
         self.raw = ""
+        self._screen, self._decoder = Screen(), codecs.getincrementaldecoder("utf-8")("replace")
         self.hung_up = False
         self._looked = 0
 
@@ -69,15 +133,8 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        """All that was written, without colours and without the line that shows what is going on."""
-        raw = self.raw.replace("\r\n", "\n")
-        while found := _OVER.search(raw):  # lines that were written over are gone
-            kept = raw[: found.start()].split("\n")[: -int(found[1]) - 1]
-            raw = "\n".join([*kept, raw[found.end() :]])
-        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", lambda found: "\x00" if found[0] == "\x1b[2K" else "", raw)
-        # What is on a line before it is cleared is gone; a bare carriage return writes over it.
-        lines = [line.rpartition("\x00")[2].rpartition("\r")[2] for line in plain.split("\n")]
-        return "\n".join(lines)
+        """All lines, as they are after everything that was written over them, without colours."""
+        return self._screen.text
 
     def sees(self, text: str) -> None:
         """Waits until something is on the terminal that was not there the last time."""
@@ -118,5 +175,7 @@ class Terminal:
             data = os.read(self._ours, 65536)
         except OSError:  # how Linux says that nobody writes to this terminal any more
             return False
-        self.raw += data.decode("utf-8", "replace")
+        text = self._decoder.decode(data)
+        self.raw += text
+        self._screen.write(text)
         return bool(data)

@@ -369,7 +369,7 @@ async def test_a_chat_goes_on_turn_by_turn_past_an_interruption(user: User) -> N
         terminal.types("\x03")
         terminal.sees("error: interrupted\n> ")
         terminal.types("/help\n")
-        terminal.sees("/model PROVIDER:MODEL")
+        terminal.sees("/model [PROVIDER:MODEL]")
         terminal.sees("\n> ")
         terminal.types("one \\\ntwo\n")
         terminal.sees("It is done.")

@@ -12,7 +12,7 @@ import dragoman
 from dragoman import Audio, Document, Image
 from dragoman.errors import MediaError
 from dragoman.model import Media
-from dragoman.tools.attachments import attachment
+from dragoman.tools.workspace import attachment
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAEklEQVR4nGNgYGD4DwMMcAYAlPoE/FQ1HKYAAAAASUVORK5CYII="
@@ -74,4 +74,4 @@ def test_what_is_of_another_kind_is_refused_with_a_reason(make: Any, source: Any
 
 
 def test_the_helpers_are_on_the_public_door() -> None:
-    assert {"Audio", "Document", "Image", "Media", "MediaError"} <= set(dragoman.__all__)
+    assert {"Audio", "Document", "Image"} <= set(dragoman.__all__)

@@ -23,7 +23,7 @@ def runs_folder(configuration: Configuration) -> Path:
 
 def find_record(folder: Path, wanted: str) -> Path:
     """The record whose name begins so, or the newest for "last"."""
-    known = _newest_first(folder)
+    known = newest_first(folder)
     if not known:
         raise click.BadParameter(f"there is no run to go on with: {folder} has none.", param_hint="--resume")
     if wanted == "last":
@@ -39,7 +39,8 @@ def find_record(folder: Path, wanted: str) -> Path:
     raise click.BadParameter(f'no run begins with "{wanted}"; the last ones are {listed}.', param_hint="--resume")
 
 
-def _newest_first(folder: Path) -> list[Path]:
+def newest_first(folder: Path) -> list[Path]:
+    """The records of a folder."""
     found: list[tuple[float, Path]] = []
     for path in folder.glob("*.jsonl"):
         with suppress(FileNotFoundError):  # it has just been removed

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         ToolPolicy,
     )
     from dragoman.logs import Recorder
-    from dragoman.model import AnyChunk, AnyEvent, Conversation, NativeCall, SessionStarted
+    from dragoman.model import AnyChunk, AnyEvent, Conversation, Message, NativeCall, SessionStarted
     from dragoman.tools import DiskWorkspace, Toolset
 
     from .secrets import Secrets
@@ -70,11 +70,16 @@ class Session:
         self.model = ""
         self.why = ""
         self._recorder: Recorder | None = None
+        self.recorded = False
+        """Whether there is a record to continue from."""
         self._started: SessionStarted | None = None
         self._told: tuple[AnyEvent, ...] = ()
         """What was told of another session: it is the beginning of the record."""
         self._keyboard: Keyboard | None = None
         self._stack = AsyncExitStack()
+        self._record_files = ExitStack()
+        self.results: list[RunResult] = []
+        """How each turn of this process ended."""
         self._context: Any = None
         self._backend_searches = False
         """Whether the settings name something to search the web with."""
@@ -462,20 +467,21 @@ class Session:
         advice = f"{OTHER_DATA_DIR}, and --no-record keeps no record"
         with writing(path, advice):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._stack.callback(locked(path).close)
+            self._record_files.callback(locked(path).close)
         try:
             later = f"free some space, then continue with --resume {self.id[:8]}"
-            self._recorder = self._stack.enter_context(Recorder(path, advice=advice, advice_later=later))
+            self._recorder = self._record_files.enter_context(Recorder(path, advice=advice, advice_later=later))
         except BaseException:
             if not path.stat().st_size:
                 path.unlink()  # it was made for this run, and nothing is in it
             raise
+        self.recorded = True
         for event in self._told:
             self._recorder(self._secrets.value(event))
 
-    @property
-    def recorded(self) -> bool:
-        return self._recorder is not None
+    def _close_record(self) -> None:
+        self._recorder = None
+        self._record_files.close()
 
     # ── turns ──────────────────────────────────────────────────────────────
 
@@ -548,7 +554,7 @@ class Session:
             sys.stderr.write("\r")  # over the terminal's own ^C
         self._console.error(stopping.words())
 
-    async def turn(self, prompt: str, answers: Mapping[str, Answer] | None = None) -> ExitCode:
+    async def turn(self, prompt: str | Message, answers: Mapping[str, Answer] | None = None) -> ExitCode:
         """One thing said to the model, up to the end of its answer."""
         self._open_record()
         running = self.orchestrator.resume(
@@ -567,6 +573,7 @@ class Session:
             return ExitCode.ENGINE
         finally:
             self.view.pause()
+        self.results.append(result)
         self.view.ended(result, time.monotonic() - began)
         if self._refused:
             calls = "1 call was" if self._refused == 1 else f"{self._refused} calls were"
@@ -662,7 +669,10 @@ class Session:
                 await self.orchestrator.close()
             if self._keyboard is not None:
                 self._keyboard.close()
-            await self._stack.aclose()
+            try:
+                await self._stack.aclose()
+            finally:
+                self._close_record()
 
 
 EMBEDDED_INSTRUCTIONS: Final = 4000

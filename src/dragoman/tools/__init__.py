@@ -11,7 +11,6 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .asking import Answers as Answers, answer_to as answer_to
-    from .attachments import Audio as Audio, Document as Document, Image as Image
     from .computer import Screen as Screen, browser_screen as browser_screen, computer_tool as computer_tool
     from .context import (
         AgentInfo as AgentInfo,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from .tool import Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
     from .web.web import Web as Web
+    from .workspace.attachments import Audio as Audio, Document as Document, Image as Image
     from .workspace.disk import DiskWorkspace as DiskWorkspace
     from .workspace.memory import MemoryWorkspace as MemoryWorkspace
     from .workspace.workspace import Workspace as Workspace
@@ -38,7 +38,6 @@ else:
         __name__,
         {
             "asking": ("Answers", "answer_to"),
-            "attachments": ("Audio", "Document", "Image"),
             "computer": ("Screen", "browser_screen", "computer_tool"),
             "context": ("AgentInfo", "Cancellation", "Context", "Inject", "Injected", "LimitsLeft"),
             "later": ("search_tools_in",),
@@ -50,6 +49,7 @@ else:
             "tool": ("Tool", "tool"),
             "toolset": ("AnyTool", "Toolset"),
             "web.web": ("Web",),
+            "workspace.attachments": ("Audio", "Document", "Image"),
             "workspace.disk": ("DiskWorkspace",),
             "workspace.memory": ("MemoryWorkspace",),
             "workspace.workspace": ("Workspace",),

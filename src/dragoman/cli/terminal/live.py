@@ -14,7 +14,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -46,6 +46,8 @@ from .streams import stdout
 if TYPE_CHECKING:
     from dragoman.engine import RunResult
     from dragoman.errors import EngineError
+
+    from .type_ahead import TypeAhead
 
 
 class View(Protocol):
@@ -109,8 +111,21 @@ class Lines:
         self._parts: dict[str, str] = {}
         """The line each running command has begun and not ended."""
         self._held: list[Line] | None = None
+        self.typing: TypeAhead | None = None
         self._incomplete: list[str] | None = None if stdout().isatty() else []
         """The text of an answer that is still coming, where it is not shown as it comes."""
+
+    @contextmanager
+    def reading(self, typing: TypeAhead) -> Iterator[None]:
+        """While a turn runs, keeps what is typed for later; what was begun is shown at the bottom."""
+        self.typing = typing
+        if self._status is not None:
+            self._status.begun = lambda: typing.begun
+        try:
+            with typing.reading():
+                yield
+        finally:
+            self.typing = None
 
     # ── what is told ───────────────────────────────────────────────────────
 
@@ -210,7 +225,8 @@ class Lines:
         self.pause()
         self._held, self._last = [], None
         try:
-            yield
+            with nullcontext() if self.typing is None else self.typing.suspended():
+                yield
         finally:
             waited, self._held = self._held, None
             for text, style in waited:
@@ -349,6 +365,8 @@ class Status:
         self._drawn = False
         self._ready: Any = lambda: True
         self._timer: asyncio.TimerHandle | None = None
+        self.begun: Callable[[], str] = str
+        """What the user has typed so far for the next turn."""
 
     def show(self, label: str | None, *, ready: Any) -> None:
         self.clear()
@@ -372,7 +390,9 @@ class Status:
             seconds = time.monotonic() - self._since
             frames = self._FRAMES if speaks(sys.stderr, self._FRAMES) else "-\\|/"
             frame = frames[int(seconds * 10) % len(frames)]
-            text = fitted(f"{frame} {self._label} {seconds:.0f} s", width_of(sys.stderr) - 1)
+            begun = self.begun().replace("\n", " ")[-40:]
+            text = f"{frame} {self._label} {seconds:.0f} s{f'  > {begun}' if begun else ''}"
+            text = fitted(text, width_of(sys.stderr) - 1)
             sys.stderr.write(f"\r\x1b[2K{self._console.styled(sys.stderr, foreign(text), 'quiet')}")
             sys.stderr.flush()
             self._drawn = True

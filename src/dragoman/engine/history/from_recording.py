@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from dragoman.engine.loop import answered, is_empty
 from dragoman.model import (
     AnyEvent,
+    ContextCompacted,
     Conversation,
     ConversationItem,
     HistoryRewound,
@@ -23,6 +25,8 @@ from dragoman.model import (
     system,
     user,
 )
+
+SUMMARISED: Final = "This is a summary of our conversation so far; the messages themselves were removed.\n\n{summary}"
 
 
 def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
@@ -41,6 +45,9 @@ def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
         places[event.id] = len(items)
         if isinstance(event, HistoryRewound):
             del items[places.get(event.to or "", 0) :]
+        elif isinstance(event, ContextCompacted) and event.summary:
+            items = [item for item in items if item.role == "system"]
+            items.append(user(SUMMARISED.format(summary=event.summary)))
         elif isinstance(event, SystemSaid):
             items.append(system(event.text))
         elif isinstance(event, UserSaid):

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
+    from .attachments import LARGEST_ATTACHMENT as LARGEST_ATTACHMENT, attachment as attachment
     from .diff import marked_lines as marked_lines
+    from .journal import Journal as Journal
     from .media import media_kind as media_kind
     from .transaction_plan import FileChange as FileChange
 else:
     __all__, __getattr__ = door(
         __name__,
         {
+            "attachments": ("LARGEST_ATTACHMENT", "attachment"),
             "diff": ("marked_lines",),
+            "journal": ("Journal",),
             "media": ("media_kind",),
             "transaction_plan": ("FileChange",),
         },

@@ -24,6 +24,8 @@ from .tree import Loaded, Tree, digest_of
 if TYPE_CHECKING:
     from dragoman.model.operations import Operation
 
+    from .journal import Journal
+
 
 UNDO_LIMIT = 16 * 1024 * 1024
 """How many bytes of earlier contents are kept to undo changes with; what was changed longest ago is forgotten first."""
@@ -38,6 +40,7 @@ class Workspace(Tree):
         super().__init__(name, forgiving=forgiving)
         self._writing = threading.RLock()
         self._changes = _Changes()
+        self._journals: list[Journal] = []
 
     @abc.abstractmethod
     def _commit(self, steps: Sequence[Step], author: str | None) -> None:
@@ -107,9 +110,30 @@ class Workspace(Tree):
         draft.restore(target, last.before)
         return target, draft
 
+    def follow(self, journal: Journal) -> None:
+        """Lets a journal note every transaction from here on."""
+        self._journals.append(journal)
+
+    def unfollow(self, journal: Journal) -> None:
+        self._journals.remove(journal)
+
+    def held(self, path: str) -> Loaded | None:
+        """What a resolved path holds now; `None` when nothing is there."""
+        return self._load(path)
+
+    def take_back(self, journal: Journal, *, author: str | None = None) -> ChangesOutcome:
+        """Takes back everything a journal noted, in one transaction; `ToolError` when that cannot be exact."""
+        with self._writing:
+            draft = Draft(self)
+            journal.take_back(self.held, draft)
+            self._finish(draft, author)
+        return ChangesOutcome(tuple(change.change for change in draft.changes))
+
     def _finish(self, draft: Draft, author: str | None, *, remembered: bool = True) -> None:
         steps = draft.steps()
         self._commit(steps, author)
+        for journal in self._journals:
+            journal.note(steps)
         if remembered:
             self._changes.remember(steps)
         results = list(draft.results())
@@ -189,9 +213,3 @@ class _Changes:
         if changes:
             self._by_path[path] = changes
             self._size += sum(change.size for change in changes)
-
-
-# ── paths ────────────────────────────────────────────────────────────────────
-
-
-# ── failures ─────────────────────────────────────────────────────────────────

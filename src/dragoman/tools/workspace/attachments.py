@@ -10,12 +10,12 @@ from typing import Final
 from dragoman.errors import MediaError
 from dragoman.model import Media
 
-from .workspace.media import SEEN, media_kind, picture_size
+from .media import SEEN, media_kind, picture_size
 
 Source = str | os.PathLike[str] | bytes
 """A path, content as bytes, or text that begins with http:// or https://."""
 
-LARGEST: Final = 32 << 20
+LARGEST_ATTACHMENT: Final = 32 << 20
 """Bytes of one attachment. The providers' own limits on a request are 20 to 50 MiB."""
 
 
@@ -88,7 +88,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
     from dragoman.config.files import read_ordinary_file
 
     try:
-        return read_ordinary_file(path, LARGEST)
+        return read_ordinary_file(path, LARGEST_ATTACHMENT)
     except OSError as error:
         raise MediaError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
     except ValueError as error:
@@ -98,8 +98,10 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 def _from_bytes(content: bytes, media_type: str, name: str | None) -> Media:
     if not content:
         raise MediaError(f"{name or 'the content'} is empty")
-    if len(content) > LARGEST:
-        raise MediaError(f"{name or 'the content'} has {len(content):,} bytes; at most {LARGEST:,} can be sent")
+    if len(content) > LARGEST_ATTACHMENT:
+        raise MediaError(
+            f"{name or 'the content'} has {len(content):,} bytes; at most {LARGEST_ATTACHMENT:,} can be sent"
+        )
     width, height = picture_size(content) or (None, None)
     return Media(
         media_type, b64encode(content).decode("ascii"), name=name, width=width, height=height, size=len(content)

@@ -1,0 +1,261 @@
+"""What the user of `dragoman chat` can say to us instead of the model: `/undo`, `!command` and the like."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from dragoman.errors import DragomanError
+
+from .chat_session import ChatSession
+from .stopping import Terminated, forget_ctrl_c
+from .terminal.console import Console, foreign
+
+if TYPE_CHECKING:
+    from .runner import Runner
+
+HELP: Final[Mapping[str, str]] = {
+    "/model [PROVIDER:MODEL]": "show which model answers, or let another one continue",
+    "/tools": "list the tools the model is offered",
+    "/cost": "show the tokens and the cost of this conversation since it was opened",
+    "/context": "show what the next request holds, and how much of the model's window",
+    "/diff": "show what this conversation changed in your files",
+    "/undo": "take back the file changes of the last turn that made any",
+    "/plan [TASK]": "let the model read and plan, and change nothing, until /plan off",
+    "/compact": "replace the conversation by a summary the model writes",
+    "/clear": "begin a new conversation in this folder",
+    "/resume [ID]": "continue an earlier run, or list the last ones",
+    "/copy": "copy the last answer to the clipboard of the terminal",
+    "/save [FILE]": "write the conversation as Markdown",
+    "/help": "show this",
+    "/exit": "end (Ctrl-D does the same)",
+    "!COMMAND": "run a command yourself; the model sees it with your next message",
+    "@FILE": "add a file of this folder to your message; Tab completes its name",
+}
+_KEYS: Final = (
+    "A line that ends in \\ continues on the next one, and Alt-Enter begins a new line; a pasted block is one message. "
+    "Ctrl-C stops an answer. What you type meanwhile is sent when the answer is complete."
+)
+NAMES: Final = tuple(sorted({word.split()[0] for word in HELP if word.startswith("/")}))
+
+_SUMMARISE: Final = (
+    "Summarise our conversation so far for yourself: it will be all you have. Keep the task and its constraints, what "
+    "was decided and why, what was done, the files that matter with the facts you need about them, and what is left to "
+    "do. Do not call any tool. Answer with the summary only."
+)
+
+
+class Ended(Exception):
+    """The user ends the conversation."""
+
+
+class ChatCommands:
+    """Does what is said to us."""
+
+    def __init__(self, console: Console, runner: Runner, session: ChatSession) -> None:
+        self._console, self._runner, self._session = console, runner, session
+        self._known: dict[str, Callable[[str], None]] = {
+            "/model": self._model,
+            "/tools": self._tools,
+            "/cost": self._cost,
+            "/context": self._context,
+            "/diff": self._diff,
+            "/undo": self._undo,
+            "/plan": self._plan,
+            "/compact": self._compact,
+            "/clear": self._clear,
+            "/resume": self._resume,
+            "/copy": self._copy,
+            "/save": self._save,
+            "/help": self._help,
+        }
+
+    def obey(self, said: str) -> bool:
+        """Does it, if it is said to us; `Ended` when it ends the conversation."""
+        if said.startswith("!"):
+            self._guarded(self._command, said[1:].strip())
+            return True
+        word, _, rest = said.partition(" ")
+        if word in ("/exit", "/quit"):
+            raise Ended
+        if not said.startswith("/") or "\n" in said or "/" in word[1:]:
+            return False  # a path, or a text that begins with one
+        known = self._known.get(word)
+        if known is None:
+            from dragoman.errors import nearest
+
+            self._console.error(f'there is no command "{word}".{nearest(word, NAMES)} /help lists them.')
+        else:
+            self._guarded(known, rest.strip())
+        return True
+
+    def _guarded(self, do: Callable[[str], None], rest: str) -> None:
+        try:
+            do(rest)
+        except Terminated:
+            raise
+        except KeyboardInterrupt:
+            self._session.stopped()
+            forget_ctrl_c()
+        except click.UsageError as error:
+            self._console.error(error.format_message())
+        except DragomanError as error:
+            self._console.error(str(error))
+
+    # ── what there is ──────────────────────────────────────────────────────
+
+    def _help(self, _: str) -> None:
+        width = max(map(len, HELP))
+        for words, about in HELP.items():
+            self._console.note(f"{words:<{width}}  {about}")
+        self._console.note(_KEYS)
+
+    def _model(self, wanted: str) -> None:
+        if wanted:
+            self._runner.run(self._session.use_model(wanted))
+        self._session.begins()
+
+    def _tools(self, _: str) -> None:
+        facade = self._session.orchestrator.facade_of()
+        for definition in facade.definitions:
+            about = getattr(definition, "description", "") or ""
+            name = getattr(definition, "name", None) or getattr(definition, "id", "")
+            self._console.note(foreign(f"{name}  {about.strip().partition(chr(10))[0]}", one_line=True))
+        for note in facade.notes:
+            self._console.note(f"{note.tool}: {note.message}")
+
+    def _cost(self, _: str) -> None:
+        results = self._session.results
+        if not results:
+            self._console.note("Nothing was asked yet.")
+            return
+        usage = results[0].usage
+        for result in results[1:]:
+            usage = usage + result.usage
+        counted = [usage.input_tokens, usage.cached_read_tokens, usage.cached_write_tokens]
+        known = [count for count in counted if count is not None]
+        cached = f" ({usage.cached_read_tokens:,} of them cached)" if usage.cached_read_tokens else ""
+        costs = [result.cost for result in results]
+        cost = None if None in costs else sum(one for one in costs if one is not None)
+        self._console.note(
+            f"{len(results)} turn{'s' * (len(results) != 1)}, {sum(known):,} tokens in{cached}, "
+            f"{usage.output_tokens or 0:,} out, " + ("cost not known" if cost is None else f"${cost:.4f}")
+        )
+
+    def _context(self, _: str) -> None:
+        from dragoman.logs.base import window_of
+
+        session = self._session
+        parts = session.request_sizes()
+        whole = sum(size for _, size in parts)
+        width = max(len(name) for name, _ in parts)
+        for name, size in parts:
+            self._console.note(f"{name:<{width}}  {size:>10,} characters, about {size // 4:,} tokens")
+        window = window_of(session.orchestrator.model)
+        share = f", {whole / 4 / window:.0%} of {window:,}" if window else "; the window of this model is not known"
+        self._console.note(f"{'together':<{width}}  {whole:>10,} characters, about {whole // 4:,} tokens{share}")
+        if session.results:
+            last = session.results[-1]
+            if last.reply is not None and last.reply.usage.total is not None:
+                self._console.note(f"The provider counted {last.reply.usage.total:,} tokens in the last exchange.")
+
+    # ── files ──────────────────────────────────────────────────────────────
+
+    def _diff(self, _: str) -> None:
+        from .terminal.call_lines import told_of
+
+        changes = self._session.file_changes()
+        for line, style in told_of((changes,), None, output=True, diffs=True):
+            sys.stderr.write(self._console.styled(sys.stderr, foreign(line), style) + "\n")
+        if not changes.changes:
+            self._console.note("No file tool changed anything. What commands changed is not noted; try !git diff.")
+
+    def _undo(self, _: str) -> None:
+        undone, commands = self._session.undo()
+        for change in undone.changes:
+            verb = {"created": "restored", "deleted": "removed"}.get(change.kind, "restored")
+            self._console.note(f"{verb} {change.path}")
+        if commands:
+            count = "1 command" if commands == 1 else f"{commands} commands"
+            self._console.warn(f"{count} ran in that turn too: what they changed is not taken back")
+
+    # ── the conversation ───────────────────────────────────────────────────
+
+    def _plan(self, task: str) -> None:
+        session = self._session
+        if task.lower() in ("off", "go"):
+            session.plans(on=False)
+            self._console.note("Plan mode is off: the model may make changes, as your rules say.")
+            return
+        session.plans(on=True)
+        self._console.note("Plan mode: the model can read, search and plan. /plan off ends it.")
+        if task:
+            self._runner.run(session.turn(task))
+
+    def _compact(self, _: str) -> None:
+        if not self._session.conversation():
+            self._console.note("There is nothing to summarise yet.")
+            return
+        self._runner.run(self._session.compact(_SUMMARISE))
+
+    def _clear(self, _: str) -> None:
+        self._runner.run(self._session.begin_anew())
+        self._console.note("A new conversation begins.")
+
+    def _resume(self, wanted: str) -> None:
+        from .records import newest_first, runs_folder
+
+        folder = runs_folder(self._session.configuration)
+        if wanted:
+            self._runner.run(self._session.continue_with(wanted))
+            self._session.begins()
+            return
+        import datetime
+
+        from dragoman.logs import read_events
+        from dragoman.model import UserSaid
+
+        for path in newest_first(folder)[:10]:
+            said = next((one.text for one in read_events(path) if isinstance(one, UserSaid) and one.by == "user"), "")
+            when = datetime.datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+            self._console.note(foreign(f"{path.stem[:8]}  {when}  {said[:80]}", one_line=True))
+
+    def _copy(self, _: str) -> None:
+        from base64 import b64encode
+
+        text = self._session.last_answer()
+        if text is None:
+            self._console.note("There is no answer to copy yet.")
+            return
+        if not sys.stderr.isatty():
+            raise click.UsageError("/copy needs a terminal.")
+        # OSC 52: the terminal itself sets its clipboard, on another machine too. The text travels in base64.
+        sys.stderr.write(f"\x1b]52;c;{b64encode(text.encode('utf-8', 'replace')).decode()}\x07")
+        sys.stderr.flush()
+        self._console.note(
+            f"{len(text):,} characters were given to the terminal's clipboard (not every terminal has one)."
+        )
+
+    def _save(self, wanted: str) -> None:
+        path = Path(os.path.expanduser(wanted or f"chat-{self._session.id[:8]}.md"))
+        path = path if path.is_absolute() else self._session.folder / path
+        if path.exists():
+            raise click.UsageError(f"{path} exists already; name another file.")
+        self._session.save(path)
+        self._console.note(f"Written to {path}")
+
+    # ── commands of the user ───────────────────────────────────────────────
+
+    def _command(self, line: str) -> None:
+        if not line:
+            raise click.UsageError("Say which command: !ls")
+        from .terminal.call_lines import told_of
+
+        outcome = self._runner.run(self._session.user_command(line))
+        for text, style in told_of((outcome,), None, output=True, diffs=False):
+            sys.stderr.write(self._console.styled(sys.stderr, foreign(text), style) + "\n")

@@ -1,0 +1,273 @@
+"""A session that somebody sits at, turn by turn: what each turn changed is noted, and what the user does between two
+turns reaches the model with the next message."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import msgspec
+
+from dragoman.errors import ToolError
+
+from .attachments import content_of
+from .records import find_record, runs_folder
+from .session import Session
+from .session_options import Options
+from .terminal.console import Console, ExitCode
+
+if TYPE_CHECKING:
+    from dragoman.engine import Answer, ToolPolicy
+    from dragoman.model import Media, Message
+    from dragoman.model.outcomes import ChangesOutcome, Outcome
+    from dragoman.tools.workspace import Journal
+
+    from .terminal.type_ahead import TypeAhead
+
+_LONGEST_OUTPUT: Final = 30_000
+"""Characters of a command's output that the model is given."""
+_FILE: Final = re.compile(r"(?<!\S)@(\S+)")
+_PLANNING: Final = (
+    "(Plan mode is on: read and search what you need, then answer with a plan. Change nothing: calls that change or "
+    "run something are refused.)"
+)
+
+
+class ChatSession(Session):
+    """One conversation and everything said around it."""
+
+    def __init__(self, console: Console, options: Options) -> None:
+        from dragoman.tools.workspace import Journal
+
+        super().__init__(console, options)
+        self.typing: TypeAhead | None = None
+        """Who keeps what is typed while a turn runs."""
+        self._pending: list[str] = []
+        """What the model is told with the next message."""
+        self._turns: list[tuple[Journal, int]] = []
+        """What each turn that changed files did to them, and how many commands ran in it."""
+        self._whole = Journal()
+        self._planning = False
+
+    async def _open(self, *, sending: bool) -> None:
+        await super()._open(sending=sending)
+        self.workspace.follow(self._whole)
+
+    # ── turns ──────────────────────────────────────────────────────────────
+
+    async def turn(self, prompt: str | Message, answers: Mapping[str, Answer] | None = None) -> ExitCode:
+        from dragoman.tools.workspace import Journal
+
+        from .terminal.live import Lines
+
+        journal, begun = Journal(), len(self.events)
+        message = self._message(prompt) if isinstance(prompt, str) and prompt else prompt
+        self.workspace.follow(journal)
+        try:
+            with ExitStack() as stack:
+                if self.typing is not None and isinstance(self.view, Lines):
+                    stack.enter_context(self.view.reading(self.typing))
+                return await super().turn(message, answers)
+        finally:
+            self.workspace.unfollow(journal)
+            if journal:
+                self._turns.append((journal, self._commands_since(begun)))
+
+    def _commands_since(self, begun: int) -> int:
+        from dragoman.model import ToolCalled, operations as op
+
+        called = [event for event in self.events[begun:] if isinstance(event, ToolCalled)]
+        return sum(isinstance(one, op.RunCommand) for event in called for one in event.call.operations)
+
+    def _message(self, text: str) -> Message:
+        """What is sent for what was typed: with what happened since the last turn, and the files it names."""
+        from dragoman.model import user
+
+        parts: list[str | Media] = [*self._pending, text]
+        self._pending.clear()
+        for name in dict.fromkeys(found[1].rstrip(".,;:!?)") for found in _FILE.finditer(text)):
+            content = self._file(name)
+            if content is not None:
+                parts.append(content)
+                self._console.note(f"with {name}")
+        parts += [_PLANNING] if self._planning else []
+        texts = [part for part in parts if isinstance(part, str)]
+        return user("\n\n".join(texts), *(part for part in parts if not isinstance(part, str)))
+
+    def _file(self, name: str) -> str | Media | None:
+        """A file of the workspace that a message names; `None` when there is none of that name."""
+        from dragoman.tools.workspace import LARGEST_ATTACHMENT
+
+        try:
+            entry = self.workspace.entry(name)
+            if entry is None or entry.kind != "file":
+                return None
+            return content_of(self.workspace.read(name, limit=LARGEST_ATTACHMENT + 1), name)
+        except ToolError as error:
+            self._console.warn(f"@{name} is left out: {error.message}")
+            return None
+
+    # ── files ──────────────────────────────────────────────────────────────
+
+    def file_changes(self) -> ChangesOutcome:
+        """What is different now from before this conversation, as far as file tools did it."""
+        from dragoman.model.outcomes import ChangesOutcome
+
+        return ChangesOutcome(tuple(one.change for one in self._whole.changes(self.workspace.held)))
+
+    def undo(self) -> tuple[ChangesOutcome, int]:
+        """Takes back the file changes of the last turn that made any; and how many commands ran in that turn."""
+        if not self._turns:
+            raise ToolError("there is nothing to take back: no file was changed since this chat was opened")
+        journal, commands = self._turns[-1]
+        try:
+            undone = self.workspace.take_back(journal, author="undo")
+        except ToolError as error:
+            raise ToolError(f"nothing was taken back: {error.message}") from error
+        self._turns.pop()
+        paths = ", ".join(change.path for change in undone.changes)
+        self._pending.append(f"(I took back the file changes of an earlier turn of yours: {paths}.)")
+        return undone, commands
+
+    # ── the conversation ───────────────────────────────────────────────────
+
+    def plans(self, *, on: bool) -> None:
+        """Switches plan mode."""
+        self._planning = on
+        provider, _, name = self.model.partition(":")
+        self.orchestrator.policy = self._policy(provider, name)
+
+    def _policy(self, provider: str, model: str) -> ToolPolicy:
+        from dragoman.engine import Approval
+
+        policy = super()._policy(provider, model)
+        if not self._planning:
+            return policy
+        denied = tuple(
+            Approval("deny", kind=kind, source="plan mode") for kind in ("write", "execute", "agent", "other")
+        )
+        return msgspec.structs.replace(policy, approval=(*denied, *policy.approval))
+
+    async def compact(self, request: str) -> None:
+        """Lets the model sum the conversation up; from then on the summary stands for it."""
+        from dragoman.model import ContextCompacted, ToolChoice
+
+        orchestrator = self.orchestrator
+        policy = orchestrator.policy
+        if "none" in orchestrator.engine.features(orchestrator.model).choices:
+            orchestrator.policy = msgspec.structs.replace(policy, choice=ToolChoice("none"))
+        try:
+            code = await super().turn(request)
+        finally:
+            orchestrator.policy = policy
+        result = self.results[-1] if code is ExitCode.OK else None
+        if result is None or not result.text.strip():
+            self._console.error("the conversation stays as it is: the model gave no summary")
+            return
+        before = None if result.reply is None else result.reply.usage.total
+        self._note(
+            ContextCompacted(id=self._next_id(), summary=result.text.strip(), trigger="manual", tokens_before=before)
+        )
+        self._console.note("The summary stands for the conversation from here on. The record keeps all of it.")
+
+    async def begin_anew(self) -> None:
+        """Leaves the conversation, which stays in its record, for an empty one with the same model."""
+        self._leave(uuid.uuid4().hex)
+        await self.use_model(self.model)
+
+    async def continue_with(self, wanted: str) -> None:
+        """Leaves the conversation for an earlier run in this folder."""
+        from dragoman.logs import read_events
+        from dragoman.model import SessionStarted
+
+        path = find_record(runs_folder(self.configuration), wanted)
+        if path.stem == self.id:
+            raise click.UsageError("That is the conversation you are in.")
+        places = [event.cwd for event in read_events(path) if isinstance(event, SessionStarted)]
+        if places and places[-1] is not None and Path(places[-1]) != self.folder:
+            raise click.UsageError(
+                f"That run worked in {places[-1]}. Continue it there: dragoman chat --resume {path.stem[:8]}"
+            )
+        self._leave(path.stem)
+        self._read_record(path)
+        await self.use_model(None)
+        if self.open_calls():
+            await self.turn("")
+
+    def _leave(self, id: str) -> None:
+        from dragoman.engine import Approvals
+
+        self._close_record()
+        self.recorded = False
+        self.id, self.events, self._told, self._started = id, [], (), None
+        self._approvals, self._instructions, self._instructions_told = Approvals(), None, False
+        self._pending.clear()
+        self._turns.clear()
+
+    def last_answer(self) -> str | None:
+        """What the model said last."""
+        from dragoman.model import Reply
+
+        said = (item.text for item in reversed(self.conversation()) if isinstance(item, Reply))
+        return next((text for text in said if text), None)
+
+    def save(self, path: Path) -> None:
+        """Writes the conversation as Markdown, with known secrets masked."""
+        from dragoman.errors import writing
+        from dragoman.logs import Chosen, write_as
+
+        events = [self._secrets.value(event) for event in self.events]
+        with writing(path), open(path, "xb", opener=_private) as file:
+            write_as(Chosen(lambda: events, "clean"), "markdown", file)
+
+    def request_sizes(self) -> list[tuple[str, int]]:
+        """What the next request holds, in characters."""
+        request = self.orchestrator.prepare("?", history=self.conversation()).request
+        sizes: dict[str, int] = {"instructions": 0, "tools": len(msgspec.json.encode(request.definitions))}
+        for item in request.conversation[:-1] if not self.conversation() else request.conversation:
+            kind = {"system": "instructions", "tool": "results", "assistant": "answers"}.get(item.role, "your messages")
+            sizes[kind] = sizes.get(kind, 0) + len(msgspec.json.encode(item.parts))
+        return list(sizes.items())
+
+    # ── commands of the user ───────────────────────────────────────────────
+
+    async def user_command(self, line: str) -> Outcome:
+        """Runs a command that the user typed: in the sandbox of all commands, unless a rule denies it. Typing it is the
+        approval. The model sees it with the next message."""
+        from dragoman.engine import verdict_on
+        from dragoman.model import Call, CommandInvoked, NativeCall, operations as op
+        from dragoman.model.outcomes import CommandOutcome
+        from dragoman.registry import TOOLS
+        from dragoman.tools import perform
+
+        operation = op.RunCommand(line)
+        provider, _, name = self.model.partition(":")
+        call = Call("user", (operation,), NativeCall("user", "run_command", {"command": line}))
+        verdict, rule = verdict_on(call, (TOOLS["run_command"],), super()._policy(provider, name), self.workspace)
+        if verdict == "deny":
+            raise ToolError(f"a rule denies this command: {rule}", kind="denied")
+        self._open_record()
+        self._note(CommandInvoked(id=self._next_id(), name="!", arguments=line))
+        outcome = await perform(operation, self._context)
+        told = _words(outcome) if isinstance(outcome, CommandOutcome) else getattr(outcome, "message", str(outcome))
+        self._pending.append(f"(I ran this command myself: {line}\n{told})")
+        return outcome
+
+
+def _words(outcome: Any) -> str:
+    output: str = outcome.output or f"{outcome.stdout or ''}{outcome.stderr or ''}"
+    if len(output) > _LONGEST_OUTPUT:
+        half = _LONGEST_OUTPUT // 2
+        output = f"{output[:half]}\n… {len(output) - _LONGEST_OUTPUT:,} characters left out …\n{output[-half:]}"
+    return f"It wrote:\n{output.rstrip()}\nExit code: {outcome.exit_code}"
+
+
+def _private(path: str, flags: int) -> int:
+    import os
+
+    return os.open(path, flags, 0o600)
