@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -203,22 +204,22 @@ class TaskOfOneKind(SpawningAgents, Spelling[op.SpawnAgent]):
 ADDED = "the client adds it to the logged call; it repeats the others"
 
 
-class SendingMessages:
-    """How a message is told: as JSON that says whether it was sent."""
+class Sent(msgspec.Struct, frozen=True):
+    """How a message is answered."""
 
-    __slots__ = ()
+    success: bool
+    message: str
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DoneOutcome):
-            return tell(operation, outcome)
-        return json_text({"success": True, "message": outcome.note or "Message sent"})
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        said = answer(native)
-        message = text_in(said, "message")
-        if said.get("success") is not True or message is None:
-            return understand(operation, native)
-        return out.DoneOutcome(message)
+SENT = one_of(
+    in_json(
+        out.DoneOutcome,
+        Sent,
+        to=lambda _asked, said: out.DoneOutcome(said.message) if said.success else None,
+        back=lambda _asked, outcome: Sent(success=True, message=outcome.note or "Message sent"),
+        says=("note",),
+    )
+)
 
 
 def answer(native: NativeResult) -> dict[str, Any]:
@@ -230,10 +231,11 @@ def answer(native: NativeResult) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-class SendMessage(SendingMessages, Spelling[op.MessageAgent]):
+class SendMessage(Spelling[op.MessageAgent]):
     """Send a message to another agent, which goes on with it."""
 
     native_name = "SendMessage"
+    results = SENT
     since = "2.1.197"
     unsaid = {
         "interrupt": "an agent reads its messages when it gets to them",
@@ -251,10 +253,11 @@ class SendMessage(SendingMessages, Spelling[op.MessageAgent]):
     content: str | None = native_only(ADDED)
 
 
-class SendTeamMessage(SendingMessages, Spelling[op.MessageAgent]):
+class SendTeamMessage(Spelling[op.MessageAgent]):
     """Send a message to a member of a team."""
 
     native_name = "SendMessage"
+    results = SENT
     until = "2.1.123"
     read_only = TEAM
     unsaid = {**SendMessage.unsaid, "notify_when_idle": "there is no such parameter"}
@@ -265,10 +268,11 @@ class SendTeamMessage(SendingMessages, Spelling[op.MessageAgent]):
     type: str | None = native_only("what becomes of a message is the team's to know")
 
 
-class SendTeamSignal(SendingMessages, Spelling[op.MessageAgent]):
+class SendTeamSignal(Spelling[op.MessageAgent]):
     """Ask a member of a team to shut down, or answer what it asked."""
 
     native_name = "SendMessage"
+    results = SENT
     read_only = TEAM
     unsaid = SendTeamMessage.unsaid
 
@@ -280,10 +284,11 @@ class SendTeamSignal(SendingMessages, Spelling[op.MessageAgent]):
         return (op.MessageAgent(self.to, json_text(self.message), self.summary),)
 
 
-class SubagentHandback(SendingMessages, Spelling[op.ReturnToParent]):
+class SubagentHandback(Spelling[op.ReturnToParent]):
     """Hand the report over to whoever gave the task, which ends it."""
 
     native_name = "SubagentHandback"
+    results = SENT
     read_only = "agents have it from 2.1.273 on where their calls are judged by a model; no captured request offers it"
 
     message: str = means("result", "The whole report.")

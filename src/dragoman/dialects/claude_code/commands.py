@@ -9,9 +9,9 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell, understand
 from dragoman.dialects.base.spelling import Content, Conversion, Spelling, Tells, means, native_only
+from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import json_text, read_json
 
 from .results import fields, keep, kept, number_in, text_in, told, whole
 
@@ -310,36 +310,40 @@ class BashOutput(ReadingOutput, Spelling[op.ReadOutput]):
     filter: str | None = means("pattern", "Only lines that match this regular expression.", default=None)
 
 
-class StoppingTasks:
-    """How a stopped task is told: a message, its id and command, as JSON."""
+class Stopped(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A stopped task, as a result tells it: only versions up to 2.0.76 say `shell_id`."""
 
-    __slots__ = ()
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome) or not isinstance(operation, op.StopCommand):
-            return tell(operation, outcome)
-        job = outcome.job or operation.job
-        told = {"message": f"Successfully stopped task: {job}", "task_id": job, "task_type": "local_bash"}
-        printed = _printed(outcome)
-        return json_text({**told, "output": printed} if printed else told)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.StopCommand)
-        text = told(native)
-        try:
-            said = read_json(text)
-        except msgspec.DecodeError:
-            return out.TextOutcome(text)
-        if not re.match(r"Successfully (?:stopped|killed)", text_in(said, "message") or ""):
-            return out.TextOutcome(text)
-        job = text_in(said, "task_id") or text_in(said, "shell_id") or operation.job
-        return out.CommandOutcome(job=job, output=text_in(said, "output"))
+    message: str
+    task_id: Any = None
+    task_type: Any = None
+    output: Any = None
+    shell_id: Any = None
 
 
-class TaskStop(StoppingTasks, Spelling[op.StopCommand]):
+def _stopped(asked: op.StopCommand, outcome: out.CommandOutcome) -> Stopped:
+    job = outcome.job or asked.job
+    return Stopped(f"Successfully stopped task: {job}", job, "local_bash", _printed(outcome) or None)
+
+
+def _job_of(asked: op.StopCommand, said: Stopped) -> out.CommandOutcome | None:
+    if not said.message.startswith(("Successfully stopped", "Successfully killed")):
+        return None
+    job = next((id for id in (said.task_id, said.shell_id) if isinstance(id, str) and id), asked.job)
+    return out.CommandOutcome(job=job, output=said.output if isinstance(said.output, str) else None)
+
+
+STOPPED = one_of(
+    in_json(out.CommandOutcome, Stopped, to=_job_of, back=_stopped, says=("job", "output")),
+    text=told,
+    unsaid=dict.fromkeys(("exit_code", "signal", "running", "timed_out"), "a stopped task has no other state"),
+)
+
+
+class TaskStop(Spelling[op.StopCommand]):
     """Stop a background task."""
 
     native_name, formerly = "TaskStop", ("KillShell", "KillBash")
+    results = STOPPED
     since = "2.1.54"
 
     task_id: str | None = means("job", "The task.", default=None)
@@ -356,19 +360,21 @@ class TaskStop(StoppingTasks, Spelling[op.StopCommand]):
         return cls(task_id=operation.job)
 
 
-class KillShell(StoppingTasks, Spelling[op.StopCommand]):
+class KillShell(Spelling[op.StopCommand]):
     """Stop a background command."""
 
     native_name = "KillShell"
+    results = STOPPED
     since, until = "2.0.76", "2.0.76"
 
     shell_id: str = means("job", "The background command.")
 
 
-class KillBash(StoppingTasks, Spelling[op.StopCommand]):
+class KillBash(Spelling[op.StopCommand]):
     """Stop a background command."""
 
     native_name = "KillBash"
+    results = STOPPED
     since, until = "1.0.88", "1.0.88"
 
     shell_id: str = means("job", "The background command.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.words import Results, done, in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted, json_text, read_json
@@ -24,14 +26,7 @@ class Skill(Spelling[op.UseSkill]):
     skill: str = means("name", "The skill's name.")
     args: str | None = means("arguments", "What to tell the skill.", default=None)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DoneOutcome):
-            return tell(operation, outcome)
-        return f"Launching skill: {self.skill}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = told(native)
-        return out.DoneOutcome(text) if text == f"Launching skill: {self.skill}" else understand(operation, native)
+    results = one_of(done("Launching skill: {asked.name}", keeps_note=False), text=told)
 
 
 class SkillByCommand(Spelling[op.UseSkill]):
@@ -119,40 +114,29 @@ def _written(resource: out.Resource) -> dict[str, Any]:
     return {native: value for native, value in said.items() if value is not None}
 
 
-def _resources(listed: Any) -> tuple[out.Resource, ...] | None:
-    if not isinstance(listed, list) or not all(text_in(one, "uri") is not None for one in listed):
+def _resources(_asked: op.Operation, said: Any) -> out.ResourcesOutcome | None:
+    """Resources in a list, which may have a name."""
+    lists = [said] if isinstance(said, list) else [list_in(said, name) for name in ("resources", "contents")]
+    listed = next((one for one in lists if one is not None), None)
+    if listed is None or not all(text_in(one, "uri") is not None for one in listed):
         return None
     named = [{ours: text_in(one, native) for native, ours in _NAMES} for one in listed]
-    return tuple(converted(one, out.Resource) for one in named)
+    return out.ResourcesOutcome(tuple(converted(one, out.Resource) for one in named))
 
 
-def _json(native: NativeResult) -> Any:
-    try:
-        return read_json(told(native))
-    except msgspec.DecodeError:
-        return None
+def _in_json(back: Callable[[Any, out.ResourcesOutcome], Any]) -> Results:
+    written = in_json(out.ResourcesOutcome, Any, to=_resources, back=back, says=("resources",))
+    return one_of(written, text=told, unsaid={"cursor": "the list is given whole"})
 
 
-class ListingResources:
-    """How resources are told: a JSON list."""
-
-    __slots__ = ()
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ResourcesOutcome):
-            return tell(operation, outcome)
-        return json_text([_written(resource) for resource in outcome.resources])
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        said = _json(native)
-        found = _resources(list_in(said, "resources") if isinstance(said, dict) else said)
-        return understand(operation, native) if found is None else out.ResourcesOutcome(found)
+LISTED = _in_json(lambda _asked, outcome: [_written(resource) for resource in outcome.resources])
 
 
-class ListMcpResourcesTool(ListingResources, Spelling[op.ListMcpResources]):
+class ListMcpResourcesTool(Spelling[op.ListMcpResources]):
     """List the resources that MCP servers offer."""
 
     native_name = "ListMcpResourcesTool"
+    results = LISTED
     unsaid = {
         "uri": "another tool lists what stands below one",
     }
@@ -160,10 +144,11 @@ class ListMcpResourcesTool(ListingResources, Spelling[op.ListMcpResources]):
     server: str | None = means("server", "Only this server's.", default=None)
 
 
-class ReadMcpResourceDirTool(ListingResources, Spelling[op.ListMcpResources]):
+class ReadMcpResourceDirTool(Spelling[op.ListMcpResources]):
     """List the resources below one of an MCP server's."""
 
     native_name = "ReadMcpResourceDirTool"
+    results = LISTED
     since = "2.1.197"
 
     server: str = means("server", "The server.")
@@ -178,11 +163,4 @@ class ReadMcpResourceTool(Spelling[op.ReadMcpResource]):
     server: str = means("server", "The server.")
     uri: str = means("uri", "The resource.")
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ResourcesOutcome):
-            return tell(operation, outcome)
-        return json_text({"contents": [_written(resource) for resource in outcome.resources]})
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = _resources(list_in(_json(native), "contents"))
-        return understand(operation, native) if found is None else out.ResourcesOutcome(found)
+    results = _in_json(lambda _asked, outcome: {"contents": [_written(resource) for resource in outcome.resources]})

@@ -11,6 +11,7 @@ import msgspec
 from dragoman.dialects.base.default_words import as_called, tell, understand, unnumbered, up_to_here
 from dragoman.dialects.base.sentences import numbered
 from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, Tells, means, native_only
+from dragoman.dialects.base.words import CALLED, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted
@@ -481,6 +482,14 @@ class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
         return cls(file_path=operation.path, edits=edits)
 
 
+_VERBS = {"replace": "Updated", "insert": "Inserted", "delete": "Deleted"}
+
+
+def _edited_cell(asked: op.EditNotebook) -> str:
+    cell = f" {asked.cell_id}" if asked.cell_id and asked.mode != "insert" else ""
+    return cell if asked.mode == "delete" else f"{cell} with {asked.source or ''}"
+
+
 class NotebookEdit(Spelling[op.EditNotebook]):
     """Replace, insert (after `cell_id`, or first) or delete one cell of a notebook."""
 
@@ -510,15 +519,17 @@ class NotebookEdit(Spelling[op.EditNotebook]):
             edit_mode=operation.mode,
         )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or [one.kind for one in outcome.changes] != ["modified"]:
-            return tell(operation, outcome)
-        cell = f"cell {self.cell_id}" if self.cell_id and self.edit_mode != "insert" else "cell"
-        if self.edit_mode == "delete":
-            return f"Deleted {cell}"
-        return f"{'Inserted' if self.edit_mode == 'insert' else 'Updated'} {cell} with {self.new_source}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not re.match(r"(?:Updated|Inserted|Deleted) cell\b", told(native)):
-            return understand(operation, native)
-        return out.ChangesOutcome((out.Change(self.notebook_path, "modified"),))
+    results = one_of(
+        single(
+            out.ChangesOutcome,
+            words(
+                out.Change,
+                "{_verb} cell{_rest}",
+                kind="modified",
+                path=CALLED,
+                _verb=skipped(lambda asked: _VERBS[asked.mode], "Updated|Inserted|Deleted"),
+                _rest=skipped(_edited_cell, r"\b(?s:.*)"),
+            ),
+        ),
+        text=told,
+    )

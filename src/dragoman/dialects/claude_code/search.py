@@ -9,13 +9,24 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from dragoman.dialects.base.default_words import as_called, tell
+from dragoman.dialects.base.match_lines import MatchLine, lines_of, matches_in
 from dragoman.dialects.base.spelling import Content, Spelling, Tells, means
+from dragoman.dialects.base.words import lines, maybe, one_of, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
 from .results import fields, kept, list_in, number_in, text_in, told, whole
 
 ASKED_FOR = "the newest client offers it only to a run that names its tools; others search with Bash"
+
+
+def _recorded_paths(_operation: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    known = fields(native)
+    names = list_in(known, "filenames")
+    if names is None or not all(isinstance(name, str) for name in names):
+        return outcome
+    total = number_in(known, "totalMatches") if known.get("countIsComplete") is True else None
+    return out.PathsOutcome(tuple(names), total, known.get("truncated") is True)
 
 
 class Glob(Spelling[op.FindFiles]):
@@ -32,26 +43,17 @@ class Glob(Spelling[op.FindFiles]):
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     path: str = means("path", "The folder to look in.", default=".")
 
-    tells: ClassVar[Tells] = {out.PathsOutcome: ("paths", "truncated")}
-    _NONE = "No files found"
-    _CUT = "(Results are truncated. Consider using a more specific path or pattern.)"
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PathsOutcome):
-            return tell(operation, outcome)
-        lines = [*(outcome.paths or (self._NONE,)), *([self._CUT] if outcome.truncated else [])]
-        return "\n".join(lines)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        known = fields(native)
-        names = list_in(known, "filenames")
-        total = number_in(known, "totalMatches") if known.get("countIsComplete") is True else None
-        if names is not None and all(isinstance(name, str) for name in names):
-            return out.PathsOutcome(tuple(names), total, known.get("truncated") is True)
-        lines = told(native).split("\n")
-        cut = lines[-1].startswith("(Results are truncated.")
-        paths = tuple(lines[:-1] if cut else lines)
-        return out.PathsOutcome(() if paths == (self._NONE,) else paths, truncated=cut)
+    results = one_of(
+        words(
+            out.PathsOutcome,
+            "{paths}",
+            maybe("\n(Results are truncated.{_how})", truncated=False),
+            paths=lines(empty="No files found"),
+            _how=skipped(" Consider using a more specific path or pattern.", r"[^\n]*(?=\)\Z)"),
+        ),
+        text=told,
+        recorded=_recorded_paths,
+    )
 
 
 class SearchingText:
@@ -105,7 +107,7 @@ class SearchingText:
         if matches is None:
             return out.TextOutcome(text)
         cut = _cut(paged, body.count("\n") + 1) or (half is not None and "content" not in known)
-        return out.MatchesOutcome(tuple(matches), "content", truncated=cut)
+        return out.MatchesOutcome(matches, "content", truncated=cut)
 
 
 def _counted(files: int) -> str:
@@ -141,19 +143,18 @@ def _counts(text: str, paged: re.Match[str] | None) -> out.Outcome:
 
 
 def _printed(operation: op.Operation, matches: Sequence[out.Match]) -> list[str]:
-    lines: list[str] = []
+    shown: list[str] = []
     for match in matches:
-        if lines and (match.before or match.after):
-            lines.append("--")
-        path = "" if _is_one_file(operation, match.path) else match.path
-        body = (match.text or "").split("\n")
-        if match.line is not None and match.last_line is not None:
-            body += [""] * (match.last_line - match.line + 1 - len(body))  # a match may end with empty lines
-        first = match.line
-        lines += _marked(path, "-", None if first is None else first - len(match.before), match.before)
-        lines += _marked(path, ":", first, body)
-        lines += _marked(path, "-", None if first is None else first + len(body), match.after)
-    return lines
+        if shown and (match.before or match.after):
+            shown.append("--")
+        if match.line is not None and match.last_line is not None:  # a match may end with empty lines
+            missing = match.last_line - match.line - (match.text or "").count("\n")
+            match = msgspec.structs.replace(match, text=(match.text or "") + "\n" * missing)
+        path = () if _is_one_file(operation, match.path) else (match.path,)
+        for line in lines_of(match):
+            number = () if line.number is None else (str(line.number),)
+            shown.append((":" if line.matched else "-").join((*path, *number, line.text)))
+    return shown
 
 
 def _is_one_file(operation: op.Operation, path: str) -> bool:
@@ -161,14 +162,6 @@ def _is_one_file(operation: op.Operation, path: str) -> bool:
     searched = operation.path if isinstance(operation, op.SearchText) else None
     looks_so = searched is not None and _FILE.search(searched) is not None
     return looks_so and as_called(operation, path).removeprefix("./") == str(searched).removeprefix("./")
-
-
-def _marked(path: str, mark: str, first: int | None, texts: Sequence[str]) -> list[str]:
-    """Lines under their path and their number, where they have one."""
-    if first is None:
-        return [f"{path}{mark}{text}" if path else text for text in texts]
-    before = f"{path}{mark}" if path else ""
-    return [f"{before}{number}{mark}{text}" for number, text in enumerate(texts, first)]
 
 
 _FILE = re.compile(r"[^/.]\.\w+\Z")
@@ -179,7 +172,7 @@ _ANY_LINE = re.compile(r"\d+[:-]|.+?(?::\d+:|-\d+-)|--$", re.MULTILINE)
 """What every line has that ripgrep prints: most other texts are told from it by their first line."""
 
 
-def read_matches(path: str, lines: Sequence[str]) -> list[out.Match] | None:
+def read_matches(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None:
     """The matches of lines as ripgrep prints them, or `None` when they are not.
 
     In a single file the lines have no path. Which it was, the lines tell, and where they could be
@@ -192,56 +185,27 @@ def read_matches(path: str, lines: Sequence[str]) -> list[out.Match] | None:
     return next((matches for matches in read if matches is not None), None)
 
 
-class _Line(msgspec.Struct, frozen=True):
-    path: str
-    number: int
-    matched: bool
-    text: str
-
-
-def _of_one_file(path: str, lines: Sequence[str]) -> list[out.Match] | None:
+def _of_one_file(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None:
     found = [re.fullmatch(r"(\d+)([:-])(.*)", line) for line in lines if line != "--"]
     if not all(found):
         return None
-    read = iter(_Line(path, int(one[1]), one[2] == ":", one[3]) for one in found if one is not None)
-    return _gathered([None if line == "--" else next(read) for line in lines])
+    read = iter(MatchLine(path, int(one[1]), one[2] == ":", one[3]) for one in found if one is not None)
+    return matches_in([None if line == "--" else next(read) for line in lines])
 
 
-def _with_paths(path: str, lines: Sequence[str]) -> list[out.Match] | None:
+def _with_paths(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None:
     matched = [re.fullmatch(r"(.+?):(\d+):(.*)", line) for line in lines]
     paths = sorted({one[1] for one in matched if one is not None}, key=len, reverse=True)
     # Only a path that has a match has lines around one; 2.1.15 wrote it out in full there, and not at the match.
     around = re.compile(rf"(?:.*/)?({'|'.join(map(re.escape, paths))})-(\d+)-(.*)") if paths else None
-    read: list[_Line | None] = []
+    read: list[MatchLine | None] = []
     for line, one in zip(lines, matched, strict=True):
         beside = None if around is None or one is not None else around.fullmatch(line)
         found = one or beside
         if found is None and line != "--":
             return None
-        read.append(None if found is None else _Line(found[1], int(found[2]), one is not None, found[3]))
-    return _gathered(read)
-
-
-def _gathered(lines: Sequence[_Line | None]) -> list[out.Match]:
-    """Lines before a match and after it belong to it; `None` parts one stretch of a file from another."""
-    matches: list[out.Match] = []
-    before: list[str] = []
-    current: str | None = None
-    for line in lines:
-        if line is None or line.path != current:
-            before, current = [], None
-        if line is None:
-            continue
-        if line.matched:
-            matches.append(out.Match(line.path, line.number, line.text, tuple(before)))
-            before = []
-        elif current is not None and matches and matches[-1].path == line.path and not before:
-            last = matches[-1]
-            matches[-1] = msgspec.structs.replace(last, after=(*last.after, line.text))
-        else:
-            before.append(line.text)
-        current = line.path
-    return matches
+        read.append(None if found is None else MatchLine(found[1], int(found[2]), one is not None, found[3]))
+    return matches_in(read)
 
 
 Mode = Literal["content", "files_with_matches", "count"]
