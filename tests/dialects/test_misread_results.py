@@ -48,3 +48,18 @@ def test_a_command_that_runs_without_a_name_has_none_when_it_is_read() -> None:
 def test_an_empty_file_is_a_file() -> None:
     shown = "<path>a.py</path>\n<type>file</type>\n<content>\n\n(End of file - total 0 lines)\n</content>"
     assert read("opencode", "read", {"filePath": "a.py"}, shown) == out.FileOutcome("a.py", "", 1, 0)
+
+
+@pytest.mark.parametrize(
+    "note, outcome",
+    [
+        ("[7 more lines in file. Use offset=3 to continue]", out.FileOutcome("a.py", "x\ny", 1, 9)),
+        (
+            "[Showing lines 1-2 of 9. Use offset=3 to continue]",
+            out.FileOutcome("a.py", "x\ny", 1, 9, truncated=True),
+        ),
+    ],
+)
+def test_a_note_without_a_full_stop_is_no_line_of_the_file(note: str, outcome: out.FileOutcome) -> None:
+    """As pi 0.30.2 writes it."""
+    assert read("pi", "read", {"path": "a.py"}, f"x\ny\n\n{note}") == outcome

@@ -128,6 +128,11 @@ class Read(Spelling[op.ReadFile]):
         _read("\n\n[Showing lines {first}-{last} of more than {last}. Use offset={next} to continue.]", total=None),
         _read("\n\n[{more} more lines in file. Use offset={next} to continue.]"),
         _read(first=None, more=None),
+        # 0.30.2 ends its notes without a full stop.
+        read_first=(
+            _read("\n\n[Showing lines {first}-{last} of {total}. Use offset={next} to continue]"),
+            _read("\n\n[{more} more lines in file. Use offset={next} to continue]"),
+        ),
     )
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
 

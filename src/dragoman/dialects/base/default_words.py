@@ -20,7 +20,8 @@ from dragoman.model.json_text import json_text, read_json
 from .match_lines import MatchLine, lines_of, matches_in
 from .sentences import cut_note, numbered, sentences
 
-TELLS: Mapping[type[out.Outcome], tuple[str, ...]] = {
+Tells = Mapping[type[out.Outcome], tuple[str, ...]]
+TELLS: Tells = {
     out.TextOutcome: ("text",),
     out.FileOutcome: ("text", "first_line", "truncated"),
     out.DirectoryOutcome: ("truncated",),
@@ -71,8 +72,11 @@ def tell(operation: op.Operation, outcome: out.Outcome) -> Content:
     return json_text(outcome) if told is None else told  # only an outcome that somebody else defined has none
 
 
-def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
-    """The outcome told by words like those above; any other text is what it is."""
+def understand(operation: op.Operation, native: NativeResult, *, has_words: bool = False) -> out.Outcome:
+    """The outcome told by words like those above; any other text is what it is.
+
+    `has_words`: the tool has words of its own, so a text that is not in them is no list of names.
+    """
     text = native.content
     if not isinstance(text, str):
         return _understand_content(text)
@@ -91,26 +95,16 @@ def understand(operation: op.Operation, native: NativeResult) -> out.Outcome:
             return _understand_file(operation, text)
         case op.RunCommand() | op.ReadOutput() | op.TypeInto() | op.StopCommand() | op.WatchCommand():
             return _understand_command(text)
-        case op.FindFiles():
+        case op.FindFiles() if not has_words:
             body, cut, total = without_cut_note(text, "files")
             return out.PathsOutcome(() if body == "[no files found]" else tuple(body.split("\n")), total, cut)
-        case op.ListDirectory():
+        case op.ListDirectory() if not has_words:
             return _understand_directory(operation, text)
+        case op.SearchText(mode="files") if has_words:
+            return out.TextOutcome(text)
         case op.SearchText() | op.SearchCode():
             return _understand_matches(operation, text)
     return out.TextOutcome(text)
-
-
-def understand_marked(operation: op.Operation, native: NativeResult) -> out.Outcome:
-    """The same where a tool has words of its own: then a text without marks of ours is text, not a list of names."""
-    understood = understand(operation, native)
-    unmarked = isinstance(understood, out.DirectoryOutcome | out.PathsOutcome) or (
-        isinstance(understood, out.MatchesOutcome) and understood.mode == "files"
-    )
-    text = native.content
-    if unmarked and isinstance(text, str) and not text.startswith('{"type":'):
-        return out.TextOutcome(text)
-    return understood
 
 
 _WORDED = frozenset(

@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -36,40 +36,16 @@ from .conversions import (
     sayable_number as sayable_number,
     whole_number as whole_number,
 )
-from .default_words import tell, tell_all, understand, understand_marked
+from .default_words import Tells as Tells, tell, tell_all, understand
 from .parts import Part, builder, calls_for, part_of, struct_in
 from .reasons import UNSAID
 from .versions import Row, absent as absent, earlier_classes, reasons_in, spans_of, was as was
+from .words import Results
 
 Spoken = TypeVar("Spoken", bound=op.Operation)
-Tells = Mapping[type[Outcome], tuple[str, ...]]
+ResultWords = Results
 Told = tuple[Content, bool | None] | tuple[Content, bool | None, Any]
 """A result: its content, the error flag where the vocabulary sets one, and its item where text is not enough."""
-
-
-class ResultWords(Protocol):
-    """How a tool's results are written and read: what `words.one_of` gives."""
-
-    def write(self, operation: op.Operation, outcome: Outcome) -> Content | None:
-        """The content of an outcome, or `None` where these words cannot say it."""
-        ...
-
-    def read(self, operation: op.Operation, native: NativeResult) -> Outcome | None:
-        """What a result says, or `None` where it is in none of these words."""
-        ...
-
-    def as_said(self, operation: op.Operation, outcome: Outcome) -> Outcome:
-        """The outcome with its fields as these words say them."""
-        ...
-
-    @property
-    def tells(self) -> Tells:
-        """Which fields of which outcomes these words carry."""
-        ...
-
-    def losses(self) -> list[tuple[str, str, bool, str]]:
-        """What is lost: the outcome, its field, whether it is said nearly, and why."""
-        ...
 
 
 class _Required:
@@ -287,12 +263,10 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> Outcome:
         """What a result in this tool's words says. Failures the dialect recognises do not get here."""
-        if self.results is None:
-            return understand(operation, native)
-        outcome = self.results.read(operation, native)
+        outcome = None if self.results is None else self.results.read(operation, native)
         if outcome is not None:
             return outcome
-        return understand_marked(operation, native)
+        return understand(operation, native, has_words=self.results is not None)
 
     def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> Told:
         """All outcomes of one call as its one result."""

@@ -30,12 +30,11 @@ import msgspec
 
 from dragoman.errors import DefinitionError
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
+from dragoman.model.calls import Content, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .default_words import text_of, understand
+from .default_words import Tells, text_of, understand
 from .reasons import LOST
-from .spelling import Content, Tells
 from .template import Template as Template, where_declared, words as words
 from .template_parts import (
     ANY as ANY,
@@ -86,37 +85,26 @@ def picture(text: str | None = None, pictures: Callable[[NativeResult], tuple[ou
     return Picture(text, pictures)
 
 
-class Refusal(msgspec.Struct, frozen=True):
-    """A text that tells of a failure; see `refusal`."""
+class Begins(msgspec.Struct, frozen=True):
+    """A text that is known by its beginning, and is no result; see `stays_text` and `refusal`."""
 
     lead: str
-    kind: out.FailureKind
+    made: Callable[[str], out.Outcome]
     asked: tuple[type[op.Operation], ...] = ()
 
-    def read(self, text: str, _asked: op.Operation) -> out.Failure | None:
-        """The failure, where a text begins so."""
-        return out.Failure(self.kind, text) if text.startswith(self.lead) else None
+    def read(self, text: str, _asked: op.Operation) -> out.Outcome | None:
+        """What the whole text is, where it begins so."""
+        return self.made(text) if text.startswith(self.lead) else None
 
 
-class AsText(msgspec.Struct, frozen=True):
-    """A text that is about the result, and not the result; see `stays_text`."""
-
-    lead: str
-    asked: tuple[type[op.Operation], ...] = ()
-
-    def read(self, text: str, _asked: op.Operation) -> out.TextOutcome | None:
-        """The text itself, where it begins so."""
-        return out.TextOutcome(text) if text.startswith(self.lead) else None
-
-
-def stays_text(lead: str) -> AsText:
+def stays_text(lead: str) -> Begins:
     """A text that begins so is kept as text, where a later template would take it for something else."""
-    return AsText(lead)
+    return Begins(lead, out.TextOutcome)
 
 
-def refusal(lead: str, kind: out.FailureKind = "failed") -> Refusal:
+def refusal(lead: str, kind: out.FailureKind = "failed") -> Begins:
     """A text that begins so is a failure of this kind, with the text as its message. Read, never written."""
-    return Refusal(lead, kind)
+    return Begins(lead, lambda text: out.Failure(kind, text))
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -216,7 +204,7 @@ def in_json(
 
 
 Current = typing.Union["Template", "Single", "Done", "InJson"]
-Wording = typing.Union[Current, "Refusal", "AsText"]
+Wording = typing.Union[Current, "Begins"]
 
 
 class Results:

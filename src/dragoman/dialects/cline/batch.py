@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -167,19 +168,9 @@ _STATE = either(
     way("ended, nobody knows how", exit_code=None),
     way("exited with code {exit_code}"),
 )
-_STATED = words(
-    out.CommandOutcome, "Command ", _STATE, exit_code=NOT_ZERO, job=without("]"), _more=skipped("", "[^\\]\\n]*")
-)
-_ENDED = words(
-    out.CommandOutcome,
-    "[Command ",
-    _STATE,
-    "]\n{output}",
-    exit_code=NOT_ZERO,
-    job=without("]"),
-    output=body(),
-    _more=skipped("", "[^\\]\\n]*"),
-)
+_KINDS: dict[str, Any] = {"exit_code": NOT_ZERO, "job": without("]"), "_more": skipped("", "[^\\]\\n]*")}
+_STATED = words(out.CommandOutcome, "Command ", _STATE, **_KINDS)
+_ENDED = words(out.CommandOutcome, "[Command ", _STATE, "]\n{output}", output=body(), **_KINDS)
 
 
 def _one_text(_asked: op.Operation, outcome: out.CommandOutcome) -> out.CommandOutcome:
@@ -430,13 +421,7 @@ class FetchWebContent(Entered[op.FetchPage]):
 # ── people ───────────────────────────────────────────────────────────────────
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What the user said."""
-
-    text: str
-
-
-def _answered(asked: op.AskUser, said: Said) -> out.AnswersOutcome:
+def _answered(asked: op.AskUser, said: out.TextOutcome) -> out.AnswersOutcome:
     (question,) = asked.questions
     chosen = any(option.label == said.text for option in question.options)
     return out.AnswersOutcome(
@@ -444,11 +429,11 @@ def _answered(asked: op.AskUser, said: Said) -> out.AnswersOutcome:
     )
 
 
-def _said(_asked: op.Operation, outcome: out.AnswersOutcome) -> Said | None:
+def _said(_asked: op.Operation, outcome: out.AnswersOutcome) -> out.TextOutcome | None:
     if len(outcome.answers) != 1:
         return None
     (answer,) = outcome.answers
-    return Said(answer.text if answer.text is not None else ", ".join(answer.choices))
+    return out.TextOutcome(answer.text if answer.text is not None else ", ".join(answer.choices))
 
 
 class AskQuestion(Spelling[op.AskUser]):
@@ -473,5 +458,6 @@ class AskQuestion(Spelling[op.AskUser]):
         return cls(question=question.text, options=tuple(option.label for option in question.options))
 
     results = one_of(
-        words(Said, "{text}", text=body(), of=out.AnswersOutcome, to=_answered, back=_said), default_first=True
+        words(out.TextOutcome, "{text}", text=body(), of=out.AnswersOutcome, to=_answered, back=_said),
+        default_first=True,
     )

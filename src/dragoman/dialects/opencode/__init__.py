@@ -12,29 +12,7 @@ from dragoman.errors import ToolError
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
-from .agents import Task, TaskBySession, TodoRead, TodoWrite, TodoWriteWithIds
-from .files import (
-    ApplyPatch,
-    Edit,
-    EditForAll,
-    List,
-    MultiEdit,
-    Read,
-    ReadFromZero,
-    Write,
-    WriteForAll,
-)
-from .outside import (
-    AskUser,
-    ListMcpResources,
-    ListMcpResourceTemplates,
-    ReadMcpResource,
-    UseSkill,
-    WebFetch,
-    WebFetchFormatted,
-    WebSearch,
-)
-from .shell import Bash, BashDescribed, Glob, Grep
+from . import agents, files, outside, shell
 
 # ── failures ─────────────────────────────────────────────────────────────────
 
@@ -93,32 +71,32 @@ FAILURES = OpencodeFailures(
 DIALECT = Dialect(
     "opencode",
     (
-        ApplyPatch,
-        Bash,
-        BashDescribed,
-        Edit,
-        EditForAll,
-        MultiEdit,
-        Glob,
-        Grep,
-        ListMcpResourceTemplates,
-        ListMcpResources,
-        Read,
-        ReadFromZero,
-        List,
-        ReadMcpResource,
-        UseSkill,
-        Task,
-        TaskBySession,
-        TodoWrite,
-        TodoWriteWithIds,
-        TodoRead,
-        WebFetch,
-        WebFetchFormatted,
-        WebSearch,
-        Write,
-        WriteForAll,
-        AskUser,
+        files.ApplyPatch,
+        shell.Bash,
+        shell.BashDescribed,
+        files.Edit,
+        files.EditForAll,
+        files.MultiEdit,
+        shell.Glob,
+        shell.Grep,
+        outside.ListMcpResourceTemplates,
+        outside.ListMcpResources,
+        files.Read,
+        files.ReadFromZero,
+        files.List,
+        outside.ReadMcpResource,
+        outside.UseSkill,
+        agents.Task,
+        agents.TaskBySession,
+        agents.TodoWrite,
+        agents.TodoWriteWithIds,
+        agents.TodoRead,
+        outside.WebFetch,
+        outside.WebFetchFormatted,
+        outside.WebSearch,
+        files.Write,
+        files.WriteForAll,
+        outside.AskUser,
         Invalid,
     ),
     steering=(

@@ -31,12 +31,23 @@ from dragoman.dialects.base.words import (
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
-from .log_record import metadata, number
-
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""
 EDITING = ("!gpt-5*",)
 NOT_OFFERED = "models call it, and no version that was captured offers it"
+
+
+def metadata(native: NativeResult) -> Mapping[str, Any]:
+    """The metadata of a result: in the state of the part, or in the part with its state."""
+    item = native.item
+    state = item.get("state", item) if isinstance(item, dict) else None
+    found = state.get("metadata") if isinstance(state, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def number(value: Any) -> int | None:
+    """A whole number, if it is one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 # ── reading files ────────────────────────────────────────────────────────────

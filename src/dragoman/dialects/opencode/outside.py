@@ -18,20 +18,14 @@ from .files import NOT_OFFERED
 # ── web ──────────────────────────────────────────────────────────────────────
 
 
-class PageText(msgspec.Struct, frozen=True):
-    """Pages as one text."""
-
-    text: str
-
-
-def _page_text(_asked: op.Operation, pages: out.PagesOutcome) -> PageText:
+def _page_text(_asked: op.Operation, pages: out.PagesOutcome) -> out.TextOutcome:
     texts = [page.text or page.snippet or "" for page in pages.pages]
-    return PageText("\n\n".join(texts) if pages.answer is None else pages.answer)
+    return out.TextOutcome("\n\n".join(texts) if pages.answer is None else pages.answer)
 
 
 PAGES = one_of(
     words(
-        PageText,
+        out.TextOutcome,
         "{text}",
         text=body(),
         of=out.PagesOutcome,

@@ -28,7 +28,7 @@ from dragoman.dialects.base.words import (
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
-from .log_record import metadata, number
+from .files import metadata, number
 
 # ── searching ────────────────────────────────────────────────────────────────
 
