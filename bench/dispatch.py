@@ -1,4 +1,7 @@
-"""Validating one call's JSON arguments and running the tool, as an agent does it."""
+"""Validating one call's JSON arguments and running the tool, as an agent does it; and how many functions that enters.
+
+`dispatch:count` is a count, not CPU time: see `straight.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from bench import subject
 from bench.benches import Bench, Target
 from bench.stopwatch import per_call
+from bench.straight import MOST, calls_of_one_read
 from bench.subject import ANSWER, ARGUMENTS, msgspec_types, pydantic_types, tool_function
 
 Call = Callable[[], Awaitable[Any]]
@@ -108,16 +112,29 @@ def measure(column: str) -> list[float]:
     return per_call(lambda times: loop.run_until_complete(several(times)))
 
 
-BENCH = Bench(
-    question="validate one call's arguments and run the tool",
-    environments={
-        "ours": "base",
-        "msgspec": "base",
-        "pydantic": "pydantic",
-        "pydantic_ai": "pydantic_ai",
-        "openai_agents": "openai_agents",
-    },
-    floor="msgspec",
-    targets=(Target("ours", "msgspec", 3), Target("ours", "pydantic_ai", 1 / 5)),
-    measure=measure,
-)
+def count(column: str) -> list[float]:
+    return [calls_of_one_read() if column == "ours" else MOST]
+
+
+BENCHES = {
+    "run": Bench(
+        question="validate one call's arguments and run the tool",
+        environments={
+            "ours": "base",
+            "msgspec": "base",
+            "pydantic": "pydantic",
+            "pydantic_ai": "pydantic_ai",
+            "openai_agents": "openai_agents",
+        },
+        floor="msgspec",
+        targets=(Target("ours", "msgspec", 3), Target("ours", "pydantic_ai", 1 / 5)),
+        measure=measure,
+    ),
+    "count": Bench(
+        question="Python calls of one Read through the executor (a count, not CPU time)",
+        environments=dict.fromkeys(("ours", f"{MOST} calls"), "base"),
+        floor=f"{MOST} calls",
+        targets=(Target("ours", f"{MOST} calls", 1),),
+        measure=count,
+    ),
+}

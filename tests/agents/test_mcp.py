@@ -349,7 +349,7 @@ async def test_a_call_that_takes_too_long_is_stopped_and_the_server_told() -> No
         assert result.outcomes == (
             Failure(
                 "timed_out",
-                "It was stopped after 1 seconds. What it had done by then, it has done.",
+                "It was stopped after 1 seconds. Changes made before it was stopped remain.",
                 {"seconds": 1.0},
             ),
         )

@@ -11,8 +11,8 @@ from dragoman import ProviderTool, tool
 from dragoman.apis import APIS, merged, raw_tools
 from dragoman.config import load
 from dragoman.engine import Orchestrator, Prepared, ScriptedEngine
-from dragoman.engine.facade import Note
 from dragoman.engine.models import engine_for
+from dragoman.engine.offer import Note
 from dragoman.errors import ConfigError, DefinitionError
 from dragoman.model import CallPart, FinishReason, NativeCall, Reply
 

@@ -12,7 +12,7 @@ import pytest
 from dragoman.config import Price, load
 from dragoman.dialects import DIALECTS
 from dragoman.engine import Facade, HttpEngine, Orchestrator, ToolPolicy, web_for
-from dragoman.engine.facade import Note
+from dragoman.engine.offer import Note
 from dragoman.engine.transport import Transport
 from dragoman.errors import ToolError
 from dragoman.model import FunctionDefinition, TokensUsed, operations as op

@@ -9,7 +9,7 @@ import pytest
 from dragoman import ProviderTool, Tool, Toolset
 from dragoman.dialects import DIALECTS
 from dragoman.engine import Facade, Orchestrator, ScriptedEngine
-from dragoman.engine.facade import Note
+from dragoman.engine.offer import Note
 from dragoman.errors import DefinitionError
 from dragoman.model import (
     Call,

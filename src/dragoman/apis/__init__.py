@@ -18,8 +18,8 @@ from .base.api import (
     shortened as shortened,
 )
 from .base.conversation_order import NO_RESULT as NO_RESULT, Remark as Remark
+from .base.lowered import Lowering as Lowering
 from .base.options import RawTool as RawTool, merged as merged, raw_tools as raw_tools
-from .lowering import Lowering as Lowering
 
 if TYPE_CHECKING:
     from .base.partial import PartialJson as PartialJson

@@ -13,13 +13,13 @@ from dragoman.registry import TOOLS
 from dragoman.tools import answer_to
 
 from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
-from .rules import STRICTNESS, verdict_on
+from .rules import STRICTNESS
 
 if TYPE_CHECKING:
     from dragoman.tools import Tool, Workspace
     from dragoman.tools.sandbox import Enclosure
 
-    from .policy import ToolPolicy
+    from .rules import Judged
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ _ALLOWED = Decided(Decision("allowed", by="policy"))
 async def decide(
     call: Call,
     tools: tuple[Tool, ...],
-    policy: ToolPolicy,
+    judged: Judged,
     approver: Approver | None,
     answers: Mapping[str, Answer],
     workspace: Workspace | None = None,
@@ -148,16 +148,19 @@ async def decide(
 ) -> Decided | None:
     """The decision on a call, or `None` when it is to come later. `answers` came before: by digest, or by call id.
 
-    `enclosure` is what its commands run in. A call that asks the user something always needs an answer: no rule can
-    give it.
+    `judged` is what the rules say of it (`verdict_on`); `enclosure` is what its commands run in. A call that asks the
+    user something always needs an answer: no rule can give it.
     """
     approvals = Approvals() if approvals is None else approvals
-    verdict, rule = verdict_on(call, tools, policy, workspace)
-    ours = [one for one, tool in zip(call.operations, tools, strict=True) if is_standard(tool)]
-    leaving = None if enclosure is None else enclosure.left_by(ours, workspace)
-    least = "allow" if enclosure is None or leaving is None else enclosure.options.unsandboxed
-    if least != "allow" and STRICTNESS[least] >= STRICTNESS[verdict]:
-        verdict, rule = least, leaving
+    verdict, rule = judged
+    ours: list[op.Operation] = []
+    leaving = None
+    if enclosure is not None:
+        ours = [one for one, tool in zip(call.operations, tools, strict=True) if is_standard(tool)]
+        leaving = enclosure.left_by(ours, workspace)
+        least = "allow" if leaving is None else enclosure.options.unsandboxed
+        if least != "allow" and STRICTNESS[least] >= STRICTNESS[verdict]:
+            verdict, rule = least, leaving
     changes = approvals.changes(tools)
     asks = asked_by(call, tools)
     if verdict == "allow" and not changes and not asks:

@@ -20,7 +20,6 @@ import msgspec
 
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
-from dragoman.model.effects import fields_of
 from dragoman.tools import Answers, Cancellation, Context, Tool, Toolset, Web, standard_context
 from dragoman.tools.processes import abandon, in_thread
 from dragoman.tools.running import enclosure_in, outcome_of, run_operation
@@ -105,7 +104,7 @@ class Executor:
         self._emit = emit
         self._write = write or (lambda _, result: result)
         self._room = asyncio.Semaphore(policy.max_parallel)
-        self._early: dict[str, tuple[Call, asyncio.Task[Result]]] = {}
+        self._early: dict[str, Attempt] = {}
         self.offer(toolset, reconsider)
 
     def offer(
@@ -113,6 +112,7 @@ class Executor:
     ) -> None:
         """Runs calls of these tools from now on."""
         self._reconsider = reconsider or (lambda *_: None)
+        self._denied = {tool.name for tool in toolset if isinstance(tool, Tool) and not self.policy.allows(tool.name)}
         self._functions: dict[str, Tool] = {}
         self._operations: dict[type[op.Operation], Tool] = {}
         self._served: dict[tuple[str | None, str], Tool] = {}
@@ -133,320 +133,80 @@ class Executor:
 
         `answers` decide calls that waited, by the digest of their question or by their id.
         """
-        answers = _unambiguous(answers or {}, calls)
-        results: dict[int, Result] = {}
-        tasks: dict[int, asyncio.Task[Result]] = {}
+        if answers:
+            _check_unambiguous(answers, calls)
+        attempts = [self._taken_early(call) or Attempt(self, call, step, answers or {}) for call in calls]
         waiting: list[Call] = []
         try:
-            for group in self._groups(calls):
-                begun = self._begun(calls, group, step, answers)
-                tasks |= begun
-                try:
-                    await self._settled(list(begun.values()))
-                finally:
-                    await _stop([task for task in begun.values() if not task.done()])
-                errors = {place: _error_of(tasks.get(place)) for place in group}  # all are looked at
-                for place, error in errors.items():
+            for group in _groups(attempts):
+                if self.aborted is None:  # otherwise only what began while the reply still streamed has a result
+                    for attempt in group:
+                        attempt.start()
+                await self._settled([attempt.task for attempt in group if attempt.task is not None])
+                await _stop(group)
+                errors = [attempt.error() for attempt in group]  # all are looked at
+                for attempt, error in zip(group, errors, strict=True):
                     if isinstance(error, Waiting):
-                        waiting.append(calls[place])
+                        waiting.append(attempt.asked)
                     elif error is not None:
                         raise error  # a mistake of a hook or a listener, not of a tool
                     else:
-                        results[place] = self._result_of(calls[place], tasks.get(place), _STOPPED)
+                        attempt.end(_STOPPED)
         except asyncio.CancelledError:
-            for place, call in enumerate(calls):
-                if place not in results:
-                    task = tasks[place] if place in tasks else self._early_of(call)
-                    results[place] = self._result_of(call, task, _INTERRUPTED)
-            self.interrupted = tuple(results[place] for place in range(len(calls)))
+            await _stop(attempts)
+            self.interrupted = tuple(attempt.end(_INTERRUPTED) for attempt in attempts)
             raise
-        known = tuple(results[place] for place in range(len(calls)) if place in results)
+        finally:
+            await _stop(attempts)
+        known = tuple(attempt.ended for attempt in attempts if attempt.ended is not None)
         if waiting:
             raise Waiting(tuple(waiting), known)
         return known
-
-    def _result_of(self, call: Call, task: asyncio.Task[Result] | None, otherwise: str) -> Result:
-        """What a call gave; one that was stopped, or never begun, says so."""
-        if task is not None and task.done() and not task.cancelled() and task.exception() is None:
-            return task.result()
-        done = " What it had done by then, it has done." if call.id in self.started else " It was not begun."
-        failure = Failure("cancelled", otherwise + done)
-        return self._told(call, Result(call.id, (failure,) * max(1, len(call.operations)), 0.0))
 
     def start_early(self, call: Call, *, step: int) -> bool:
         """Begins a call before the reply is complete, if all it does is read and may be done twice."""
         if call.id in self._early or self.aborted is not None:
             return False
-        tools = self._tools_of(call)
-        if isinstance(tools, Failure) or not tools:
+        attempt = Attempt(self, call, step, {})
+        if not attempt.tools or not all(
+            tool.repeatable and not tool.sequential and _only_reads(tool) for tool in attempt.tools
+        ):
             return False
-        if not all(tool.repeatable and not tool.sequential and _only_reads(tool) for tool in tools):
-            return False
-        self._early[call.id] = (call, asyncio.ensure_future(self._one(call, step, {})))
+        attempt.start()
+        self._early[call.id] = attempt
         return True
 
     async def forget_early(self) -> None:
         """Stops what was begun for a reply that never came to its end, or whose calls were not to be run."""
-        early, self._early = [task for _, task in self._early.values()], {}
+        if not self._early:
+            return
+        early, self._early = [*self._early.values()], {}
         await _stop(early)
-        for task in early:
-            _error_of(task)
+        for attempt in early:
+            attempt.error()
 
-    def _groups(self, calls: Sequence[Call]) -> list[list[int]]:
-        """Places of calls that may run beside one another; one that must run alone is a group of its own."""
-        groups: list[list[int]] = [[]]
-        for place, call in enumerate(calls):
-            tools = self._tools_of(call)
-            alone = not isinstance(tools, Failure) and any(tool.sequential for tool in tools)
-            if alone:
-                groups += [[place], []]
-            else:
-                groups[-1].append(place)
-        return [group for group in groups if group]
-
-    def _begun(
-        self, calls: Sequence[Call], group: list[int], step: int, answers: Mapping[str, Answer]
-    ) -> dict[int, asyncio.Task[Result]]:
-        if self.aborted is None:
-            return {place: self._task(calls[place], step, answers) for place in group}
-        # Nothing is begun any more; what began while the reply still streamed keeps what it gave.
-        return {place: early for place in group if (early := self._taken_early(calls[place])) is not None}
-
-    def _early_of(self, call: Call) -> asyncio.Task[Result] | None:
+    def _taken_early(self, call: Call) -> Attempt | None:
         """What was begun early for this very call: another may have the same id."""
-        begun, task = self._early.get(call.id, (None, None))
-        if begun is None or begun.native.name != call.native.name or begun.native.arguments != call.native.arguments:
+        early = self._early.get(call.id)
+        if early is None:
             return None
-        return task
-
-    def _taken_early(self, call: Call) -> asyncio.Task[Result] | None:
-        task = self._early_of(call)
-        if task is not None:
-            del self._early[call.id]
-        return task
-
-    def _task(self, call: Call, step: int, answers: Mapping[str, Answer]) -> asyncio.Task[Result]:
-        early = self._taken_early(call)
-        if early is not None:
-            return early
-        return asyncio.ensure_future(self._one(call, step, answers))
+        begun, native = early.asked.native, call.native
+        if begun.name != native.name or begun.arguments != native.arguments:
+            return None
+        return self._early.pop(call.id)
 
     async def _settled(self, tasks: list[asyncio.Task[Result]]) -> None:
         """Waits for all, or until one failed in a way that ends the run."""
-        each = self.policy.on_error == "abort"  # otherwise none of them ends the run, and one wake-up does for all
-        if not each:
+        if self.policy.on_error != "abort":  # none of them ends the run, and one wake-up does for all
             await _all_done(tasks)
             return
         pending: set[asyncio.Task[Result]] = set(tasks)
         while pending and self.aborted is None:
             _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
 
-    # ── one call ───────────────────────────────────────────────────────────
-
-    async def _one(self, call: Call, step: int, answers: Mapping[str, Answer]) -> Result:
-        decision: Decision | None = None
-        tools = self._tools_of(call)
-        again = step == 0 and call.id in self.doubtful  # a later call may bear an id of old: providers count anew
-        if again and not isinstance(tools, Failure) and not all(tool.repeatable for tool in tools):
-            return await self._done(call, (out.UnknownOutcome(_BROKE_OFF),) * len(tools), 0.0, 0)
-        given: tuple[out.Answer, ...] = ()
-        if not isinstance(tools, Failure):
-            call, tools, decision, given = await self._permitted(call, tools, answers)
-        shown = await masked(call, self.hooks)
-        if self._emit is not None:
-            self._emit("called", call=shown, decision=decision, call_id=call.id, step=step)
-        if isinstance(tools, Failure):
-            return await self._done(call, (tools,) * max(1, len(call.operations)), 0.0, 0)
-        async with self._room:
-            if self.aborted is not None:
-                raise asyncio.CancelledError  # it had waited for its turn, and there is none any more
-            outcomes, retries, seconds = await self._timed(call, tools, step, given)
-        other = self._reconsider(call, outcomes) if _failed(outcomes) else None
-        if other is not None:
-            call, outcomes, more, longer = await self._instead(call, outcomes, other, step, answers)
-            retries, seconds = retries + more, seconds + longer
-        return await self._done(call, outcomes, seconds, retries)
-
-    async def _timed(
-        self, call: Call, tools: tuple[Tool, ...], step: int, given: tuple[out.Answer, ...]
-    ) -> tuple[tuple[Outcome, ...], int, float]:
-        """Runs a call, and says how often it was tried again and for how many seconds it ran.
-
-        Neither a person's thinking about a question nor waiting for other calls is in the seconds.
-        """
-        began = time.perf_counter()
-        outcomes, retries = await self._tried(call, tools, step, given)
-        return outcomes, retries, time.perf_counter() - began
-
-    async def _permitted(
-        self, call: Call, tools: tuple[Tool, ...], answers: Mapping[str, Answer]
-    ) -> tuple[Call, tuple[Tool, ...] | Failure, Decision, tuple[out.Answer, ...]]:
-        """The call as it may be run, with its tools, or why it may not; and the user's answers to what it asks.
-
-        The hook comes first, so that the rules and the question are about the call that would really be run; but it
-        never sees a call that a rule denies.
-        """
-        workspace = self._context._workspace
-        if self.hooks.before is not None:
-            verdict, _ = verdict_on(call, tools, self.policy, workspace)
-            changed = None if verdict == "deny" else await _awaited(self.hooks.before(call))
-            if isinstance(changed, Failure):
-                return call, changed, Decision("denied", by="hook", reason=changed.message), ()
-            if changed is not None:
-                call, found = changed, self._tools_of(changed)
-                if isinstance(found, Failure):
-                    return call, found, Decision("denied", by="policy", reason=found.message), ()
-                tools = found
-        decided = await decide(
-            call, tools, self.policy, self.approver, answers, workspace, self.approvals, self._enclosure
-        )
-        if decided is None:
-            raise Waiting((call,))
-        decision = decided.decision
-        if decision.verdict == "denied":
-            details = {"rule": decision.rule, "reason": decision.reason}
-            words = _unanswered if asked_by(call, tools) else _denied
-            return call, Failure("denied", words(decision), details), decision, ()
-        return call, tools, decision, decided.answers
-
-    async def _instead(
-        self, call: Call, outcomes: tuple[Outcome, ...], other: Call, step: int, answers: Mapping[str, Answer]
-    ) -> tuple[Call, tuple[Outcome, ...], int, float]:
-        """Runs what a call turned out to mean, if that is allowed too; where no tool does it, the first outcome stays.
-
-        It is the same call of the model's, so there is no second event of a call: what came of it says what was done.
-        """
-        tools = self._tools_of(other)
-        if isinstance(tools, Failure):
-            return call, outcomes, 0, 0.0
-        other, permitted, _, given = await self._permitted(other, tools, answers)
-        if isinstance(permitted, Failure):
-            return other, (permitted,) * max(1, len(other.operations)), 0, 0.0
-        names = ", ".join(tool.name for tool in permitted)
-        self._tell(call.id, f"It is meant otherwise: {names}")
-        async with self._room:
-            return other, *(await self._timed(other, permitted, step, given))
-
-    async def _done(self, call: Call, outcomes: tuple[Outcome, ...], seconds: float, retries: int) -> Result:
-        result = Result(call.id, outcomes, seconds, retries)
-        if self.hooks.after is not None:
-            result = await _awaited(self.hooks.after(call, result)) or result
-        result = self._told(call, result)
-        if self.policy.on_error == "abort" and self.aborted is None and _failed(result.outcomes):
-            self.aborted = result
-        return result
-
-    def _told(self, call: Call, result: Result) -> Result:
-        result = self._write(call, result)
-        names = self._names_of(call)
-        if result.native is not None:
-            longest = self.policy.longest_result(call.native.name, *names)
-            result = msgspec.structs.replace(result, native=shortened(result.native, longest))
-        self._count(names or {call.native.name}, result)
-        if self._emit is not None:
-            self._emit("returned", result=result, call_id=call.id)
-        return result
-
-    def _tell(self, call_id: str, message: str, fraction: float | None = None) -> None:
-        if self._emit is not None:
-            self._emit("progressed", message=message, fraction=fraction, call_id=call_id)
-
-    def _note(self, call_id: str, name: str, data: dict[str, Any]) -> None:
-        if self._emit is not None:
-            self._emit("noted", name=name, data=data, call_id=call_id)
-
-    async def _tried(
-        self, call: Call, tools: tuple[Tool, ...], step: int, given: tuple[out.Answer, ...]
-    ) -> tuple[tuple[Outcome, ...], int]:
-        """Runs a call, again where that is allowed and helps."""
-        repeatable = self.policy.on_error == "retry" and all(tool.repeatable for tool in tools)
-        most = self.policy.retry.times if repeatable else 0
-        for attempt in range(most + 1):
-            outcomes = await self._bounded(call, tools, step, given)
-            failure = next((one for one in outcomes if isinstance(one, Failure)), None)
-            if failure is None or attempt == most or failure.kind not in ("failed", "timed_out"):
-                return outcomes, attempt
-            if self._reconsider(call, outcomes) is not None:
-                return outcomes, attempt  # doing the same again would not help
-            wanted = self.hooks.should_retry
-            if wanted is not None and not await _awaited(wanted(call, failure, attempt + 1)):
-                return outcomes, attempt
-            await asyncio.sleep(self.policy.retry.wait(attempt + 1, chance=_chance()))
-        raise AssertionError("the last attempt returns")
-
-    async def _bounded(
-        self, call: Call, tools: tuple[Tool, ...], step: int, given: tuple[out.Answer, ...]
-    ) -> tuple[Outcome, ...]:
-        """Runs a call once, to its deadline. A plain function that goes on past it is left to itself."""
-        cancellation = Cancellation()
-        context = self._context_of(call, step, cancellation, given)
-        seconds = _deadline(tools, self.policy.timeout)
-        self.started.add(call.id)
-        # A task of its own: a tool that does not let itself be cancelled delays nobody beyond a moment of grace.
-        running = asyncio.get_running_loop().create_task(self._performed(call, tools, context))
-        try:
-            await _all_done([running], seconds)
-        except asyncio.CancelledError:
-            await _ended(running, cancellation, "the run was cancelled")
-            raise
-        if not running.done():
-            await _ended(running, cancellation, "it took too long")
-            done = "" if all(tool.repeatable for tool in tools) else " What it had done by then, it has done."
-            failure = Failure("timed_out", f"It was stopped after {seconds:g} seconds.{done}", {"seconds": seconds})
-            return (failure,) * len(call.operations)
-        if running.cancelled():
-            return (Failure("cancelled", "The tool gave up by itself."),) * len(call.operations)
-        return running.result()
-
-    async def _performed(self, call: Call, tools: tuple[Tool, ...], context: Context) -> tuple[Outcome, ...]:
-        if len(tools) > 1 and all(_changes_files(tool) for tool in tools):
-            return await _as_one(call.operations, context)
-        outcomes: list[Outcome] = []
-        for operation, tool in zip(call.operations, tools, strict=True):
-            outcomes.append(await self._one_performed(operation, tool, context))
-        return tuple(outcomes)
-
-    async def _one_performed(self, operation: op.Operation, tool: Tool, context: Context) -> Outcome:
-        if "url" in fields_of(operation).url:
-            # Each call runs in a task of its own, so this holds for it alone.
-            REDIRECTS.set(redirect_check(operation, tool, self.policy, context._workspace))
-        keeps = against(operation, tool, self.policy, context._workspace)
-        if keeps is None:
-            return await _performed(operation, tool, context)
-        if isinstance(operation, op.RewriteCode) and not operation.preview:
-            planned = await _performed(msgspec.structs.replace(operation, preview=True), tool, context)
-            refused = refused_changes(planned, keeps)
-            if refused is not None:
-                return refused
-        return without_withheld(await _performed(operation, tool, context), keeps)
-
-    def _context_of(self, call: Call, step: int, cancellation: Cancellation, given: tuple[out.Answer, ...]) -> Context:
-        base, loop, here = self._context, asyncio.get_running_loop(), threading.get_ident()
-
-        def told(tell: Callable[..., None], *said: Any) -> None:
-            if cancellation.cancelled:
-                return  # what was given up has nothing more to say
-            if threading.get_ident() == here:
-                tell(call.id, *said)
-            else:  # whoever listens does so in the loop's own thread
-                loop.call_soon_threadsafe(tell, call.id, *said)
-
-        return Context(
-            workspace=base._workspace,
-            run=base.run,
-            turn=base.turn,
-            step=step,
-            call_id=call.id,
-            cancellation=cancellation,
-            report=partial(told, self._tell),
-            host=base.host,
-            note=partial(told, self._note),
-            provides={**base.provides, Answers: Answers(given)} if given else base.provides,
-        )
-
     # ── which tool ─────────────────────────────────────────────────────────
 
-    def _tools_of(self, call: Call) -> tuple[Tool, ...] | Failure:
+    def tools_of(self, call: Call) -> tuple[Tool, ...] | Failure:
         """The tool for each operation of a call, or the failure that one of them is not to be had."""
         if call.failure is not None:
             return call.failure
@@ -455,7 +215,7 @@ class Executor:
             tool = self._tool_of(operation)
             if isinstance(tool, Failure):
                 return tool
-            if not self.policy.allows(tool.name):
+            if tool.name in self._denied:
                 return Failure("denied", f'The tool "{tool.name}" is not allowed in this run.', {"tool": tool.name})
             found.append(tool)
         return tuple(found)
@@ -478,24 +238,290 @@ class Executor:
         tag = str(operation.__struct_config__.tag)
         return Failure("denied", f"This run has no tool to {tag.replace('_', ' ')}.", {"operation": tag})
 
-    def _names_of(self, call: Call) -> frozenset[str]:
-        """The names of the tools that run a call, as the caller knows them; none where there are none."""
-        tools = self._tools_of(call)
-        return frozenset() if isinstance(tools, Failure) else frozenset(tool.name for tool in tools)
-
-    def _count(self, names: Iterable[str], result: Result) -> None:
+    def _count(self, names: Iterable[str], result: Result, *, failed: bool) -> None:
         for name in names:
-            metrics = self.metrics.setdefault(name, Metrics())
+            metrics = self.metrics.get(name)
+            if metrics is None:
+                metrics = self.metrics[name] = Metrics()
             metrics.calls += 1
-            metrics.errors += _failed(result.outcomes)
+            metrics.errors += failed
             metrics.retries += result.retries
             metrics.seconds += result.duration or 0.0
+
+
+class Attempt:
+    """One call on its way: it is decided on, run, and told. Its tools are looked for once."""
+
+    def __init__(self, executor: Executor, call: Call, step: int, answers: Mapping[str, Answer]) -> None:
+        self._executor, self._step, self._answers = executor, step, answers
+        self.asked = call
+        """The call as the model made it; `call` is what is run, which a hook or its first outcome may change."""
+        self.call = call
+        found = executor.tools_of(call)
+        self._refused: Failure | None = found if isinstance(found, Failure) else None
+        self.tools: tuple[Tool, ...] = () if isinstance(found, Failure) else found
+        self._given: tuple[out.Answer, ...] = ()
+        self._retries = 0
+        self._seconds = 0.0
+        """How long it ran: neither a person's thinking about a question nor waiting for other calls counts."""
+        self.task: asyncio.Task[Result] | None = None
+        self.ended: Result | None = None
+
+    # ── its task ───────────────────────────────────────────────────────────
+
+    def start(self) -> None:
+        """Begins it beside the others, unless it was begun already."""
+        if self.task is None:
+            self.task = asyncio.get_running_loop().create_task(self._made())
+
+    def error(self) -> BaseException | None:
+        return _error_of(self.task)
+
+    def end(self, otherwise: str) -> Result:
+        """What it gave; one that was stopped, or never begun, says so."""
+        if self.ended is None:
+            task = self.task
+            if task is not None and task.done() and not task.cancelled() and task.exception() is None:
+                self.ended = task.result()
+            else:
+                started = self.asked.id in self._executor.started
+                done = " Changes made before it was stopped remain." if started else " It was not begun."
+                failures = self._for_each(Failure("cancelled", otherwise + done))
+                self.ended = self._written(Result(self.call.id, failures, 0.0), failed=True)
+        return self.ended
+
+    async def _made(self) -> Result:
+        """Decides, runs and tells."""
+        executor = self._executor
+        # Providers count anew, so a call of a later step may have the id of one that was begun.
+        doubtful = self._step == 0 and self.call.id in executor.doubtful
+        if doubtful and not all(tool.repeatable for tool in self.tools):
+            return await self._tell(self._for_each(out.UnknownOutcome(_BROKE_OFF)))
+        decision = await self._decide() if self._refused is None else None
+        shown = self.call if executor.hooks.mask is None else await masked(self.call, executor.hooks)
+        if executor._emit is not None:
+            executor._emit("called", call=shown, decision=decision, call_id=self.call.id, step=self._step)
+        if self._refused is not None:
+            return await self._tell(self._for_each(self._refused))
+        outcomes = await self._run()
+        if _failed(outcomes):
+            other = executor._reconsider(self.call, outcomes)
+            outcomes = outcomes if other is None else await self._instead(other, outcomes)
+        return await self._tell(outcomes)
+
+    def _for_each(self, outcome: Outcome) -> tuple[Outcome, ...]:
+        return (outcome,) * max(1, len(self.call.operations))
+
+    # ── deciding ───────────────────────────────────────────────────────────
+
+    async def _decide(self) -> Decision:
+        """Whether it may be run; the user's answers to what it asks are kept for its tool.
+
+        The hook comes first, so that the rules and the question are about the call that would really be run; but it
+        never sees a call that a rule denies.
+        """
+        executor = self._executor
+        policy, workspace = executor.policy, executor._context._workspace
+        judged = verdict_on(self.call, self.tools, policy, workspace)
+        if executor.hooks.before is not None and judged[0] != "deny":
+            changed = await _awaited(executor.hooks.before(self.call))
+            if isinstance(changed, Failure):
+                self._refused = changed
+                return Decision("denied", by="hook", reason=changed.message)
+            if changed is not None:
+                self.call, found = changed, executor.tools_of(changed)
+                if isinstance(found, Failure):
+                    self._refused = found
+                    return Decision("denied", by="policy", reason=found.message)
+                self.tools = found
+                judged = verdict_on(changed, found, policy, workspace)
+        decided = await decide(
+            self.call,
+            self.tools,
+            judged,
+            executor.approver,
+            self._answers,
+            workspace,
+            executor.approvals,
+            executor._enclosure,
+        )
+        if decided is None:
+            raise Waiting((self.call,))
+        decision, self._given = decided
+        if decision.verdict == "denied":
+            words = _unanswered if asked_by(self.call, self.tools) else _denied
+            details = {"rule": decision.rule, "reason": decision.reason}
+            self._refused = Failure("denied", words(decision), details)
+        return decision
+
+    async def _instead(self, other: Call, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        """Runs what it turned out to mean, if that is allowed too; where no tool does it, the first outcome stays.
+
+        It is the same call of the model's, so there is no second event of a call: what came of it says what was done.
+        """
+        tools = self._executor.tools_of(other)
+        if isinstance(tools, Failure):
+            return outcomes
+        self.call, self.tools = other, tools
+        await self._decide()
+        if self._refused is not None:
+            return self._for_each(self._refused)
+        self._report(f"It is meant otherwise: {', '.join(tool.name for tool in self.tools)}")
+        return await self._run()
+
+    # ── running ────────────────────────────────────────────────────────────
+
+    async def _run(self) -> tuple[Outcome, ...]:
+        """What running it gave; it is run again where that is allowed and helps."""
+        executor = self._executor
+        policy = executor.policy
+        repeatable = policy.on_error == "retry" and all(tool.repeatable for tool in self.tools)
+        most = policy.retry.times if repeatable else 0
+        async with executor._room:
+            if executor.aborted is not None:
+                raise asyncio.CancelledError  # it had waited for its turn, and there is none any more
+            began = time.perf_counter()
+            for attempt in range(most + 1):
+                outcomes = await self._run_once()
+                if attempt == most:
+                    break
+                failure = next((one for one in outcomes if isinstance(one, Failure)), None)
+                if failure is None or failure.kind not in ("failed", "timed_out"):
+                    break
+                if executor._reconsider(self.call, outcomes) is not None:
+                    break  # doing the same again would not help
+                wanted = executor.hooks.should_retry
+                if wanted is not None and not await _awaited(wanted(self.call, failure, attempt + 1)):
+                    break
+                await asyncio.sleep(policy.retry.wait(attempt + 1, chance=_chance()))
+        self._seconds += time.perf_counter() - began
+        self._retries += attempt
+        return outcomes
+
+    async def _run_once(self) -> tuple[Outcome, ...]:
+        """Runs it once, to its deadline. A plain function that goes on past it is left to itself."""
+        cancellation = Cancellation()
+        context = self._context(cancellation)
+        seconds = _deadline(self.tools, self._executor.policy.timeout)
+        self._executor.started.add(self.call.id)
+        # A task of its own: a tool that does not let itself be cancelled delays nobody beyond a moment of grace.
+        running = asyncio.get_running_loop().create_task(self._performed(context))
+        try:
+            await _all_done([running], seconds)
+        except asyncio.CancelledError:
+            await _ended(running, cancellation, "the run was cancelled")
+            raise
+        if not running.done():
+            await _ended(running, cancellation, "it took too long")
+            repeatable = all(tool.repeatable for tool in self.tools)
+            done = "" if repeatable else " Changes made before it was stopped remain."
+            failure = Failure("timed_out", f"It was stopped after {seconds:g} seconds.{done}", {"seconds": seconds})
+            return self._for_each(failure)
+        if running.cancelled():
+            return self._for_each(Failure("cancelled", "The tool gave up by itself."))
+        return running.result()
+
+    async def _performed(self, context: Context) -> tuple[Outcome, ...]:
+        operations = self.call.operations
+        if len(self.tools) == 1:
+            return (await self._one_performed(operations[0], self.tools[0], context),)
+        if all(_changes_files(tool) for tool in self.tools):
+            return await _as_one(operations, context)
+        outcomes: list[Outcome] = []
+        for operation, tool in zip(operations, self.tools, strict=True):
+            outcomes.append(await self._one_performed(operation, tool, context))
+        return tuple(outcomes)
+
+    async def _one_performed(self, operation: op.Operation, tool: Tool, context: Context) -> Outcome:
+        policy = self._executor.policy
+        if hasattr(operation, "url"):
+            # Each call runs in a task of its own, so this holds for it alone.
+            REDIRECTS.set(redirect_check(operation, tool, policy, context._workspace))
+        keeps = against(operation, tool, policy, context._workspace)
+        if keeps is None:
+            return await _outcome(operation, tool, context)
+        if isinstance(operation, op.RewriteCode) and not operation.preview:
+            planned = await _outcome(msgspec.structs.replace(operation, preview=True), tool, context)
+            refused = refused_changes(planned, keeps)
+            if refused is not None:
+                return refused
+        return without_withheld(await _outcome(operation, tool, context), keeps)
+
+    def _context(self, cancellation: Cancellation) -> Context:
+        base, loop, here = self._executor._context, asyncio.get_running_loop(), threading.get_ident()
+
+        def told(tell: Callable[..., None], *said: Any) -> None:
+            if cancellation.cancelled:
+                return  # what was given up has nothing more to say
+            if threading.get_ident() == here:
+                tell(*said)
+            else:  # whoever listens does so in the loop's own thread
+                loop.call_soon_threadsafe(tell, *said)
+
+        return Context(
+            workspace=base._workspace,
+            run=base.run,
+            turn=base.turn,
+            step=self._step,
+            call_id=self.call.id,
+            cancellation=cancellation,
+            report=partial(told, self._report),
+            host=base.host,
+            note=partial(told, self._note),
+            provides={**base.provides, Answers: Answers(self._given)} if self._given else base.provides,
+        )
+
+    # ── telling ────────────────────────────────────────────────────────────
+
+    async def _tell(self, outcomes: tuple[Outcome, ...]) -> Result:
+        executor = self._executor
+        result = Result(self.call.id, outcomes, self._seconds, self._retries)
+        if executor.hooks.after is not None:
+            result = await _awaited(executor.hooks.after(self.call, result)) or result
+        failed = _failed(result.outcomes)
+        result = self._written(result, failed=failed)
+        if failed and executor.policy.on_error == "abort" and executor.aborted is None:
+            executor.aborted = result
+        return result
+
+    def _written(self, result: Result, *, failed: bool) -> Result:
+        """The result in the model's words, at most as long as it may be; it is counted, and an event says it."""
+        executor, call = self._executor, self.call
+        result = executor._write(call, result)
+        names = {tool.name for tool in self.tools}
+        if result.native is not None:
+            native = shortened(result.native, executor.policy.longest_result(call.native.name, *names))
+            if native is not result.native:
+                result = msgspec.structs.replace(result, native=native)
+        executor._count(names or (call.native.name,), result, failed=failed)
+        if executor._emit is not None:
+            executor._emit("returned", result=result, call_id=call.id)
+        return result
+
+    def _report(self, message: str, fraction: float | None = None) -> None:
+        if self._executor._emit is not None:
+            self._executor._emit("progressed", message=message, fraction=fraction, call_id=self.call.id)
+
+    def _note(self, name: str, data: dict[str, Any]) -> None:
+        if self._executor._emit is not None:
+            self._executor._emit("noted", name=name, data=data, call_id=self.call.id)
+
+
+def _groups(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
+    """Those that may run beside one another; one that must run alone is a group of its own."""
+    groups: list[list[Attempt]] = [[]]
+    for attempt in attempts:
+        if any(tool.sequential for tool in attempt.tools):
+            groups += [[attempt], []]
+        else:
+            groups[-1].append(attempt)
+    return [group for group in groups if group]
 
 
 _BROKE_OFF = "the run broke off while this call was being made, so whether it took effect is not known: look first"
 
 
-async def _performed(operation: op.Operation, tool: Tool, context: Context) -> Outcome:
+async def _outcome(operation: op.Operation, tool: Tool, context: Context) -> Outcome:
     if tool.operation is not None:
         return await outcome_of(lambda: run_operation(tool, operation, context))
     assert isinstance(operation, op.CallFunction | op.CallMcpTool | op.Unrecognised)
@@ -521,8 +547,13 @@ async def _as_one(operations: tuple[op.Operation, ...], context: Context) -> tup
 
 def _deadline(tools: tuple[Tool, ...], default: float | None) -> float | None:
     """The sum of what each tool may take; without an end when one of them is."""
-    each = [tool.timeout if tool.timeout is not None else default for tool in tools]
-    return None if any(seconds is None for seconds in each) else sum(seconds for seconds in each if seconds is not None)
+    total = 0.0
+    for tool in tools:
+        seconds = default if tool.timeout is None else tool.timeout
+        if seconds is None:
+            return None
+        total += seconds
+    return total
 
 
 def _only_reads(tool: Tool) -> bool:
@@ -532,7 +563,10 @@ def _only_reads(tool: Tool) -> bool:
 
 
 def _failed(outcomes: tuple[Outcome, ...]) -> bool:
-    return any(isinstance(outcome, Failure) for outcome in outcomes)
+    for outcome in outcomes:  # noqa: SIM110 - asked of every call, and a generator is two more Python calls
+        if isinstance(outcome, Failure):
+            return True
+    return False
 
 
 def _denied(decision: Decision) -> str:
@@ -607,8 +641,8 @@ async def _awaited(value: Any | Awaitable[Any]) -> Any:
     return await value if hasattr(value, "__await__") else value
 
 
-def _unambiguous(answers: Mapping[str, Answer], calls: Sequence[Call]) -> Mapping[str, Answer]:
-    """Answers of which each is for one call; an error when one could be meant for several that share an id."""
+def _check_unambiguous(answers: Mapping[str, Answer], calls: Sequence[Call]) -> None:
+    """Raises when an answer could be meant for several calls that share an id."""
     times = Counter(call.id for call in calls)
     for id, answer in answers.items():
         # An answer with a digest names its call; a plain yes or no to one of two calls could allow the other.
@@ -617,14 +651,15 @@ def _unambiguous(answers: Mapping[str, Answer], calls: Sequence[Call]) -> Mappin
                 f"{times[id]} calls that wait have the id {id!r}, so an answer by id is ambiguous: "
                 "give the answers by the digests of the questions (`Question.digest`)"
             )
-    return answers
 
 
 def _error_of(task: asyncio.Task[Any] | None) -> BaseException | None:
     return None if task is None or task.cancelled() else task.exception()
 
 
-async def _stop(tasks: list[asyncio.Task[Any]]) -> None:
+async def _stop(attempts: Sequence[Attempt]) -> None:
+    """Cancels those that still run, and waits for their end."""
+    tasks = [attempt.task for attempt in attempts if attempt.task is not None and not attempt.task.done()]
     for task in tasks:
         task.cancel()
     if tasks:

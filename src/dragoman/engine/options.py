@@ -11,9 +11,9 @@ from typing import Any, Final
 from dragoman.apis import Encoded, RawTool, merged, raw_tools
 from dragoman.errors import ConfigError
 
-from .facade import Note
 from .models.providers import PROVIDERS
 from .models.who_runs import VENDORS
+from .offer import Note
 
 FIELDS: Final = frozenset(
     # Fields of a request that are objects, on any of the APIs. A provider of one's own that is called so cannot be told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -33,26 +33,24 @@ from dragoman.tools.running import honoured_in
 
 from .approval import Answer, Approvals, Approver
 from .engine import Engine
+from .event_stream import Item
 from .executor import Hooks
-from .facade import Facade, Note
+from .facade import Facade
 from .history.from_recording import conversation_of
 from .loop import Ask
 from .models.configured import configured_dialect, configured_options, set_sandbox, settings_for
 from .models.providers import dialect_of, engine_for, family_of, plain_name
 from .models.who_runs import merged_by_id, resolved
 from .named_tools import tools_named
+from .offer import Note
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
-from .running import Item, Running, RunResult
+from .running import Pause, Running, RunResult
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration, Price
     from dragoman.tools import Workspace
-
-Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
-"""Step mode: asked before each round and before tools run; False ends the run there."""
-
 
 _REMEMBERED = 32
 """Toolsets whose words are kept; a caller may give other provider tools with each run."""

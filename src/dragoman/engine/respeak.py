@@ -25,7 +25,8 @@ from dragoman.model import (
     ResultPart,
 )
 
-from .facade import Facade, Note
+from .facade import Facade
+from .offer import Note
 
 Speaker = Callable[[str], Facade]
 """Gives, for a dialect's name, the facade that conversation was led through."""

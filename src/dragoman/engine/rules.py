@@ -42,12 +42,16 @@ def verdict_on(call: Call, tools: tuple[Tool, ...], policy: ToolPolicy, workspac
     """The strictest verdict on any operation of a call, and the rule it came from."""
     found: list[Judged] = []
     for operation, tool in zip(call.operations, tools, strict=True):
-        case = Case(operation, tool, workspace, policy.agent)
+        case: Case | None = None
         bound: ToolPolicy | None = policy
         while bound is not None:
-            found.append(_verdict(case, bound))
+            if bound.approval:
+                case = case or Case(operation, tool, workspace, policy.agent)
+                found.append(_verdict(case, bound))
+            else:
+                found.append(_without_rule(tool, bound))
             bound = bound.within
-    return _strictest(found) or ("allow", None)
+    return found[0] if len(found) == 1 else _strictest(found) or ("allow", None)
 
 
 def _strictest(found: Iterable[Judged]) -> Judged | None:
@@ -60,7 +64,7 @@ def _verdict(case: Case, policy: ToolPolicy) -> Judged:
         if rule.verdict == "deny" and case.fits(rule):
             return "deny", _told(rule, rules)  # before all else, also before what the tool says of itself
     if case.tool.approval == "always":
-        return "ask", "the tool asks each time"
+        return _without_rule(case.tool, policy)
     return _strictest(_on_part(part, policy) for part in case.parts()) or ("allow", None)
 
 
@@ -70,9 +74,16 @@ def _on_part(part: Case, policy: ToolPolicy) -> Judged:
     found = [(rule.verdict, _told(rule, rules)) for rule in _first_of_each_source(rules, part.fits)]
     if found:
         return _strictest(found) or found[0]
-    if part.tool.approval == "never":
+    return _without_rule(part.tool, policy)
+
+
+def _without_rule(tool: Tool, policy: ToolPolicy) -> Judged:
+    """The verdict where no rule fits."""
+    if tool.approval == "always":
+        return "ask", "the tool asks each time"
+    if tool.approval == "never" or policy.default == "allow":
         return "allow", None
-    return policy.default, None if policy.default == "allow" else DEFAULT_RULE
+    return policy.default, DEFAULT_RULE
 
 
 def _first_of_each_source(rules: Iterable[Approval], fits: Callable[[Approval], bool]) -> Iterator[Approval]:

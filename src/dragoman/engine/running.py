@@ -6,55 +6,42 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
-from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Literal
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from dragoman.dialects import DIALECTS
-from dragoman.errors import ConfigError, DragomanError, EngineError, LimitReached
+from dragoman.errors import DragomanError, EngineError, LimitReached
 from dragoman.model import (
     AnyChunk,
     AnyEvent,
-    AnyPart,
     Call,
     CallFinished,
     CallPart,
     Citation,
-    ClientNoted,
     Conversation,
-    ConversationItem,
     Definition,
     ErrorOccurred,
     ExecutedBy,
     Failure,
     FinishReason,
     Limits,
-    MediaPart,
     Message,
     ModelAsked,
     ModelFinished,
-    ModelSaid,
-    ModelThought,
     NativeCall,
-    Provenance,
-    RefusalPart,
     Reply,
     Request,
     Result,
     ResultPart,
     SessionEnded,
     SessionStarted,
-    SystemSaid,
-    TextPart,
-    ThinkingPart,
     TokensUsed,
     ToolCalled,
     ToolChoice,
-    ToolProgressed,
     ToolReturned,
     Usage,
     UserSaid,
@@ -64,24 +51,66 @@ from dragoman.model import (
 from dragoman.tools import Context, ProviderTool, Tool
 from dragoman.tools.web import PageReader, SearchBackend
 
-from .approval import Answer, is_standard, why_no_answers
-from .executor import Executor, Metrics, Waiting, masked, opened_context
-from .facade import Facade, Note
+from .approval import Answer, Approvals, Approver, is_standard, why_no_answers
+from .event_stream import EventStream, Item
+from .executor import Executor, Hooks, Metrics, Waiting, opened_context
 from .logged import log_listener
 from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
+from .offer import Note
 from .options import notes_on_options
 from .page_reader import ModelReader
 from .respeak import respoken
-from .spending import ACCOUNT, charged_name
+from .spending import ACCOUNT, Charged, Spending, cost_of
 from .web_search import own_search
 
 if TYPE_CHECKING:
-    from dragoman.config import Price
+    from dragoman.config import Price, Sandbox
+    from dragoman.dialects import Dialect
+    from dragoman.model import Thinking
+    from dragoman.tools import Toolset, Web, Workspace
 
-    from .orchestrator import Orchestrator
+    from .engine import Engine
+    from .facade import Facade
+    from .policy import ToolPolicy
 
 Status = Literal["completed", "limited", "waiting", "failed", "stopped"]
-Item = AnyChunk | AnyEvent
+
+Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
+"""Step mode: asked before each round and before tools run; False ends the run there."""
+
+
+class Setup(Protocol):
+    """What a run takes from whoever starts it: an `Orchestrator` has all of it, and says what each is."""
+
+    engine: Engine
+    model: str
+    policy: ToolPolicy
+    hooks: Hooks
+    approver: Approver | None
+    approvals: Approvals
+    pause: Pause | None
+    hidden: Callable[[], Collection[str]] | None
+    emit: Callable[[AnyEvent], None] | None
+    workspace: Workspace | None
+    context: Context | None
+    sandbox: Sandbox | None
+    web: Callable[[], Web]
+    thinking: Thinking | None
+    cache: bool
+    options: dict[str, Any]
+    settings: dict[str, Any]
+    prices: tuple[Price, ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def reads_pages(self) -> bool: ...
+
+    def facade_of(self, provider_tools: Sequence[ProviderTool] = ()) -> Facade: ...
+
+    def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade: ...
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -99,7 +128,7 @@ class RunResult(msgspec.Struct, frozen=True):
     error: DragomanError | Failure | None = None
     metrics: Mapping[str, Metrics] = {}
     notes: tuple[Note, ...] = ()
-    charged: tuple[tuple[str, Usage], ...] = ()
+    charged: tuple[Charged, ...] = ()
     """The model and the tokens of each exchange."""
     prices: tuple[Price, ...] = ()
     """Prices of the caller's own."""
@@ -107,7 +136,7 @@ class RunResult(msgspec.Struct, frozen=True):
     @property
     def cost(self) -> float | None:
         """What the run cost in US dollars, or `None` when a price or a count is not known."""
-        return _cost(self.charged, self.prices)
+        return cost_of(self.charged, self.prices)
 
     @property
     def saved(self) -> float | None:
@@ -133,7 +162,7 @@ class Running:
 
     def __init__(
         self,
-        orchestrator: Orchestrator,
+        setup: Setup,
         conversation: Conversation,
         facade: Facade,
         *,
@@ -146,19 +175,14 @@ class Running:
     ) -> None:
         self.id, self.facade = id, facade
         self._provider_tools = provider_tools
-        self.usage, self.rounds = Usage(), 0
-        self.charged: list[tuple[str, Usage]] = []
+        self.rounds = 0
         self._rounds_before = 0
-        self._charged_before: list[tuple[str, Usage]] = []
-        """What an earlier process used for this run; limits count it."""
+        self._spending = Spending(setup.policy, setup.provider, setup.model, setup.prices)
         self.metrics: dict[str, Metrics] = {}
         self.notes: tuple[Note, ...] = ()
-        self._orchestrator, self._answers, self._observe = orchestrator, answers, observe
-        self._listeners = [one for one in (orchestrator.emit, emit, log_listener()) if one is not None]
+        self._setup, self._answers, self._observe = setup, answers, observe
+        self._events = EventStream(id, (setup.emit, emit, log_listener()))
         self._stream = stream or observe is not None
-        self._items: deque[Item] | None = None
-        self._wake: asyncio.Event | None = None
-        self._events = 0
         self._executor: Executor | None = None
         self._callable: frozenset[str] | None = None
         """Names of the tools the model may call in this round, as it knows them; `None`: all."""
@@ -172,19 +196,39 @@ class Running:
         self.notes += more
         self._unanswerable = self._note_unanswerable()
         self._settings = {
-            "model": orchestrator.model,
+            "model": setup.model,
             "definitions": facade.definitions,
-            "parallel": orchestrator.policy.parallel,
-            "thinking": orchestrator.thinking,
+            "parallel": setup.policy.parallel,
+            "thinking": setup.thinking,
             "stream": self._stream,
-            "cache": orchestrator.cache,
-            "provider_options": orchestrator.options,
-            **orchestrator.settings,
+            "cache": setup.cache,
+            "provider_options": setup.options,
+            **setup.settings,
         }
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens used so far."""
+        return self._spending.usage
+
+    @property
+    def charged(self) -> list[Charged]:
+        """The model and the tokens of each exchange so far."""
+        return self._spending.charged
+
+    def afford(self, model: str) -> None:
+        """Raises when the limits of this run do not allow another request of one of its tools to this model."""
+        self._spending.check_limits()
+        self._spending.check_price(model)
+
+    def charge(self, model: str, usage: Usage) -> None:
+        """Counts what was asked on behalf of this run beside its conversation."""
+        self._spending.charge(model, usage)
+        self._events.emit(TokensUsed, usage=usage, model=model, cost=self._spending.last_cost)
 
     def _speaker(self, dialect: str) -> Facade:
         """The facade an earlier part of the conversation was led through."""
-        own = self._orchestrator
+        own = self._setup
         return own.facade_for(DIALECTS[dialect], self.facade.toolset, Limits())
 
     def goes_on(self, history: Conversation, recorded: Sequence[AnyEvent]) -> None:
@@ -196,21 +240,22 @@ class Running:
             for call in unanswered(self.conversation)
             if any(call.id == id or call.id.startswith(f"{id}_") for id in begun)
         )
-        self._known, self._events, self._resumed = frozenset(map(id, history)), len(recorded), bool(recorded)
+        self._known, self._resumed = frozenset(map(id, history)), bool(recorded)
+        self._events.count = len(recorded)
 
     def counts_from(self, recorded: Sequence[AnyEvent]) -> None:
         """Makes the limits of this run count what the record says was used since somebody last said something."""
-        self._rounds_before, self._charged_before = 0, []
+        self._rounds_before, before = 0, list[Charged]()
         for event in recorded:
             if (isinstance(event, UserSaid) and event.by == "user") or (
                 isinstance(event, SessionEnded) and event.reason == "limited" and event.stream == "main"
             ):
-                self._rounds_before, self._charged_before = 0, []  # to continue after a limit is a decision to go on
+                self._rounds_before, before = 0, []  # to continue after a limit is a decision to go on
             elif isinstance(event, ModelAsked) and event.stream == "main":
                 self._rounds_before += 1
             elif isinstance(event, TokensUsed):
-                used = Provenance(provider=self._orchestrator.provider, model=event.model)
-                self._charged_before.append((charged_name(used, self._orchestrator.model), event.usage))
+                before.append((self._spending.name_of(event.model), event.usage))
+        self._spending.before = before
 
     # ── driving ────────────────────────────────────────────────────────────
 
@@ -235,54 +280,54 @@ class Running:
         return result
 
     async def _run(self) -> RunResult:
-        orchestrator = self._orchestrator
-        _check_price(orchestrator)
+        own = self._setup
+        self._spending.check_price()
         async with AsyncExitStack() as stack:
             stack.callback(ACCOUNT.reset, ACCOUNT.set(self))
             context = await self._context(stack)
             self._executor = executor = Executor(
                 self.facade.toolset,
-                orchestrator.policy,
+                own.policy,
                 context,
-                hooks=orchestrator.hooks,
-                approver=orchestrator.approver,
-                approvals=orchestrator.approvals,
-                emit=self._tool_event if self._heard else None,
+                hooks=own.hooks,
+                approver=own.approver,
+                approvals=own.approvals,
+                emit=self._events.tool if self._events.heard else None,
                 write=self._written,
                 reconsider=self.facade.reconsidered,
             )
             executor.doubtful = self.doubtful
             self.metrics = executor.metrics
-            self._started()
-            steps = tool_loop(
-                self.conversation, orchestrator.policy, done=self._rounds_before, missing=self._missing_call
-            )
+            self._tell_start()
+            steps = tool_loop(self.conversation, own.policy, done=self._rounds_before, missing=self._missing_call)
             try:
                 result = await self._driven(steps, executor)
             except LimitReached as error:
                 result = self._ended("limited", error=error)
             except EngineError as error:
                 error.conversation = self.conversation
-                self._event(ErrorOccurred, message=error.message, status=error.status, code=error.code)
-                self._event(SessionEnded, reason="failed", message=str(error))
+                self._events.emit(ErrorOccurred, message=error.message, status=error.status, code=error.code)
+                self._events.emit(SessionEnded, reason="failed", message=str(error))
                 raise
             except asyncio.CancelledError:
                 if executor.interrupted:
                     self.conversation = answered(self.conversation, _results(executor.interrupted))
-                self._event(SessionEnded, reason="cancelled")
+                self._events.emit(SessionEnded, reason="cancelled")
                 raise
             except Exception as error:
-                self._event(SessionEnded, reason="failed", message=f"{type(error).__name__}: {error}")
+                self._events.emit(SessionEnded, reason="failed", message=f"{type(error).__name__}: {error}")
                 raise
             finally:
                 steps.close()
                 await executor.forget_early()
             reason = {"waiting": "interrupted", "stopped": "interrupted"}.get(result.status, result.status)
-            self._event(SessionEnded, reason=reason, message=None if result.error is None else _message(result.error))
+            self._events.emit(
+                SessionEnded, reason=reason, message=None if result.error is None else _message(result.error)
+            )
             return result
 
     async def _context(self, stack: AsyncExitStack) -> Context:
-        own, toolset = self._orchestrator, self.facade.toolset
+        own, toolset = self._setup, self.facade.toolset
         return await opened_context(
             stack,
             toolset,
@@ -296,7 +341,7 @@ class Running:
 
     def _services(self) -> dict[Any, Any]:
         """What the tools of this run have from its model: the provider's own search, and a reader of pages."""
-        own = self._orchestrator
+        own = self._setup
         search = own_search(own.policy, own.engine, own.model)
         services: dict[Any, Any] = {} if search is None else {SearchBackend: search}
         if own.reads_pages:
@@ -306,7 +351,7 @@ class Running:
     async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
         wanted: Ask | Run = next(steps)
         while True:
-            self._within_budget()
+            self._spending.check_limits()
             if not await self._go_on():
                 return self._ended("stopped")
             if isinstance(wanted, Ask):
@@ -331,7 +376,7 @@ class Running:
                 return self._ended("completed")
             if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words
                 self.conversation = wanted.conversation
-                self._said_by_user(wanted.conversation[-1], by="client")
+                self._events.user_said(wanted.conversation[-1], by="client")
 
     def _missing_call(self, choice: ToolChoice, reply: Reply) -> str | None:
         """As `missing_call`, with the model's names; nothing is missing where no tool that runs here is offered."""
@@ -347,7 +392,7 @@ class Running:
             self.notes += (Note("reply", f"the model's last reply is empty{when}"),)
 
     async def _go_on(self) -> bool:
-        pause = self._orchestrator.pause
+        pause = self._setup.pause
         if pause is None:
             return True
         said: Any = pause(self)
@@ -372,9 +417,9 @@ class Running:
             waiting,
             error,
             self.metrics,
-            (*self._orchestrator.notes, *self.facade.notes, *self.notes),
+            (*self._setup.notes, *self.facade.notes, *self.notes),
             tuple(self.charged),
-            self._orchestrator.prices,
+            self._setup.prices,
         )
 
     # ── asking ─────────────────────────────────────────────────────────────
@@ -388,7 +433,7 @@ class Running:
         choice = self.facade.choice(choice)
         settings = self._offered_now()
         self._callable = frozenset(choice.names) if choice.mode in ("none", "one", "subset") else None
-        own = self._orchestrator
+        own = self._setup
         if choice.mode == "subset" and "subset" not in own.engine.features(own.model).choices:
             # An API that cannot be told so is offered no others.
             settings = {**settings, "definitions": self.facade.offered(choice.names)}
@@ -397,7 +442,7 @@ class Running:
 
     def _note_unanswerable(self) -> str | None:
         """The standard tool by which a model asks the user, where nobody would answer: it is not offered."""
-        reason = why_no_answers(self._orchestrator.approver)
+        reason = why_no_answers(self._setup.approver)
         asking = [tool for tool in self.facade.toolset if isinstance(tool, Tool) and tool.operation is op.AskUser]
         if reason is None or not asking or not is_standard(asking[0]):
             return None
@@ -406,7 +451,7 @@ class Running:
 
     def _offer_anew(self) -> None:
         """Follows the toolset, which may change between rounds: the tools of a server come and go."""
-        facade = self._orchestrator.facade_of(self._provider_tools)
+        facade = self._setup.facade_of(self._provider_tools)
         if facade is not self.facade:
             self.facade = facade
             self._settings["definitions"] = facade.definitions
@@ -420,7 +465,7 @@ class Running:
         return definitions
 
     def _offered_now(self) -> dict[str, Any]:
-        own = self._orchestrator
+        own = self._setup
         hidden = [*(own.hidden() if own.hidden is not None else ())]
         if self._unanswerable is not None:
             hidden.append(self._unanswerable)
@@ -431,16 +476,17 @@ class Running:
         return {**self._settings, "definitions": self.facade.offered(shown)}
 
     async def _asked(self, ask: Ask, executor: Executor) -> Reply:
-        self.rounds = ask.round
+        self.rounds = self._events.step = ask.round
         await executor.forget_early()  # of a reply whose calls were not to be run
         request = self.request(ask)
-        engine = self._orchestrator.engine
+        own = self._setup
+        engine = own.engine
         self.facade.lowering = engine.lowering(request)
         if ask.round == 1:
             self._note_losses(request)
-        if self._heard:
+        if self._events.heard:
             names = tuple(definition.name for definition in request.definitions if definition.name)
-            self._event(ModelAsked, model=request.model, offered=names)
+            self._events.emit(ModelAsked, model=request.model, offered=names)
         try:
             reply = await engine.ask(request, self._watch(executor) if self._stream else None)
         except BaseException:
@@ -448,14 +494,14 @@ class Running:
             raise
         made_by = msgspec.structs.replace(reply.provenance, dialect=self.facade.dialect.name)
         reply = msgspec.structs.replace(reply, provenance=made_by)
-        self._count(reply)
-        if self._heard:
-            await self._told(reply)
+        self._spending.count(reply)
+        if self._events.heard:
+            await self._events.replied(reply, self.facade, own.hooks, self._spending.last_cost)
         return reply
 
     def _note_losses(self, request: Request) -> None:
         """Notes what of a conversation with another model does not travel to this one, and what options replace."""
-        own = self._orchestrator
+        own = self._setup
         models = {item.provenance.model for item in request.conversation if item.provenance is not None}
         moved = not models <= {None, request.model}
         if not (moved or own.options or getattr(own.engine, "options", None)):
@@ -468,60 +514,19 @@ class Running:
 
     def _watch(self, executor: Executor) -> Callable[[AnyChunk], bool | None] | None:
         """What sees the chunks: the caller, the iteration, and whatever may begin before the reply has ended."""
-        observe, items, early = self._observe, self._items, self._orchestrator.policy.early
-        if not early and items is None:
+        observe, events, early = self._observe, self._events, self._setup.policy.early
+        if not early and not events.iterated:
             return observe or _nobody
 
         def watch(chunk: AnyChunk) -> bool | None:
             if observe is not None:
                 observe(chunk)
-            if items is not None:
-                items.append(chunk)
-                assert self._wake is not None
-                self._wake.set()
+            events.show(chunk)
             if early and isinstance(chunk, CallFinished) and chunk.call.executed_by is ExecutedBy.CLIENT:
                 return executor.start_early(self._read(chunk.call), step=self.rounds)
             return None
 
         return watch
-
-    def _count(self, reply: Reply) -> None:
-        self.usage = self.usage + reply.usage
-        self.charged.append((charged_name(reply.provenance, self._orchestrator.model), reply.usage))
-
-    def afford(self, model: str) -> None:
-        """Raises when the limits of this run do not allow another request of one of its tools to this model."""
-        self._within_budget()
-        _check_price(self._orchestrator, model)
-
-    def charge(self, model: str, usage: Usage) -> None:
-        """Counts what was asked on behalf of this run beside its conversation."""
-        self.usage = self.usage + usage
-        self.charged.append((model, usage))
-        cost = _cost(self.charged[-1:], self._orchestrator.prices)
-        self._event(TokensUsed, usage=usage, model=model, cost=cost)
-
-    def _within_budget(self) -> None:
-        """Raises before more is spent than may be; an answer that is already there is not taken back."""
-        policy = self._orchestrator.policy
-        charged = [*self._charged_before, *self.charged]
-        if not charged or (policy.max_tokens is None and policy.max_cost is None):
-            return
-        total = sum((usage for _, usage in self._charged_before), self.usage).total
-        if policy.max_tokens is not None and total is None:
-            raise LimitReached("tokens", policy.max_tokens, "how many were used is not known: nobody counted them")
-        if policy.max_tokens is not None and total is not None and total > policy.max_tokens:
-            raise LimitReached("tokens", policy.max_tokens)
-        if policy.max_cost is not None:
-            cost = _cost(charged, self._orchestrator.prices)
-            if cost is None:
-                unknown = [
-                    model for model, used in charged if _cost([(model, used)], self._orchestrator.prices) is None
-                ]
-                why = f"what {unknown[0]} costs is not known: add its price"
-                raise LimitReached("cost", policy.max_cost, why)
-            if cost > policy.max_cost:
-                raise LimitReached("cost", policy.max_cost)
 
     # ── running tools ──────────────────────────────────────────────────────
 
@@ -551,116 +556,17 @@ class Running:
 
     # ── events ─────────────────────────────────────────────────────────────
 
-    @property
-    def _heard(self) -> bool:
-        return bool(self._listeners) or self._items is not None
-
-    def _event(self, kind: type[Any], **facts: Any) -> None:
-        if not self._heard:
-            return
-        self._events += 1
-        facts.setdefault("step", self.rounds or None)
-        event = kind(
-            id=f"{self.id}-{self._events}",
-            session=self.id,
-            run=self.id,
-            time=datetime.datetime.now(datetime.UTC),
-            client="dragoman",
-            **facts,
-        )
-        for listener in self._listeners:
-            listener(event)
-        if self._items is not None and self._wake is not None:
-            self._items.append(event)
-            self._wake.set()
-
-    def _started(self) -> None:
-        orchestrator = self._orchestrator
+    def _tell_start(self) -> None:
         dialect = self.facade.dialect.name
-        self._event(SessionStarted, model=orchestrator.model, dialect=dialect, resumed=self._resumed)
-        for item in self._given if self._heard else ():
-            if id(item) in self._known:
-                continue
-            if item.role in ("system", "developer"):
-                self._event(SystemSaid, text=_text_of(item))
-            elif item.role == "user":
-                self._said_by_user(item)
-            elif item.role == "assistant":  # of an earlier run: told whole, so that the record is
-                reply = item if isinstance(item, Reply) else Reply(item.parts, FinishReason.UNKNOWN)
-                self._event(ModelFinished, finish=reply.finish, model=reply.provenance.model, reply=reply)
-            for part in item.parts:
-                if isinstance(part, ResultPart):
-                    self._event(ToolReturned, result=Result(part.result.call_id, (), native=part.result))
-
-    def _said_by_user(self, item: ConversationItem, **facts: Any) -> None:
-        media = tuple(part.media for part in item.parts if isinstance(part, MediaPart))
-        text = _text_of(item)
-        if text or media:
-            self._event(UserSaid, text=text, media=media, **facts)
-
-    async def _told(self, reply: Reply) -> None:
-        model = reply.provenance.served or reply.provenance.model
-        for part in reply.parts:
-            if isinstance(part, TextPart):
-                self._event(ModelSaid, text=part.text, model=model)
-            elif isinstance(part, ThinkingPart):
-                self._event(ModelThought, text=part.text, model=model, hidden=not part.text)
-            elif isinstance(part, RefusalPart):
-                self._event(ModelSaid, text=part.text, model=model, refused=True)
-        for native in reply.calls:
-            if native.executed_by is ExecutedBy.PROVIDER:
-                shown = await masked(self.facade.read_call(native), self._orchestrator.hooks)
-                self._event(ToolCalled, call=shown, call_id=native.id)
-        for told in reply.results:
-            call = next((call for call in reply.calls if call.id == told.call_id), None)
-            if call is not None:
-                result = self.facade.read_result(self.facade.read_call(call), told)
-                self._event(ToolReturned, result=result, call_id=told.call_id)
-        self._event(
-            TokensUsed, usage=reply.usage, model=model, cost=_cost(self.charged[-1:], self._orchestrator.prices)
-        )
-        whole = await self._masked(reply)
-        self._event(ModelFinished, finish=reply.finish, model=model, reply=whole, provider_id=reply.id)
-
-    async def _masked(self, reply: Reply) -> Reply:
-        """A reply with its calls as events may show them; one that is shown otherwise than it was bears a mark."""
-        hooks = self._orchestrator.hooks
-        if hooks.mask is None:
-            return reply
-        parts: list[AnyPart] = []
-        for part in reply.parts:
-            if isinstance(part, CallPart):
-                native = (await masked(self.facade.read_call(part.call), hooks)).native
-                if native != part.call:
-                    part = CallPart(native, metadata={**part.metadata, "dragoman": {"masked": True}})
-            parts.append(part)
-        return msgspec.structs.replace(reply, parts=tuple(parts))
-
-    def _tool_event(self, what: str, **facts: Any) -> None:
-        kinds = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed, "noted": ClientNoted}
-        self._event(kinds[what], **facts)
-
-    # ── as an iteration ────────────────────────────────────────────────────
+        self._events.emit(SessionStarted, model=self._setup.model, dialect=dialect, resumed=self._resumed)
+        if self._events.heard:
+            self._events.given([item for item in self._given if id(item) not in self._known])
 
     async def __aiter__(self) -> AsyncGenerator[Item, None]:
-        self._items, self._wake, self._stream = deque(), asyncio.Event(), True
-        self._settings["stream"] = True
-        task = asyncio.ensure_future(self.result())
-        task.add_done_callback(lambda _: self._wake.set() if self._wake is not None else None)
-        try:
-            while True:
-                while self._items:
-                    yield self._items.popleft()
-                if task.done():
-                    break
-                self._wake.clear()
-                if not self._items and not task.done():
-                    await self._wake.wait()
-            task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+        self._stream = self._settings["stream"] = True
+        async with aclosing(self._events.during(self.result())) as items:
+            async for item in items:
+                yield item
 
 
 def _begun(recorded: Sequence[AnyEvent]) -> frozenset[str]:
@@ -679,35 +585,9 @@ def _begun(recorded: Sequence[AnyEvent]) -> frozenset[str]:
     return frozenset(id for id, times in begun.items() if times > 0)
 
 
-def _text_of(item: ConversationItem) -> str:
-    return "".join(part.text for part in item.parts if isinstance(part, TextPart))
-
-
 def _results(results: Sequence[Result]) -> Message:
     """Results as the one message that answers the calls of a turn."""
     return Message("tool", tuple(ResultPart(result.native) for result in results if result.native is not None))
-
-
-def _cost(charged: Sequence[tuple[str, Usage]], own: Sequence[Price]) -> float | None:
-    from dragoman.prices import cost
-
-    prices = [cost(model, usage, own=own) for model, usage in charged]
-    return (
-        None if any(price is None for price in prices) else float(sum(price for price in prices if price is not None))
-    )
-
-
-def _check_price(orchestrator: Orchestrator, model: str | None = None) -> None:
-    """Raises when a run is to keep to a cost and nobody can say what a model (its own, if not given) costs."""
-    most = orchestrator.policy.max_cost
-    model = model or charged_name(Provenance(provider=orchestrator.provider), orchestrator.model)
-    if most is None or not model:
-        return
-    if _cost([(model, Usage(input_tokens=1, output_tokens=1))], orchestrator.prices) is None:
-        raise ConfigError(
-            f"max_cost is {most:g} and what {model} costs is not known: give its price (`prices=` here, "
-            "[[prices]] in the settings file), or limit max_tokens instead"
-        )
 
 
 def _nobody(chunk: AnyChunk) -> None:

@@ -23,11 +23,12 @@ from dragoman.model.outcomes import ChangesOutcome, FileOutcome, FilesOutcome, I
 from .context import Context
 from .tool import Tool
 from .workspace import media
-from .workspace.paths import HELD_LIMIT, wrong_kind
-from .workspace.text import Encoding, binary, decode, printable, sniff
+from .workspace.paths import HELD_LIMIT
+from .workspace.text import Encoding, binary, printable, sniff
 from .workspace.tree import missing
 
 if TYPE_CHECKING:
+    from .workspace.tree import Opened
     from .workspace.workspace import Workspace
 
 # What clients give a model at most: 2,000 lines, 2,000 characters of a line and 50 to 256 KiB.
@@ -51,29 +52,32 @@ def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageO
     """A file's lines, or its picture."""
     _check_range(operation)
     workspace = context.workspace
-    path, resolved = _found(workspace, operation.path)
-    look = _looked_at(workspace, path)
-    kind = media.media_kind(look.data)
-    if kind and kind.media_type == "application/pdf":
-        outcome = _document(workspace, path, look, operation)
-        return msgspec.structs.replace(outcome, path=workspace.resolve(operation.path), resolved=resolved)
-    if operation.pages is not None:
-        raise ToolError(f'"{path}" is no document with pages; ask for lines', kind="invalid_arguments")
-    if kind and kind.media_type in media.SEEN:
-        return _picture(workspace, path)
-    outcome = _lines(workspace, path, look, operation)
-    return msgspec.structs.replace(outcome, path=workspace.resolve(operation.path), resolved=resolved)
+    found, resolved = _found(workspace, operation.path)
+    with found.file:
+        look = _looked_at(workspace, found, HELD_LIMIT)
+        path = operation.path if resolved is None else resolved
+        kind = media.media_kind(look.data)
+        if kind and kind.media_type == "application/pdf":
+            outcome = _document(path, look, operation)
+        elif operation.pages is not None:
+            raise ToolError(f'"{path}" is no document with pages; ask for lines', kind="invalid_arguments")
+        elif kind and kind.media_type in media.SEEN:
+            return _picture(path, look)
+        else:
+            outcome = _lines(path, look, operation)
+    asked_for = found.path if resolved is None else workspace.resolve(operation.path)
+    return msgspec.structs.replace(outcome, path=asked_for, resolved=resolved)
 
 
-def _document(workspace: Workspace, path: str, look: _Look, operation: op.ReadFile) -> FileOutcome:
+def _document(path: str, look: _Look, operation: op.ReadFile) -> FileOutcome:
     """The lines of a PDF document's text."""
     from .web.pdf import read_pdf
 
     if not look.whole:
         raise ToolError(f'"{path}" is a PDF document of {look.size:,} bytes, which is too large to be read')
     document = read_pdf(path, look.data, operation.pages, characters=TEXT_LIMIT)
-    text = _Look(document.text.encode("utf-8", "replace"), look.size, whole=True)
-    outcome = _lines(workspace, path, text, operation)
+    text = look._replace(data=document.text.encode("utf-8", "replace"))
+    outcome = _lines(path, text, operation)
     return msgspec.structs.replace(outcome, truncated=outcome.truncated or document.cut, encoding=None)
 
 
@@ -85,17 +89,16 @@ def _check_range(operation: op.ReadFile) -> None:
         raise ToolError(f"the last line ({last}) is before the first ({first or 1})", kind="invalid_arguments")
 
 
-def _found(workspace: Workspace, path: str) -> tuple[str, str | None]:
-    """The path itself or, in a forgiving workspace, the one file it can have been meant for."""
-    entry = workspace.entry(path)
-    if entry is not None:
-        if entry.kind != "file":
-            raise wrong_kind(path, entry.kind)
-        return path, None
+def _found(workspace: Workspace, path: str) -> tuple[Opened, str | None]:
+    """The file at a path or, in a forgiving workspace, the one file it can have been meant for, with its path."""
+    found = workspace.find(path)
+    if found is not None:
+        return found, None
     near = workspace.same_name(path) if workspace.forgiving else None
-    if near is None:
+    other = None if near is None else workspace.find(near)
+    if other is None:
         raise missing(workspace, path)
-    return near, near
+    return other, near
 
 
 class _Look(NamedTuple):
@@ -104,26 +107,27 @@ class _Look(NamedTuple):
     data: bytes
     size: int
     whole: bool
+    found: Opened
 
 
-def _looked_at(workspace: Workspace, path: str) -> _Look:
-    entry = workspace.entry(path)
-    size = entry.size if entry and entry.size is not None else 0
+def _looked_at(workspace: Workspace, found: Opened, limit: int) -> _Look:
     # Read whole, it counts as seen: a later edit notices when somebody else has changed it.
-    data = workspace.read(path, limit=HELD_LIMIT + 1 if size <= HELD_LIMIT else _HEAD)
-    whole = size <= HELD_LIMIT and len(data) <= HELD_LIMIT
-    return _Look(data, len(data) if whole else size, whole)
+    data = found.file.read(limit + 1 if found.size <= limit else _HEAD)
+    whole = found.size <= limit and len(data) <= limit
+    if whole:
+        workspace.note_seen(found.path, data)
+    return _Look(data, len(data) if whole else found.size, whole, found)
 
 
-def _lines(workspace: Workspace, path: str, look: _Look, operation: op.ReadFile) -> FileOutcome:
+def _lines(path: str, look: _Look, operation: op.ReadFile) -> FileOutcome:
     encoding = sniff(look.data, whole=look.whole)
     if encoding is None:
         raise binary(path, look.data, look.size)
-    total = _count(look.data) if look.whole else None
+    total = _count(look.data, encoding) if look.whole else None
     # No file has more lines than this, and Python's own tools take no larger number.
     first = min(operation.first_line or 1, sys.maxsize)
     last = None if operation.last_line is None else min(operation.last_line, sys.maxsize)
-    with io.BytesIO(look.data) if look.whole else workspace.open(path) as file:
+    with io.BytesIO(look.data) if look.whole else look.found.file as file:
         lines = _streamed(file, encoding, skip=first - 1)
         taken = _taken(islice(lines, None if last is None else last - first + 1), operation)
     if not taken.parts and first > 1:
@@ -139,9 +143,8 @@ def _lines(workspace: Workspace, path: str, look: _Look, operation: op.ReadFile)
     return FileOutcome(path, text, first, total, look.size, taken.truncated, encoding.name)
 
 
-def _count(data: bytes) -> int:
-    decoded = decode(data)
-    text = decoded[0] if decoded else ""
+def _count(data: bytes, encoding: Encoding) -> int:
+    text = data[len(encoding.mark) :].decode(encoding.codec, encoding.errors)
     return text.count("\n") + (0 if not text or text.endswith("\n") else 1)
 
 
@@ -281,15 +284,16 @@ def _read_files(operation: op.ReadFiles, context: Context) -> FilesOutcome:
 def _view_image(operation: op.ViewImage, context: Context) -> ImageOutcome:
     """A picture, or a part of it."""
     workspace = context.workspace
-    path, _ = _found(workspace, operation.path)
-    outcome = _picture(workspace, path)
+    found, near = _found(workspace, operation.path)
+    with found.file:
+        outcome = _picture(near or operation.path, _looked_at(workspace, found, IMAGE_LIMIT))
     return outcome if operation.region is None else ImageOutcome(_cut_out(outcome.image, operation.region))
 
 
-def _picture(workspace: Workspace, path: str) -> ImageOutcome:
+def _picture(path: str, look: _Look) -> ImageOutcome:
     import base64
 
-    data = workspace.read(path, limit=IMAGE_LIMIT + 1)
+    data = look.data
     kind = media.media_kind(data)
     if kind is None or kind.media_type not in media.SEEN:
         what = kind.name if kind else ("text" if sniff(data[:_HEAD], whole=False) else "of unknown type")
@@ -297,13 +301,13 @@ def _picture(workspace: Workspace, path: str) -> ImageOutcome:
             f'"{path}" is not a picture that can be shown ({what}); PNG, JPEG, GIF, WebP and BMP can',
             details={"reason": "not_a_picture", "path": path},
         )
-    if len(data) > IMAGE_LIMIT:
+    if not look.whole or look.size > IMAGE_LIMIT:
         raise ToolError(
             f'"{path}" is a picture of more than {IMAGE_LIMIT:,} bytes; make it smaller with a command',
             details={"reason": "too_large", "path": path},
         )
     width, height = media.picture_size(data) or (None, None)
-    resolved = workspace.resolve(path)
+    resolved = look.found.path
     text = base64.b64encode(data).decode("ascii")
     return ImageOutcome(
         Media(

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
-from dragoman.apis.lowering import Lowering
 from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model.base import Value
 from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
@@ -33,6 +32,7 @@ from dragoman.model.request import (
 )
 
 from .conversation_order import History, Remark
+from .lowered import Lowering
 from .sse import Event, EventSplitter, EventTooLong
 
 if TYPE_CHECKING:

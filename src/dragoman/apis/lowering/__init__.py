@@ -6,7 +6,8 @@ original refuses would pass or some it takes can no longer be said; `restore` un
 
 from __future__ import annotations
 
-from .lowered import Branch, Lowered, Lowering, Rewrite, Undo, restore
+from dragoman.apis.base.lowered import Branch, Lowered, Lowering, Rewrite, Undo, restore
+
 from .root import lower
 from .rules import ANTHROPIC, ANTHROPIC_STRICT, GEMINI_JSON, GEMINI_SCHEMA, OPENAI, OPENAI_STRICT, Rules
 from .tools import LoweredTool, lower_tools

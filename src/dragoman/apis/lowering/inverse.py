@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .lowered import Branch, Undo
+from dragoman.apis.base.lowered import Branch, Undo
+
 from .words import kinds_of
 
 Schema = dict[str, Any]

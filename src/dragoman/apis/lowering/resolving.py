@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dragoman.apis.base.lowered import Rewrite, Undo
+
 from .json_schema import spelled
-from .lowered import Rewrite, Undo
 from .merging import IMPOSSIBLE, is_impossible, merged
 from .pointers import MOST_VALUES, container, leads_somewhere, step, target
 from .rules import Rules

@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dragoman.apis.base.lowered import Lowered, Undo
+
 from .counting import counted, recursive
 from .inverse import pruned
-from .lowered import Lowered, Undo
 from .merging import is_impossible
 from .pointers import container, excess, step, target
 from .render import gemini_schema, of_one_type

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from dragoman.apis.base.lowered import Lowered, Lowering, Rewrite, qualified
 from dragoman.model.base import Value
 from dragoman.model.request import Definition, FunctionDefinition, Limits
 
-from .lowered import Lowered, Lowering, Rewrite, qualified
 from .root import lower
 from .rules import Rules
 

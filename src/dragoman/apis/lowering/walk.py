@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from hashlib import blake2s
 from typing import Any
 
+from dragoman.apis.base.lowered import Undo, fitting
 from dragoman.errors import PatternError
 from dragoman.patterns import compiled
 
 from .inverse import choice, joined, texts
 from .json_schema import or_null
-from .lowered import Undo, fitting
 from .merging import IMPOSSIBLE, both, disjoint, is_impossible
 from .pointers import DEEPEST_NODE, step, target
 from .resolving import Excess, Resolving, without

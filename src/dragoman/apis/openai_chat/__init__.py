@@ -21,9 +21,6 @@ from .families import FAMILIES, FEATURES, LIMITS, ways
 from .faults import read_error
 from .media import takes_media, write_media
 from .replies import read_block, read_body, read_message
-from .requests import problems_of, read_request, write_request
-from .stream import ChatStream
-from .tools import write_tools
 from .usage import read_usage
 from .values import NAME
 
@@ -41,6 +38,8 @@ class OpenAIChat(Api):
         return read_body(body)
 
     def stream(self) -> StreamDecoder:
+        from .stream import ChatStream
+
         return ChatStream()
 
     def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
@@ -61,18 +60,26 @@ class OpenAIChat(Api):
         return tuple(parts)
 
     def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+        from .requests import read_request
+
         return read_request(body, model)
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
+        from .requests import write_request
+
         return write_request(request, history, tools, self.features(request.model))
 
     def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
+        from .tools import write_tools
+
         return write_tools(definitions, self.features(model), self.limits(model))
 
     def _takes(self, part: MediaPart, model: str) -> bool:
         return takes_media(part, ways(model)) and write_media(part) is not None
 
     def _problems(self, request: Request) -> Iterable[Problem]:
+        from .requests import problems_of
+
         return problems_of(request)
 
 

@@ -1,10 +1,15 @@
-"""Whole requests of this protocol, read from a recorded body."""
+"""Whole requests of this protocol: written, and read from a recorded body."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from dragoman.apis.base.api import Encoded, Tools
+from dragoman.apis.base.conversation_order import History, Remark, Turn, conversation_key
+from dragoman.apis.base.lowered import Lowering
+from dragoman.apis.base.options import with_options
+from dragoman.apis.lowering import OPENAI_STRICT, lower
 from dragoman.errors import EngineError
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import (
@@ -17,13 +22,14 @@ from dragoman.model.conversation import (
     Role,
     TextPart,
 )
-from dragoman.model.request import Request, Thinking
+from dragoman.model.request import Features, Request, Thinking
 
 from .content import read_content
-from .families import effort
-from .fields import NAME, as_object, as_text, without
+from .families import effort, unchecked_reasoning
+from .fields import NAME, as_object, as_text, mine, without
 from .items import ItemReader
-from .tools import read_choice, read_tools
+from .tools import read_choice, read_tools, write_choice
+from .writing import ItemWriter
 
 _ROLES: tuple[Role, ...] = ("system", "developer", "user")
 _TOLD = ("additional_tools", "mcp_approval_response", "configuration_update")
@@ -157,3 +163,79 @@ def _told(item: dict[str, Any]) -> Message | None:
     parts = ((piece, read_content(piece, {})) for piece in content)
     read = tuple(OpaquePart(NAME, {**envelope, "content": [piece]}) if part is None else part for piece, part in parts)
     return Message(role, read, metadata={NAME: envelope})
+
+
+def write_request(request: Request, history: History, tools: Tools | None, features: Features) -> Encoded:
+    """A request as it goes out."""
+    report: list[Remark] = []
+    body: dict[str, Any] = {"model": request.model} if request.model else {}  # a stored prompt has its own
+    turns = history.turns
+    if turns and _is_instructions(turns[0]):
+        (part,) = turns[0].parts
+        assert isinstance(part, TextPart)
+        body["instructions"] = part.text
+        turns = turns[1:]
+    writer = ItemWriter(
+        definitions=request.definitions,
+        freeform=features.freeform_tools,
+        stored=request.provider_options.get("store") is not False,
+        unchecked=unchecked_reasoning(request.model),
+    )
+    for turn in turns:
+        writer.turn(turn)
+    report += writer.remarks
+    if writer.items or "prompt" not in request.provider_options:
+        body["input"] = writer.items
+    if tools is not None:
+        body["tools"] = tools.wire
+    choice = write_choice(request.choice, request.definitions)
+    if choice is not None:
+        body["tool_choice"] = choice
+    _write_settings(request, features, body, report)
+    return Encoded(
+        with_options(body, request.provider_options, report),
+        path="/responses",
+        lowering=tools.lowering if tools is not None else Lowering(),
+        report=tuple(report),
+        tools=tools,
+    )
+
+
+def _write_settings(request: Request, features: Features, body: dict[str, Any], report: list[Remark]) -> None:
+    said = {
+        "parallel_tool_calls": request.parallel,
+        "max_output_tokens": request.max_output_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "stream": True if request.stream else None,
+    }
+    body.update({name: value for name, value in said.items() if value is not None})
+    if request.cache and features.cache_key:
+        body["prompt_cache_key"] = conversation_key(request.conversation)
+    if request.thinking is not None and features.thinking:
+        word, remark = effort(request.thinking, request.model)
+        body["reasoning"] = {"effort": word}
+        if remark is not None:
+            report.append(Remark("thinking", remark))
+    if request.response_schema is not None:
+        body["text"] = {"format": _answer_format(request)}
+    if request.seed is not None:
+        report.append(Remark("seed", "this API takes no seed: it was left out"))
+
+
+def _is_instructions(turn: Turn) -> bool:
+    """Whether a turn is a system text of ours; one that was read from among the items goes back there."""
+    text = len(turn.parts) == 1 and isinstance(turn.parts[0], TextPart) and not mine(turn.parts[0].metadata)
+    return turn.role == "system" and text and NAME not in turn.metadata
+
+
+def _answer_format(request: Request) -> dict[str, Any]:
+    """The form of the answer: strict where the schema needs no change for it, since nothing undoes one in an answer."""
+    schema = request.response_schema or {}
+    asked = request.provider_options.get("text")
+    asked = asked.get("format") if isinstance(asked, dict) else None
+    form = {"type": "json_schema", "name": "answer", "schema": schema}
+    if isinstance(asked, dict) and "strict" in asked:
+        return form
+    lowered = lower(schema, OPENAI_STRICT)
+    return {**form, "strict": lowered.lossless and lowered.schema == schema}

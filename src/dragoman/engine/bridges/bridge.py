@@ -19,7 +19,7 @@ import msgspec
 
 from dragoman.apis import APIS, Api
 from dragoman.engine.executor import Executor, Hooks, Waiting, opened_context
-from dragoman.engine.facade import Facade, Note
+from dragoman.engine.offer import Note, Offer
 from dragoman.engine.policy import ToolPolicy
 from dragoman.errors import ConfigError, DefinitionError, ToolError
 from dragoman.model import Call, Failure, Media, NativeCall, NativeResult, Request, Result, user
@@ -62,7 +62,7 @@ class Bridge(list[Any]):
     for_model: ClassVar[bool] = False
     """Whether what is offered depends on what the model takes; a framework sees to that itself."""
 
-    def __init__(self, facade: Facade, **settings: Unpack[BridgeSettings]) -> None:
+    def __init__(self, facade: Offer, **settings: Unpack[BridgeSettings]) -> None:
         self.facade = copy(facade)  # the wire's part of it is each bridge's own
         self.policy = settings.get("policy") or ToolPolicy()
         self.model = (self.for_model and (settings.get("model") or facade.dialect.family)) or "any"

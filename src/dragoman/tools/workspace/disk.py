@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from operator import itemgetter
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from dragoman.errors import ConfigError, ToolError
 from dragoman.model.outcomes import Entry
@@ -33,7 +33,7 @@ from .paths import HELD_LIMIT, components, is_reserved, join, outside, wrong_kin
 from .text import printable
 from .transaction_commit import Committer, stamp
 from .transaction_plan import Step
-from .tree import Loaded, missing
+from .tree import Loaded, Opened
 from .workspace import Workspace
 
 _MOST_LINKS = 40
@@ -85,14 +85,18 @@ class DiskWorkspace(Workspace):
         with telling(path), self._walk(path, follow=follow) as place:
             return place.path
 
-    def open(self, path: str) -> BinaryIO:
+    def find(self, path: str) -> Opened | None:
         with telling(path), self._walk(path) as place:
             if not place.below:
                 raise wrong_kind(path, "directory")
-            name = place.below[0]
-            if len(place.below) == 1 and place.folder.status(name) is not None:
-                return io.BufferedReader(io.FileIO(place.folder.open_file(name), "rb"))
-        raise missing(self, path)
+            if len(place.below) > 1:
+                return None
+            try:
+                descriptor = place.folder.open_file(place.below[0])
+            except FileNotFoundError:
+                return None
+            file = io.BufferedReader(io.FileIO(descriptor, "rb"))
+            return Opened(place.path, file, os.fstat(descriptor).st_size)
 
     def entry(self, path: str) -> Entry | None:
         with telling(path), self._walk(path) as place:

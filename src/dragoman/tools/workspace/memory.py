@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
@@ -24,7 +23,7 @@ from .open_directory import telling
 from .paths import HELD_LIMIT, components, join, outside, wrong_kind
 from .text import encoded
 from .transaction_plan import Put, Remove, Rename, Step
-from .tree import Loaded, missing
+from .tree import Loaded, Opened, missing
 from .workspace import Workspace
 
 
@@ -82,11 +81,13 @@ class MemoryWorkspace(Workspace):
                 raise outside(path)
         return join(names)
 
-    def open(self, path: str) -> BinaryIO:
+    def find(self, path: str) -> Opened | None:
         target = self.resolve(path)
-        if self._load(target) is None:
-            raise missing(self, path)
-        return io.BytesIO(self._files[target].data)
+        with self._writing:
+            if target in self._folders:
+                raise wrong_kind(path, "directory")
+            file = self._files.get(target)
+        return None if file is None else Opened(target, io.BytesIO(file.data), len(file.data))
 
     def entry(self, path: str) -> Entry | None:
         target = self.resolve(path)

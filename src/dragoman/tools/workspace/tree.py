@@ -35,6 +35,14 @@ class Loaded(NamedTuple):
     size: int
 
 
+class Opened(NamedTuple):
+    """A file that was found and opened: its resolved path, its bytes, and how many there are."""
+
+    path: str
+    file: BinaryIO
+    size: int
+
+
 class Tree(abc.ABC):
     """A tree of files that can be read. Paths are relative to its root, with "/", or absolute inside it."""
 
@@ -55,8 +63,21 @@ class Tree(abc.ABC):
         """
 
     @abc.abstractmethod
+    def find(self, path: str) -> Opened | None:
+        """The file at `path`, links followed, opened for reading; `None` when nothing is there.
+
+        The path is looked up once: the resolved path, the size and the content are those of one and the same file.
+        """
+
     def open(self, path: str) -> BinaryIO:
         """A file opened for reading; it does not count as seen."""
+        return self._opened(path).file
+
+    def _opened(self, path: str) -> Opened:
+        found = self.find(path)
+        if found is None:
+            raise missing(self, path)
+        return found
 
     @abc.abstractmethod
     def entry(self, path: str) -> Entry | None:
@@ -82,10 +103,11 @@ class Tree(abc.ABC):
 
     def read(self, path: str, *, limit: int | None = None) -> bytes:
         """A file's bytes, at most `limit` of them. A file read whole counts as seen: see `apply`."""
-        with self.open(path) as file:
+        found = self._opened(path)
+        with found.file as file:
             data = file.read() if limit is None else file.read(max(limit, 0))
         if limit is None or len(data) < limit:
-            self._note(self.resolve(path), data)
+            self.note_seen(found.path, data)
         return data
 
     def entries(self, path: str = ".", *, below: str = "") -> list[Entry]:
@@ -95,7 +117,7 @@ class Tree(abc.ABC):
             raise missing(self, path) if self.entry(path) is None else not_a_directory(path)
         return found
 
-    def _note(self, path: str, data: bytes | None) -> None:
+    def note_seen(self, path: str, data: bytes | None) -> None:
         """Remember what a resolved path is known to hold: nothing, or something that a draft would hold too."""
         if data is None or len(data) > HELD_LIMIT:
             self._seen.pop(path, None)

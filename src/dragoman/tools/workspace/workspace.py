@@ -139,7 +139,7 @@ class Workspace(Tree):
         results = list(draft.results())
         moved = {path: self._seen[origin] for path, data, origin in results if data is None and origin in self._seen}
         for path, data, _ in results:
-            self._note(path, data)
+            self.note_seen(path, data)
         self._seen |= moved
 
 

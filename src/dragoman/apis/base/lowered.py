@@ -79,6 +79,8 @@ class Lowering(Value, frozen=True):
 
     def call(self, native: NativeCall) -> NativeCall:
         """A call as it would be in the tools' own terms; the very same where nothing was lowered."""
+        if not (self.tools or self.names or self.texts):
+            return native
         changes: dict[str, Any] = {}
         if native.namespace is None and native.name in self.names:
             changes["namespace"], changes["name"] = self.names[native.name]
