@@ -20,7 +20,7 @@ from dragoman.cli.terminal.console import foreign
 from dragoman.errors import LogError
 from dragoman.logs import Chosen, Found, Query, Redactor, numbered, read, recognise, sessions_of, write_as
 from dragoman.logs.export import STRATEGIES, TARGETS
-from dragoman.logs.history.tables import TABLES, columns_of
+from dragoman.logs.history.rows import TABLES, columns_of
 from dragoman.model import AnyEvent, Session, ToolCalled
 from tests.conformance.conftest import SHARED
 from tests.conformance.judges import SPANS, TABLES as STORED_TABLES, TRAJECTORIES, judged

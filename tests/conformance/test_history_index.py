@@ -12,7 +12,7 @@ import pytest
 from dragoman.errors import LogError
 from dragoman.logs import Filter, Found, Index, Query, key_of, read, sessions_of
 from dragoman.logs.history import find_logs
-from dragoman.logs.history.tables import CallRow, OperationRow, OutcomeRow, UsageRow
+from dragoman.logs.history.rows import CallRow, OperationRow, OutcomeRow, UsageRow
 from dragoman.model import AnyEvent, Session, TokensUsed, ToolCalled, ToolReturned
 from tests.conformance.conftest import SHARED
 from tests.logs.test_tables import facts, row_facts

@@ -13,8 +13,8 @@ from dragoman.errors import LogError
 from dragoman.logs import FORMATS, Index, Query, read, sessions_of
 from dragoman.logs.base.checkpoint import restored, stored
 from dragoman.logs.base.normalise import Normaliser, Place
+from dragoman.logs.history.rows import CallRow, SessionRow
 from dragoman.logs.history.sessions import Counter
-from dragoman.logs.history.tables import CallRow, SessionRow
 from dragoman.model import (
     AgentEnded,
     AgentStarted,

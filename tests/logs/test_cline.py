@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.logs import FORMATS, Index, Places, read, recognise, sessions_of
 from dragoman.logs.history import find_logs
-from dragoman.logs.history.tables import TABLES
+from dragoman.logs.history.rows import TABLES
 from dragoman.model import (
     AnyEvent,
     CallMcpTool,

@@ -21,7 +21,7 @@ from dragoman.errors import LogError
 from dragoman.logs import Chosen, Query, numbered, read, write_as
 from dragoman.logs.export import STRATEGIES, TARGETS, event_line
 from dragoman.logs.export.transcript import visible
-from dragoman.logs.history.tables import TABLES, columns_of
+from dragoman.logs.history.rows import TABLES, columns_of
 from dragoman.model import (
     AgentStarted,
     AnyEvent,

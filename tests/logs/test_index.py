@@ -17,7 +17,7 @@ from dragoman.errors import StorageError
 from dragoman.logs import FORMATS, Found, Index, Query, read, statistics
 from dragoman.logs.history import Counts
 from dragoman.logs.history.index import _column, path_of
-from dragoman.logs.history.tables import TABLES
+from dragoman.logs.history.rows import TABLES
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
 ALL = sorted(FORMATS.built_in)

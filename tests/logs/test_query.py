@@ -14,8 +14,8 @@ import pytest
 from dragoman.errors import LimitReached, LogError, QueryRefused
 from dragoman.logs import Filter, Index, Query, SqlLimits, numbered, read, sessions_of
 from dragoman.logs.history import moment_asked
+from dragoman.logs.history.rows import TABLES, columns_of
 from dragoman.logs.history.sql import CLOSED
-from dragoman.logs.history.tables import TABLES, columns_of
 from dragoman.model import ToolCalled, ToolReturned
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 

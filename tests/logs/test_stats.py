@@ -19,8 +19,8 @@ from dragoman.logs.base.context_windows import window_of
 from dragoman.logs.formats.claude_code import FORMAT as CLAUDE_CODE
 from dragoman.logs.history import failure_of
 from dragoman.logs.history.costs import Costs
+from dragoman.logs.history.rows import UsageRow
 from dragoman.logs.history.stats import BY
-from dragoman.logs.history.tables import UsageRow
 from dragoman.logs.history.usage import usage_rows
 from dragoman.model import TokensUsed, ToolCalled, ToolReturned
 from dragoman.prices import PRICES, cost

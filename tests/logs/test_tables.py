@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from dragoman.logs import FORMATS, Found, Index, Query, SessionRow, read, sessions_of
 from dragoman.logs.history import tables_page
-from dragoman.logs.history.tables import LONGEST, TABLES, CallRow, OperationRow, OutcomeRow, UsageRow, columns_of
+from dragoman.logs.history.rows import LONGEST, TABLES, CallRow, OperationRow, OutcomeRow, UsageRow, columns_of
 from dragoman.model import Session
 from tests.logs.samples import CLAUDE, SAMPLES, _block, _claude, _told, lines
 

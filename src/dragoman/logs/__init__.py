@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .history.filter import Filter as Filter
     from .history.index import Index as Index
     from .history.query import Query as Query
+    from .history.rows import SessionRow as SessionRow
     from .history.sessions import key_of as key_of, numbered as numbered, sessions_of as sessions_of
     from .history.sql import SqlLimits as SqlLimits
     from .history.stats import statistics as statistics
-    from .history.tables import SessionRow as SessionRow
     from .laws import check_format as check_format
     from .redaction.redact import Redactor as Redactor
 else:
@@ -51,7 +51,7 @@ else:
             "history.sessions": ("key_of", "numbered", "sessions_of"),
             "history.sql": ("SqlLimits",),
             "history.stats": ("statistics",),
-            "history.tables": ("SessionRow",),
+            "history.rows": ("SessionRow",),
             "laws": ("check_format",),
             "redaction.redact": ("Redactor",),
         },

@@ -19,8 +19,9 @@ from dragoman.model.effects import fields_of
 from .history.analyse import Use, agents_of, analysis_of, said_of_spot, uses_of
 from .history.filter import EVERYTHING, Filter
 from .history.query import Query
+from .history.rows import SessionRow
 from .history.stats import quantile
-from .history.tables import SessionRow, failure_of
+from .history.tables import failure_of
 
 Template = Literal["compact", "diagnose", "tools"]
 TEMPLATES: Final[tuple[Template, ...]] = get_args(Template)

@@ -8,8 +8,9 @@ from typing import Any, BinaryIO, Final
 
 from dragoman.errors import LogError, MissingExtra, StorageError
 from dragoman.logs.history.query import Query
+from dragoman.logs.history.rows import TABLES
 from dragoman.logs.history.sql import load
-from dragoman.logs.history.tables import TABLES, as_json
+from dragoman.logs.history.tables import as_json
 
 from . import recording
 from .chosen import Chosen

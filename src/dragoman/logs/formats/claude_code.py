@@ -9,18 +9,16 @@ tokens on its lines are those of the moment a reply began, so it is the `result`
 
 from __future__ import annotations
 
-import datetime
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded, fitted
+from dragoman.logs.base.format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded
 from dragoman.logs.base.listing import files_below
-from dragoman.logs.base.normalise import Normaliser, moment
+from dragoman.logs.base.normalise import Normaliser
 from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number, text as _text
 from dragoman.model import (
     AgentEnded,
@@ -48,7 +46,29 @@ from dragoman.model import (
 )
 from dragoman.registry import APIS
 
-from .parts.claude_stream import NOTES as _PRINTED_NOTES, Printed, as_logged, is_printed
+from .parts.claude_records import (
+    KEY,
+    NAME,
+    UNSET,
+    Block,
+    Message,
+    Noted,
+    Record,
+    UsageRecord,
+    content_of,
+    decode_record,
+    error_text,
+    inside_tag,
+    item_of,
+    key_of,
+    made_up_id,
+    media_of,
+    note_name,
+    unusual_call,
+    unusual_parts,
+    unusual_record,
+)
+from .parts.claude_stream import NOTES as _PRINTED_NOTES, Printed, is_printed
 
 CLIENT = "claude_code"
 
@@ -197,107 +217,6 @@ class ClaudeCode(LogFormat):
         return _Reader(path) if _takes_all(path) else _UsageReader(path)
 
 
-_UNSET = msgspec.UNSET
-_UNSAID = msgspec.Raw(b"null")
-
-
-class _Noted(msgspec.Struct, gc=False):
-    """What the client noted, as far as its name goes; or a prompt that was given while the model was at work."""
-
-    type: Any = None
-    prompt: Any = None
-    commandMode: Any = None  # noqa: N815 - the native name
-    origin: Any = None
-
-
-class _Block(msgspec.Struct, gc=False, omit_defaults=True):
-    """A part of a message, of any kind that is usual here; `whole` is one of another kind."""
-
-    tool_use_id: str | None = None
-    type: Literal["text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document"] | None = None
-    content: Any = None
-    is_error: bool | None = None
-    id: str | None = None
-    name: str | None = None
-    input: Any = None
-    text: str | None = None
-    thinking: str | None = None
-    source: Any = None
-    whole: dict[str, Any] | None = None
-
-
-class _Message(msgspec.Struct, gc=False):
-    """A message as the API has it."""
-
-    model: str | None = None
-    id: str | None = None
-    content: str | list[_Block] | None = None
-    stop_reason: str | None = None
-    usage: msgspec.Raw = _UNSAID
-    """As it is written: every line of a message has it, and it is read once."""
-
-
-def _named(wire: str) -> Any:
-    """A fact of a record that all events of it have, by the name the client gives it."""
-    return msgspec.field(default=None, name=wire)
-
-
-_Nothing = Literal["\0"]
-"""What no line of a log says: where one says it, it is printed, and is read as any JSON."""
-
-
-def _ours(name: str, default: Any) -> Any:
-    """What no line says: the client has no key that begins like this, and in one that has, it is of a wrong type."""
-    return msgspec.field(default=default, name=f" {name}")
-
-
-_Stream = Annotated[str, msgspec.Meta(min_length=1, max_length=0)]
-_Number = Annotated[int, msgspec.Meta(gt=0, lt=0)]
-
-
-class _Record(msgspec.Struct, gc=False, rename="camel"):
-    """What is read of a line; the rest of it is not even decoded. In the order the client writes it.
-
-    It is the place of its own events, so that none has to be made.
-    """
-
-    parent: str | None = _named("parentUuid")
-    logical_parent_uuid: str | None = None
-    is_sidechain: bool | None = None
-    cwd: str | None = None
-    session: str | None = _named("sessionId")
-    version: str | None = None
-    git_branch: str | None = None
-    agent_id: str | None = None
-    type: str | None = None
-    message: _Message | None = None
-    provider_id: str | None = _named("requestId")
-    uuid: str | None = None
-    time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
-    tool_use_result: Any = msgspec.UNSET
-    permission_decision: Any = msgspec.UNSET
-    tool_denial_kind: Any = msgspec.UNSET
-    is_meta: bool | None = None
-    is_compact_summary: bool | None = None
-    origin: Any = None
-    content: Any = None
-    forked_from: Any = None
-    is_api_error_message: bool | None = None
-    api_error_status: Any = None
-    error: Any = None
-    subtype: Any = None
-    compact_metadata: Any = None
-    attachment: _Noted | None = None
-    data: _Noted | None = None
-    printed: _Nothing = _named("session_id")
-    source: Source = _ours("source", None)
-    stream: _Stream = _ours("stream", "main")
-    number: _Number = _ours("number", 0)
-
-
-_decode = msgspec.json.Decoder(_Record).decode
-_KEY, _NAME = "{place.uuid}@{place.source.offset}", "{place.uuid}"
-"""What tells a record from others of its session, and a message."""
 _HEAD = 4096
 """How much of a file is looked at to tell what it is."""
 _REMEMBERED = 16
@@ -321,8 +240,8 @@ class _Reader(LinesReader):
     """Reads a log line by line. What few files need is held apart: Python is quicker where an object has few names."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED, key=_KEY))
-        self.decode = _decode
+        super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem, remembers=_REMEMBERED, key=KEY))
+        self.decode = decode_record
         self._begun: set[str] = set()
         self._told: str | None = None
         """The session of them that is being told."""
@@ -330,21 +249,21 @@ class _Reader(LinesReader):
         self._is_fork = False
         """Whether what follows is told of the parent: the message whose call spawned this agent."""
         self._printed = Printed()
-        self._early: list[_Record] = []
+        self._early: list[Record] = []
         """What was printed before it was said of which session."""
         self._started_by: dict[str, str] = {}
         """Agent → the call that started it, as its result says."""
         self._endings: set[str] = set()
         """What was said of agents that stopped: the client says it where it happens and where the model is told."""
         self._open: str | None = None
-        self._last: _Record | _UsageRecord | None = None
+        self._last: Record | UsageRecord | None = None
         """The model message whose lines are being read: its id, and its last line but for what that says."""
-        self._others: dict[str, tuple[str, _Record | _UsageRecord]] = {}
+        self._others: dict[str, tuple[str, Record | UsageRecord]] = {}
         """The same of other agents in this file, by their streams: lines of messages of several may alternate."""
         self._counted: set[str] = set()
         self._prompts: dict[tuple[str | None, str | None], tuple[str | None, str, int]] = {}
         """Session and what a prompt follows → its record, its event, and how many messages of the model came before."""
-        self._compaction: _Record | None = None
+        self._compaction: Record | None = None
         """Where the conversation was cut and what is said of that: its summary is the next thing that is said."""
         self._is_linked = True
         """Whether records say what they follow; in some files, not written by the client itself, none does."""
@@ -354,10 +273,10 @@ class _Reader(LinesReader):
         self._called, self._returned = self.normaliser.called, self.normaliser.returned
         self._model_said = self.normaliser.maker(ModelSaid, "text", "model")
         self._model_thought = self.normaliser.maker(ModelThought, "text", "model", "hidden")
-        self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model", key=_NAME)
+        self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model", key=NAME)
         self._user_said = self.normaliser.maker(UserSaid, "text", "media", "by")
         self._client_noted = self.normaliser.maker(ClientNoted, "name")
-        self._tokens_used = self.normaliser.maker(TokensUsed, "usage", "model", key=_NAME)
+        self._tokens_used = self.normaliser.maker(TokensUsed, "usage", "model", key=NAME)
 
     def record(self, value: Any, source: Source) -> list[AnyEvent]:
         events: list[AnyEvent] = []
@@ -365,7 +284,7 @@ class _Reader(LinesReader):
         return events
 
     def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
-        if type(value) is not _Record:
+        if type(value) is not Record:
             if isinstance(value, dict):
                 self._add_unusual(value, source, events)
             else:
@@ -399,18 +318,18 @@ class _Reader(LinesReader):
             if noted is not None and noted.type == "queued_command" and noted.prompt:
                 self._queued(value, noted, events)
             else:
-                events.append(self._client_noted(value, _note_name(value)))
+                events.append(self._client_noted(value, note_name(value)))
         else:
             self._other(value, kind, events)
 
-    def _other(self, value: _Record, kind: str | None, events: list[AnyEvent]) -> None:
+    def _other(self, value: Record, kind: str | None, events: list[AnyEvent]) -> None:
         if kind not in _TELLING and kind not in _PRINTED_NOTES:
             events.append(self.normaliser.unknown(value, kind))
             return
         if value.session is None and kind in _PRINTED_NOTES:
             self._early.append(value)  # before the session has a name
             return
-        events.append(self._client_noted(value, _note_name(value)))
+        events.append(self._client_noted(value, note_name(value)))
         if kind == _FORK:
             self._is_fork = True
         elif self._started_by:
@@ -429,17 +348,17 @@ class _Reader(LinesReader):
         self.add_record(value, source, events)
         if value.type == "result" and is_printed(said):
             self._turn_to(None, value.stream, events)
-            value.uuid, value.number = value.uuid or _key(value), 0  # its name does not hang on what else is told
+            value.uuid, value.number = value.uuid or key_of(value), 0  # its name does not hang on what else is told
             events += [self._tokens_used(value, usage, model) for model, usage in self._printed.spent(said)]
 
     def _tell_early(self, session: str | None, events: list[AnyEvent]) -> None:
         for value in self._early:
             value.session = session
-            events.append(self._client_noted(value, _note_name(value)))
+            events.append(self._client_noted(value, note_name(value)))
         self._early.clear()
 
-    def _fitted(self, said: dict[str, Any]) -> _Record:
-        value = _unusual(said)
+    def _fitted(self, said: dict[str, Any]) -> Record:
+        value = unusual_record(said)
         if is_printed(said):
             self._printed.session, message = value.session, value.message
             call = _text(said.get("parent_tool_use_id"))
@@ -449,7 +368,7 @@ class _Reader(LinesReader):
                 self._printed.is_counted = True
         return value
 
-    def _begin(self, value: _Record, events: list[AnyEvent]) -> None:
+    def _begin(self, value: Record, events: list[AnyEvent]) -> None:
         """The beginning of a session, told by the first record that belongs to it."""
         value.session = session = value.session or self._printed.session
         if session in self._begun:
@@ -475,7 +394,7 @@ class _Reader(LinesReader):
                 )
             )
 
-    def _fork(self, value: _Record, events: list[AnyEvent]) -> None:
+    def _fork(self, value: Record, events: list[AnyEvent]) -> None:
         """The first words of an agent that was forked: beside them stands what its parent was told of the call."""
         self._is_fork = False
         message = value.message
@@ -498,7 +417,7 @@ class _Reader(LinesReader):
 
     # ── where a record stands ──────────────────────────────────────────────
 
-    def _place(self, value: _Record | _UsageRecord, source: Source) -> None:
+    def _place(self, value: Record | UsageRecord, source: Source) -> None:
         value.source = source
         if value.agent_id is not None or value.is_sidechain is True:
             value.stream = self._stream(value)
@@ -508,7 +427,7 @@ class _Reader(LinesReader):
             value.uuid = self._file.kept
             value.session = value.session or self._file.session
 
-    def _stream(self, value: _Record | _UsageRecord) -> str:
+    def _stream(self, value: Record | UsageRecord) -> str:
         if value.agent_id:
             return value.agent_id
         if value.is_sidechain is not True:
@@ -521,14 +440,14 @@ class _Reader(LinesReader):
 
     # ── the model ──────────────────────────────────────────────────────────
 
-    def _assistant(self, value: _Record, message: _Message, events: list[AnyEvent]) -> None:
+    def _assistant(self, value: Record, message: Message, events: list[AnyEvent]) -> None:
         if value.is_api_error_message is True:
             events.append(self._api_error(value, message))
             return
         model, content = message.model, message.content
         if model != "<synthetic>":
             message.content = None
-            self._open, self._last = message.id or _made_up_id(value), value
+            self._open, self._last = message.id or made_up_id(value), value
         else:
             model = None  # the client's own words in the model's place
         if type(content) is not list or not content:
@@ -540,7 +459,7 @@ class _Reader(LinesReader):
             if kind == "tool_use" and block.name is not None:
                 arguments = block.input
                 if type(arguments) is not dict or not block.id:
-                    events.append(self._called(value, _unusual_call(block, block.name, value)))
+                    events.append(self._called(value, unusual_call(block, block.name, value)))
                 else:
                     events.append(self._called(value, NativeCall(block.id, block.name, arguments)))
             elif kind == "text":
@@ -552,7 +471,7 @@ class _Reader(LinesReader):
             else:
                 events += self._hosted(block.whole or msgspec.to_builtins(block), value)
 
-    def _api_error(self, value: _Record, message: _Message) -> AnyEvent:
+    def _api_error(self, value: Record, message: Message) -> AnyEvent:
         content = message.content
         text = " ".join(block.text or "" for block in content) if isinstance(content, list) else content
         status = value.api_error_status
@@ -564,7 +483,7 @@ class _Reader(LinesReader):
             code=_text(value.error),
         )
 
-    def _hosted(self, block: dict[str, Any], value: _Record) -> Iterator[AnyEvent]:
+    def _hosted(self, block: dict[str, Any], value: Record) -> Iterator[AnyEvent]:
         """Blocks that only the API's own reader knows: calls the provider ran, and what it gave."""
         from dragoman.model import CallPart, ResultPart
 
@@ -612,7 +531,7 @@ class _Reader(LinesReader):
 
     # ── the user, and what tools gave ──────────────────────────────────────
 
-    def _user(self, value: _Record, content: str | list[_Block] | None, events: list[AnyEvent]) -> None:
+    def _user(self, value: Record, content: str | list[Block] | None, events: list[AnyEvent]) -> None:
         if content is None or isinstance(content, str):
             if content:
                 self._said(value, content, (), events)
@@ -622,14 +541,14 @@ class _Reader(LinesReader):
         texts: list[str] = []
         media: list[Media] = []
         if len(content) > 1 and sum(block.type == "tool_result" for block in content) > 1:
-            value.tool_use_result = _UNSET  # of which of them it is, nobody can tell
+            value.tool_use_result = UNSET  # of which of them it is, nobody can tell
         for block in content:
             kind = block.type
             if kind == "tool_result":
                 self._result(value, block, events)
             elif kind == "text" and block.text:
                 texts.append(block.text)
-            elif kind in ("image", "document") and (read := _media(block.source)) is not None:
+            elif kind in ("image", "document") and (read := media_of(block.source)) is not None:
                 media.append(read)
             elif kind != "text":
                 events.append(self._client_noted(value, f"block:{kind or _mapping(block.whole).get('type')}"))
@@ -640,13 +559,13 @@ class _Reader(LinesReader):
         elif not value.number:
             events.append(self._client_noted(value, "user/empty"))
 
-    def _queued(self, value: _Record, noted: _Noted, events: list[AnyEvent]) -> None:
+    def _queued(self, value: Record, noted: Noted, events: list[AnyEvent]) -> None:
         """What was said while the model was at work, which it is told along with the next result."""
         is_prompt = noted.commandMode in (None, "prompt", "bash")
         value.origin = noted.origin or (None if is_prompt else {"kind": noted.commandMode})
-        self._user(value, _unusual_parts(noted.prompt), events)
+        self._user(value, unusual_parts(noted.prompt), events)
 
-    def _said(self, value: _Record, text: str, media: tuple[Media, ...], events: list[AnyEvent]) -> None:
+    def _said(self, value: Record, text: str, media: tuple[Media, ...], events: list[AnyEvent]) -> None:
         if value.is_compact_summary is True and self._compaction is not None:
             self._tell_compaction(text, events)
             events.append(self._client_noted(value, "user/compact_summary"))
@@ -677,18 +596,18 @@ class _Reader(LinesReader):
             followed = value.session, value.parent
             self._prompts[followed] = value.uuid, events[-1].id, self._messages()
 
-    def _notified(self, value: _Record, text: Any, events: list[AnyEvent]) -> None:
+    def _notified(self, value: Record, text: Any, events: list[AnyEvent]) -> None:
         """What the client says of agents that went on beside: of each that stopped how it ended, and its answer."""
         for told in _NOTIFIED.findall(text) if isinstance(text, str) else ():
-            agent = _inside("task-id", told) or ""
+            agent = inside_tag("task-id", told) or ""
             call = self._started_by.get(agent)
             if call is not None and told not in self._endings:
                 self._endings.add(told)
-                status, said = _ENDED.get(_inside("status", told) or "", "unknown"), _inside("result", told)
+                status, said = _ENDED.get(inside_tag("status", told) or "", "unknown"), inside_tag("result", told)
                 ended = self.normaliser.event(AgentEnded, value, agent=agent, call_id=call, status=status, text=said)
                 events.append(ended)
 
-    def _speaker(self, value: _Record, text: str) -> str:
+    def _speaker(self, value: Record, text: str) -> str:
         if value.stream != "main" and value.parent is None:
             return "agent"
         origin = _text(_mapping(value.origin).get("kind"))
@@ -703,7 +622,7 @@ class _Reader(LinesReader):
         """How many messages of the model there were so far."""
         return len(self._counted) + (self._open is not None)
 
-    def _rewind(self, value: _Record, events: list[AnyEvent]) -> None:
+    def _rewind(self, value: Record, events: list[AnyEvent]) -> None:
         """A prompt that follows what another one followed, which was answered, takes that one's place."""
         uuid, event, before = self._prompts.get((value.session, value.parent), (value.uuid, "", 0))
         if value.stream != "main" or uuid == value.uuid or before == self._messages():
@@ -713,12 +632,12 @@ class _Reader(LinesReader):
         if self._is_linked:
             events.append(self.normaliser.event(HistoryRewound, value, to=event))
 
-    def _result(self, value: _Record, block: _Block, events: list[AnyEvent]) -> None:
+    def _result(self, value: Record, block: Block, events: list[AnyEvent]) -> None:
         id, content, given = block.tool_use_id or "", block.content, value.tool_use_result
         if type(content) is not str:
-            content = _content(content)
-        is_all = given is not _UNSET and value.permission_decision is _UNSET and value.tool_denial_kind is _UNSET
-        item = {"toolUseResult": given} if is_all else _beside(value, given)
+            content = content_of(content)
+        is_all = given is not UNSET and value.permission_decision is UNSET and value.tool_denial_kind is UNSET
+        item = {"toolUseResult": given} if is_all else item_of(value, given)
         events.append(self._returned(value, NativeResult(id, content, block.is_error, item=item)))
         if type(given) is dict:
             if "agentId" in given or "runId" in given:
@@ -726,7 +645,7 @@ class _Reader(LinesReader):
         elif value.stream != "main":
             self._spawned_below(value, id, events)
 
-    def _spawned(self, value: _Record, given: dict[str, Any], id: str, events: list[AnyEvent]) -> None:
+    def _spawned(self, value: Record, given: dict[str, Any], id: str, events: list[AnyEvent]) -> None:
         """The agent, or the run of a workflow, that a result says to have begun."""
         if given.get("taskType") == "local_workflow" and isinstance(given.get("runId"), str):
             name = _text(given.get("workflowName"))
@@ -741,7 +660,7 @@ class _Reader(LinesReader):
             if given.get("status") == "completed":  # one that goes on beside has only begun
                 events.append(self.normaliser.event(AgentEnded, value, agent=agent, call_id=id, status="completed"))
 
-    def _spawned_below(self, value: _Record, id: str, events: list[AnyEvent]) -> None:
+    def _spawned_below(self, value: Record, id: str, events: list[AnyEvent]) -> None:
         """The agent that another one began: files of sub-agents name it in the words of the result alone."""
         returned, call = events[-1], self.normaliser.calls.get(id)
         if not isinstance(returned, ToolReturned) or call is None or call.native.name not in ("Task", "Agent"):
@@ -751,7 +670,7 @@ class _Reader(LinesReader):
                 if report.id is not None:
                     events.append(self.normaliser.event(AgentStarted, value, agent=report.id, call_id=id))
 
-    def _system(self, value: _Record, events: list[AnyEvent]) -> None:
+    def _system(self, value: Record, events: list[AnyEvent]) -> None:
         words = value.content if value.subtype == "local_command" else None
         if isinstance(words, str) and words.startswith(("<command-", *_LOCAL_COMMAND)):
             self._said(value, words, (), events)
@@ -781,14 +700,14 @@ class _Reader(LinesReader):
             )
         )
 
-    def _noted(self, value: _Record) -> AnyEvent:
+    def _noted(self, value: Record) -> AnyEvent:
         kind = value.subtype
         if kind == "api_error":
             error = _mapping(value.error)
             status = _number(error.get("status"))
-            message = _told_error(value.error) or "an error of the API"
+            message = error_text(value.error) or "an error of the API"
             return self.normaliser.event(ErrorOccurred, value, message=message, status=status, retried=True)
-        return self.normaliser.event(ClientNoted, value, name=_note_name(value))
+        return self.normaliser.event(ClientNoted, value, name=note_name(value))
 
 
 def _about(path: Path) -> _About:
@@ -810,53 +729,6 @@ def _agent_of(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _inside(tag: str, text: str) -> str | None:
-    _, opened, rest = text.partition(f"<{tag}>")
-    inside, closed, _ = rest.partition(f"</{tag}>")
-    return inside if opened and closed else None
-
-
-def _note_name(value: _Record) -> str:
-    noted = value.attachment or value.data
-    subtype = value.subtype or (noted and noted.type)
-    return f"{value.type}/{subtype}" if isinstance(subtype, str) else str(value.type)
-
-
-def _unusual_call(block: _Block, name: str, value: _Record) -> NativeCall:
-    """A call without an id, or whose arguments are no object."""
-    arguments = block.input
-    if not isinstance(arguments, dict | str):
-        arguments = {} if arguments is None else str(arguments)
-    return NativeCall(block.id or f"{_key(value)}.{value.number}", name, arguments)
-
-
-def _told_error(error: Any) -> str | None:
-    """What an error says, or the one within it: the provider's own answer is wrapped, up to 2.1 several times."""
-    while isinstance(error, dict):
-        message = _text(error.get("message")) or _text(error.get("formatted"))
-        if message is not None:
-            return message
-        error = error.get("error") or error.get("cause") or error.get("code")
-    return _text(error)
-
-
-def _key(value: _Record | _UsageRecord) -> str:
-    """What tells a record from others of its session, as the ids of its events have it."""
-    return _KEY.format(place=value)
-
-
-def _made_up_id(value: _Record | _UsageRecord) -> str:
-    """What stands for the id of a message that has none: its request's, else its line's."""
-    return value.provider_id or f"{_key(value)}/message"
-
-
-def _beside(value: _Record, given: Any) -> dict[str, Any] | None:
-    """What a line says of a result beside its content, under the names it has there."""
-    decision, denial = value.permission_decision, value.tool_denial_kind
-    said = {"toolUseResult": given, "permissionDecision": decision, "toolDenialKind": denial}
-    return {name: one for name, one in said.items() if one is not _UNSET} or None
-
-
 def _takes_all(path: Path) -> bool:
     """Whether it takes all that a file says to know its tokens: what was printed, or an agent that was forked."""
     try:
@@ -867,94 +739,10 @@ def _takes_all(path: Path) -> bool:
     return b'"sessionId"' not in head or _FORK.encode() in head  # every log has that name near its beginning
 
 
-def _unusual(value: dict[str, Any]) -> _Record:
-    """A record that is not quite in its shape, or has parts of other kinds than usual."""
-    if is_printed(value):
-        value = as_logged(value)
-    if isinstance(value.get("message"), str):
-        value = {**value, "message": {"content": value["message"]}}
-    record = fitted(value, _Record)
-    record.time = moment(value.get("timestamp"))
-    if record.message is not None:
-        record.message.content = _unusual_parts(value["message"].get("content"))
-        record.message.usage = msgspec.Raw(json.dumps(value["message"].get("usage")))  # it may hold half a surrogate
-    return record
-
-
-def _unusual_parts(content: Any) -> str | list[_Block] | None:
-    if isinstance(content, str):
-        return content
-    parts: list[_Block] = []
-    for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, str):
-            parts.append(_Block(type="text", text=part))
-        elif isinstance(part, dict):
-            parts.append(fitted({**part, "whole": part}, _Block))
-    return parts
-
-
-def _media(source: Any) -> Media | None:
-    source = _mapping(source)
-    media_type = _text(source.get("media_type")) or "application/octet-stream"
-    data, url = _text(source.get("data")), _text(source.get("url"))
-    return None if data is None and url is None else Media(media_type, data=data, url=url)
-
-
-def _content(content: Any) -> str | tuple[str | Media, ...]:
-    """What a result says: its text, or texts and pictures in their order."""
-    if isinstance(content, str):
-        return content
-    pieces: list[str | Media] = []
-    for block in content if isinstance(content, list) else [content]:
-        if isinstance(block, str):
-            pieces.append(block)
-        if not isinstance(block, dict):
-            continue
-        kind = block.get("type")
-        media = _media(block.get("source")) if kind in ("image", "document") else None
-        if media is not None:
-            pieces.append(media)
-        elif kind == "tool_reference":
-            pieces.append(_text(block.get("tool_name")) or "")
-        elif (text := _text(block.get("text")) or _text(_mapping(block.get("resource")).get("text"))) is not None:
-            pieces.append(text)
-    texts = [piece for piece in pieces if isinstance(piece, str)]
-    return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
-
-
 # ── tokens alone ─────────────────────────────────────────────────────────────
 
 
-class _UsageMessage(msgspec.Struct, gc=False):
-    """A message without what it says."""
-
-    model: str | None = None
-    id: str | None = None
-    usage: msgspec.Raw = _UNSAID
-    stop_reason: None = _ours("stop_reason", None)
-
-
-class _UsageRecord(msgspec.Struct, gc=False, rename="camel"):
-    """What a record says of where it stands, and its message's tokens."""
-
-    parent: str | None = _named("parentUuid")
-    logical_parent_uuid: str | None = None
-    is_sidechain: bool | None = None
-    session: str | None = _named("sessionId")
-    version: str | None = None
-    agent_id: str | None = None
-    type: str | None = None
-    message: _UsageMessage | None = None
-    provider_id: str | None = _named("requestId")
-    uuid: str | None = None
-    time: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = _named("timestamp")
-    is_api_error_message: bool | None = None
-    source: Source = _ours("source", None)
-    stream: _Stream = _ours("stream", "main")
-    number: _Number = _ours("number", 0)
-
-
-_decode_usage = msgspec.json.Decoder(_UsageRecord).decode
+_decode_usage = msgspec.json.Decoder(UsageRecord).decode
 
 
 class _UsageReader(_Reader):
@@ -965,10 +753,10 @@ class _UsageReader(_Reader):
         self.decode = _decode_usage
 
     def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
-        if type(value) is not _UsageRecord:
+        if type(value) is not UsageRecord:
             if not isinstance(value, dict):
                 return
-            value = _unusual(value)
+            value = unusual_record(value)
         message = value.message
         if value.type != "assistant" or message is None:
             if value.is_sidechain:
@@ -978,7 +766,7 @@ class _UsageReader(_Reader):
         if message.id != self._open:
             self._turn_to(message.id, value.stream, events)
         if value.is_api_error_message is not True and message.model != "<synthetic>":
-            self._open, self._last = message.id or _made_up_id(value), value
+            self._open, self._last = message.id or made_up_id(value), value
 
 
 FORMAT = ClaudeCode()

@@ -19,34 +19,17 @@ from dragoman.logs.base.database import SQLITE, Copy, beginning, glanced, log_be
 from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import pieces_of
 from dragoman.logs.base.listing import files_in
-from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, text as _text
+from dragoman.logs.base.normalise import Normaliser, Place
+from dragoman.logs.base.typed_or_none import mapping as _mapping
 from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
     AnyEvent,
     ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    ExecutedBy,
-    FinishReason,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
     Source,
-    TokensUsed,
     UnknownRecord,
     Unreadable,
-    Usage,
-    UserSaid,
 )
+
+from .parts.opencode_session import Record, Session, created
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,17 +61,8 @@ _OTHER_TABLES = frozenset(
     }
 )
 """Tables that are the client's own book-keeping."""
-_NOTED_PARTS = frozenset({"agent", "file", "patch", "snapshot", "step-start"})
 
 _PRINTED = frozenset({"error", "reasoning", "step_finish", "step_start", "text", "tool_use"})
-
-_FINISH = {
-    "stop": FinishReason.STOP,
-    "length": FinishReason.LENGTH,
-    "tool-calls": FinishReason.CALLS,
-    "content-filter": FinishReason.FILTERED,
-    "error": FinishReason.ERROR,
-}
 
 
 class Opencode(LogFormat):
@@ -203,19 +177,6 @@ def _holds_sessions(path: Path) -> bool:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-class _Record(msgspec.Struct):
-    """A session, a message or a part: what it says, where it stands, and its name where it has no id."""
-
-    value: dict[str, Any]
-    source: Source
-    name: str
-
-    @property
-    def id(self) -> str:
-        id = self.value.get("id")
-        return id if isinstance(id, str) and id else self.name
-
-
 class _Reader(LogReader):
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -294,7 +255,7 @@ class _Reader(LogReader):
                 yield self.unread(whole, "document", str(error))
             return
         kind = _kind_of(value) if isinstance(value, dict) else None
-        record = _Record(value, whole, self._path.stem)
+        record = Record(value, whole, self._path.stem)
         if kind == "export":
             yield from self._export(data)
         elif kind == "session":
@@ -310,13 +271,13 @@ class _Reader(LogReader):
 
     def _printed(self, lines: list[tuple[Any, int, int]]) -> Iterator[AnyEvent]:
         """What the client printed of a run, line by line: (value, offset, length)."""
-        tellers: dict[str, _Session] = {}
+        tellers: dict[str, Session] = {}
         for value, offset, length in lines:
             source = Source(str(self._path), offset, length)
             id = value.get("sessionID") if isinstance(value, dict) else None
             if isinstance(id, str):
-                teller = tellers.setdefault(id, _Session(self, id, None))
-                yield from teller.printed(_Record(value, source, f"@{offset}"))
+                teller = tellers.setdefault(id, Session(self.normaliser, self.learn, id, None))
+                yield from teller.printed(Record(value, source, f"@{offset}"))
             else:
                 yield self.unread(source, f"@{offset}", "it is no line of a run")
 
@@ -327,9 +288,9 @@ class _Reader(LogReader):
             yield self.unread(Source(path, 0, len(data)), "document", "a session without messages")
             return
         bad = [self.unread(Source(path, start, end - start), f"@{start}", reason) for start, end, reason in pieces.bad]
-        header = _Record(_object(pieces.members).get("info", {}), Source(path, 0, pieces.head), "info")
-        messages: list[_Record] = []
-        parts: dict[str, list[_Record]] = {}
+        header = Record(_object(pieces.members).get("info", {}), Source(path, 0, pieces.head), "info")
+        messages: list[Record] = []
+        parts: dict[str, list[Record]] = {}
         for start, end in pieces.elements:
             source = Source(path, start, end - start)
             inner = pieces_of(data[start:end], "parts")
@@ -337,19 +298,19 @@ class _Reader(LogReader):
             if not isinstance(info, dict):
                 bad.append(self.unread(source, f"@{start}", "a message without its facts"))
                 continue
-            message = _Record(info, source, f"@{start}")
+            message = Record(info, source, f"@{start}")
             messages.append(message)
             for begin, finish in inner.elements if inner is not None else ():
                 at = Source(path, start + begin, finish - begin)
                 value = _object(data[start + begin : start + finish])
-                parts.setdefault(message.id, []).append(_Record(value, at, f"@{at.offset}"))
+                parts.setdefault(message.id, []).append(Record(value, at, f"@{at.offset}"))
         yield from self.told(header, messages, parts)
         yield from bad
         rest = Source(path, pieces.end, len(data) - pieces.end)
         if data[pieces.end :].strip():
             yield self.unread(rest, f"@{pieces.end}", pieces.problem or "there is more after the document")
 
-    def _tree(self, session: _Record) -> Iterator[AnyEvent]:
+    def _tree(self, session: Record) -> Iterator[AnyEvent]:
         """A session of the tree, with its messages and parts from the files beside it."""
         root, id = _root_of(self._path), session.id
         if root is None or not _NAME.fullmatch(id):
@@ -376,7 +337,7 @@ class _Reader(LogReader):
                 yield self.normaliser.event(ClientNoted, place, name=kind)
         yield from bad
 
-    def _records(self, folder: Path, bad: list[AnyEvent]) -> Iterator[_Record]:
+    def _records(self, folder: Path, bad: list[AnyEvent]) -> Iterator[Record]:
         for path in files_in(folder, "*.json"):
             try:
                 data = path.read_bytes()
@@ -390,7 +351,7 @@ class _Reader(LogReader):
                 bad.append(self.unread(source, path.stem, str(error)))
                 continue
             if isinstance(value, dict):
-                yield _Record(value, source, path.stem)
+                yield Record(value, source, path.stem)
             else:
                 bad.append(self.unread(source, path.stem, "a record is a JSON object"))
 
@@ -403,17 +364,17 @@ class _Reader(LogReader):
 
     def told(
         self,
-        session: _Record | str | None,
-        messages: Iterable[_Record],
-        parts: dict[str, list[_Record]],
+        session: Record | str | None,
+        messages: Iterable[Record],
+        parts: dict[str, list[Record]],
         root: str | None = None,
     ) -> Iterator[AnyEvent]:
         """The events of one session: of its record, or of what names it while that is not here."""
         self.normaliser.forget_all()  # a session that was made from another has that one's calls under the same ids
         self.normaliser.returned_ids.clear()
-        teller = _Session(self, session, root)
+        teller = Session(self.normaliser, self.learn, session, root)
         yield from teller.begun()
-        ordered = sorted(messages, key=lambda message: (_created(message.value), message.id))
+        ordered = sorted(messages, key=lambda message: (created(message.value), message.id))
         for message in ordered:
             yield from teller.message(message, parts.pop(message.id, []))
         for orphans in parts.values():
@@ -478,7 +439,7 @@ class _Tables:
             name = "/".join((table, *given))
             self._bad.append(self._reader.unread(self._row(table, "*"), name, str(error), *given))
 
-    def _sessions(self) -> list[_Record]:
+    def _sessions(self) -> list[Record]:
         found = []
         for row in self._readable("SELECT * FROM session", "session"):
             value = {
@@ -492,8 +453,8 @@ class _Tables:
                 "revert": _object(_encoded(row.get("revert"))),
                 "time": {"created": row.get("time_created")},
             }
-            found.append(_Record(value, self._row("session", str(row.get("id"))), str(row.get("id"))))
-        return sorted(found, key=lambda record: (_created(record.value), record.id))
+            found.append(Record(value, self._row("session", str(row.get("id"))), str(row.get("id"))))
+        return sorted(found, key=lambda record: (created(record.value), record.id))
 
     def _homeless(self, tables: list[str], sessions: Mapping[str, Any]) -> set[str]:
         """Sessions that messages and parts name and no row is of."""
@@ -504,16 +465,16 @@ class _Tables:
                 found |= {str(row["session_id"]) for row in rows}
         return found - sessions.keys()
 
-    def _session(self, id: str, sessions: Mapping[str, _Record], tables: list[str]) -> Iterator[AnyEvent]:
+    def _session(self, id: str, sessions: Mapping[str, Record], tables: list[str]) -> Iterator[AnyEvent]:
         messages = list(self._held("message", id)) if "message" in tables else []
-        parts: dict[str, list[_Record]] = {}
+        parts: dict[str, list[Record]] = {}
         for part in self._held("part", id) if "part" in tables else ():
             parts.setdefault(str(part.value["messageID"]), []).append(part)
         root = _first_of(id, lambda name: sessions[name].value if name in sessions else {})
         self._latest = root or id
         yield from self._reader.told(sessions.get(id, id), messages, parts, root)
 
-    def _held(self, table: str, session: str) -> Iterator[_Record]:
+    def _held(self, table: str, session: str) -> Iterator[Record]:
         for row in self._readable(f"SELECT * FROM {table} WHERE session_id = ? ORDER BY id", table, session):
             id = str(row.get("id"))
             source = self._row(table, id)
@@ -527,7 +488,7 @@ class _Tables:
             value |= {"id": id, "sessionID": session}
             if table == "part":
                 value["messageID"] = row.get("message_id")
-            yield _Record(value, source, id)
+            yield Record(value, source, id)
 
     def _noted(self, table: str) -> Iterator[AnyEvent]:
         import sqlite3
@@ -545,281 +506,7 @@ class _Tables:
             yield self._reader.normaliser.unknown(place, f"table/{table}")
 
 
-class _Session:
-    """Tells of one session, record by record."""
-
-    def __init__(self, reader: _Reader, session: _Record | str | None, root: str | None) -> None:
-        self._reader, self._normaliser = reader, reader.normaliser
-        self._record = session if isinstance(session, _Record) else None
-        self._value: dict[str, Any] = self._record.value if self._record is not None else {}
-        id = session.id if isinstance(session, _Record) else session
-        root = root or _text(self._value.get("parentID"))
-        self._home, self._stream = (id, "main") if root is None else (root, str(id))
-        self._version = _text(self._value.get("version"))
-        self._revert = _mapping(self._value.get("revert"))
-        self._trigger: str | None = None
-        self._last: str | None = None
-        self._kept: tuple[str | None] | None = None
-        """The last event that still counts, once what was gone back to has been reached."""
-
-    def begun(self) -> Iterator[AnyEvent]:
-        if self._record is None:
-            return
-        model = _mapping(self._value.get("model"))
-        place = self._place(self._record, _mapping(self._value.get("time")).get("created"))
-        yield self._normaliser.event(
-            SessionStarted,
-            place,
-            cwd=_text(self._value.get("directory")),
-            model=_text(model.get("id")) or _text(model.get("modelID")),
-            parent_session=_text(self._value.get("parentID")),
-            metadata={key: self._value[key] for key in ("title", "agent") if isinstance(self._value.get(key), str)},
-        )
-
-    def ended(self) -> Iterator[AnyEvent]:
-        if self._revert and self._record is not None:
-            place = self._place(self._record, None)
-            place.key += "/revert"
-            yield self._normaliser.event(HistoryRewound, place, to=self._kept[0] if self._kept else None)
-
-    def message(self, message: _Record | None, parts: list[_Record]) -> Iterator[AnyEvent]:
-        """A message and its parts; parts whose message is lost are told as far as they tell themselves."""
-        info = message.value if message is not None else {}
-        parts = sorted(parts, key=lambda part: part.id)
-        events = self._message(message, info, parts)
-        for event in self._safely(events, message or parts[0]) if message or parts else ():
-            self._last = event.id
-            yield event
-
-    def printed(self, line: _Record) -> Iterator[AnyEvent]:
-        """A line of a run: a part of the model's, or an error; what the user said is not printed."""
-        part, error, time = line.value.get("part"), line.value.get("error"), line.value.get("timestamp")
-        if isinstance(part, dict):
-            info = {"role": "assistant", "time": {"created": time}}
-            yield from self._safely(self._part(_Record(part, line.source, line.name), info, ()), line)
-        elif isinstance(error, dict):
-            yield self._error(error, self._place(line, time), retried=False)
-        else:
-            yield self._normaliser.unknown(self._place(line, time), _text(line.value.get("type")))
-
-    def _message(self, message: _Record | None, info: dict[str, Any], parts: list[_Record]) -> Iterator[AnyEvent]:
-        if message is not None:
-            self._reached(message.id, None)
-            yield self._normaliser.event(
-                ClientNoted,
-                self._place(message, _created(info)),
-                name=f"message/{info.get('role')}",
-                data={key: info[key] for key in ("agent", "mode") if isinstance(info.get(key), str)},
-            )
-        media = tuple(read for part in parts if (read := _media(part.value)) is not None)
-        for part in parts:
-            self._reached(_text(part.value.get("messageID")), part.id)
-            for event in self._safely(self._part(part, info, media), part):
-                if isinstance(event, UserSaid) and event.by != "client":
-                    media = ()
-                yield event
-        if message is not None and info.get("role") == "assistant":
-            yield from self._replied(message, info, parts)
-
-    def _safely(self, events: Iterator[AnyEvent], record: _Record) -> Iterator[AnyEvent]:
-        """The same; a record of a known kind in a shape nobody has seen is kept, and costs nothing else."""
-        try:
-            yield from events
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            place = self._place(record, None)
-            place.key += "/unread"
-            yield self._normaliser.event(Unreadable, place, reason=f"{type(error).__name__}: {error}")
-
-    def _place(self, record: _Record, time: Any) -> Place:
-        parent = record.value.get("messageID") or record.value.get("parentID")
-        return Place(
-            source=record.source,
-            key=record.id,
-            session=self._home,
-            stream=self._stream,
-            version=self._version,
-            time=moment(time),
-            parent=parent if isinstance(parent, str) else None,
-        )
-
-    def _reached(self, message: str | None, part: str | None) -> None:
-        """Whether this is what the user went back to: it and what follows counts no more."""
-        at = (self._revert.get("messageID"), self._revert.get("partID"))
-        if self._kept is None and message is not None and at == (message, part):
-            self._kept = (self._last,)
-
-    # ── parts ──────────────────────────────────────────────────────────────
-
-    def _part(self, part: _Record, info: dict[str, Any], media: tuple[Media, ...]) -> Iterator[AnyEvent]:
-        value = part.value
-        kind, times = value.get("type"), _mapping(value.get("time"))
-        place = self._place(part, times.get("start") or times.get("created") or _created(info))
-        model = _text(info.get("modelID"))
-        if kind == "text":
-            yield self._text(value, info, media, place)
-        elif kind == "reasoning":
-            text = _text(value.get("text")) or ""
-            yield self._normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
-        elif kind == "tool" and isinstance(value.get("tool"), str):
-            yield from self._tool(value, place)
-        elif kind == "step-finish":
-            yield from self._step(value, model, place)
-        elif kind == "compaction":
-            self._trigger = "auto" if value.get("auto") is True else "manual"
-            yield self._normaliser.event(ClientNoted, place, name="part/compaction", data={"trigger": self._trigger})
-        elif kind == "retry":
-            yield self._error(_mapping(value.get("error")), place, retried=True)
-        elif kind == "subtask":
-            yield self._subtask(value, place)
-        elif isinstance(kind, str) and kind in _NOTED_PARTS:
-            yield self._normaliser.event(ClientNoted, place, name=f"part/{kind}")
-        else:
-            yield self._normaliser.unknown(place, f"part/{kind}" if isinstance(kind, str) else None)
-
-    def _text(self, value: dict[str, Any], info: dict[str, Any], media: tuple[Media, ...], place: Place) -> AnyEvent:
-        text, role = _text(value.get("text")) or "", info.get("role")
-        if role == "assistant" and info.get("summary") is True:
-            trigger, self._trigger = self._trigger, None
-            return self._normaliser.event(ContextCompacted, place, summary=text, trigger=trigger)
-        if role == "assistant":
-            return self._normaliser.event(ModelSaid, place, text=text, model=_text(info.get("modelID")))
-        if role != "user":
-            return self._normaliser.event(ClientNoted, place, name="part/text", data={"text": text})
-        if value.get("synthetic") is True:
-            return self._normaliser.event(UserSaid, place, text=text, by="client")
-        by = "user" if self._stream == "main" else "agent"
-        return self._normaliser.event(UserSaid, place, text=text, media=media, by=by)
-
-    def _subtask(self, value: dict[str, Any], place: Place) -> AnyEvent:
-        """Work that a command of the user's gives to an agent."""
-        prompt, command = _text(value.get("prompt")) or "", _text(value.get("command"))
-        if command is None:
-            return self._normaliser.event(UserSaid, place, text=prompt)
-        return self._normaliser.event(CommandInvoked, place, name=f"/{command}", arguments=prompt)
-
-    def _tool(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        name, state = value["tool"], _mapping(value.get("state"))
-        id = _text(value.get("callID")) or place.key
-        if id in self._normaliser.calls:  # some providers number the calls of each reply anew
-            id = f"{id}/{place.key}"
-        self._reader.learn(name)
-        given, times, metadata = state.get("input"), _mapping(state.get("time")), _mapping(state.get("metadata"))
-        if not given and isinstance(state.get("raw"), str) and state["raw"]:
-            given = state["raw"]
-        hosted = _mapping(value.get("metadata")).get("providerExecuted") is True
-        native = NativeCall(
-            id,
-            name,
-            given if isinstance(given, dict | str) else {} if given is None else str(given),
-            executed_by=ExecutedBy.PROVIDER if hosted else ExecutedBy.CLIENT,
-        )
-        place.time = moment(times.get("start")) or place.time
-        yield self._normaliser.called(place, native)
-        agent = _text(metadata.get("sessionId")) or _text(metadata.get("sessionID"))
-        if agent is not None and name == "task":
-            yield self._agent_started(agent, id, _mapping(given), place)
-        status = state.get("status")
-        if status not in ("completed", "error"):
-            return  # it is running, or was when the client ended
-        start, end = moment(times.get("start")), moment(times.get("end"))
-        place.time = end or place.time
-        took = (end - start).total_seconds() if start is not None and end is not None else None
-        yield self._normaliser.returned(place, _result(id, value, state), duration=took)
-        if agent is not None and name == "task":
-            ending = "completed" if status == "completed" else "failed"
-            yield self._normaliser.event(AgentEnded, place, agent=agent, status=ending, call_id=id)
-
-    def _agent_started(self, agent: str, id: str, given: dict[str, Any], place: Place) -> AnyEvent:
-        return self._normaliser.event(
-            AgentStarted,
-            place,
-            agent=agent,
-            agent_session=agent,
-            name=_text(given.get("subagent_type")),
-            prompt=_text(given.get("prompt")),
-            call_id=id,
-        )
-
-    # ── how a reply ended ──────────────────────────────────────────────────
-
-    def _step(self, value: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
-        tokens = value.get("tokens")
-        if isinstance(tokens, dict):
-            yield self._tokens(tokens, value.get("cost"), model, place)
-        finish = _FINISH.get(str(value.get("reason")), FinishReason.UNKNOWN)
-        yield self._normaliser.event(ModelFinished, place, finish=finish, model=model)
-
-    def _tokens(self, tokens: dict[str, Any], cost: Any, model: str | None, place: Place) -> AnyEvent:
-        known = cost if isinstance(cost, int | float) and cost > 0 else None  # 0 is also what an unknown price costs
-        return self._normaliser.event(TokensUsed, place, usage=_usage(tokens), model=model, cost=known)
-
-    def _replied(self, message: _Record, info: dict[str, Any], parts: list[_Record]) -> Iterator[AnyEvent]:
-        """What the message itself knows of its end: what went wrong, and its tokens where no step counted them."""
-        place = self._place(message, _mapping(info.get("time")).get("completed") or _created(info))
-        place.number = 1
-        tokens = info.get("tokens")
-        counted = any(part.value.get("type") == "step-finish" for part in parts)
-        if isinstance(tokens, dict) and not counted and _usage(tokens).total:
-            yield self._tokens(tokens, info.get("cost"), _text(info.get("modelID")), place)
-        error = info.get("error")
-        if isinstance(error, dict):
-            yield self._error(error, place, retried=False)
-
-    def _error(self, error: dict[str, Any], place: Place, *, retried: bool) -> AnyEvent:
-        name, data = _text(error.get("name")), _mapping(error.get("data"))
-        message = _text(data.get("message")) or name or "an error without words"
-        if name == "MessageAbortedError":
-            return self._normaliser.event(Interrupted, place, text=message)
-        status = data.get("statusCode")
-        return self._normaliser.event(
-            ErrorOccurred,
-            place,
-            message=message,
-            status=status if isinstance(status, int) else None,
-            code=name,
-            retried=retried,
-        )
-
-
 # ── what parts say ───────────────────────────────────────────────────────────
-
-
-def _result(id: str, part: dict[str, Any], state: dict[str, Any]) -> NativeResult:
-    failed = state.get("status") == "error"
-    text = _text(state.get("error" if failed else "output")) or ""
-    attached = state.get("attachments")
-    listed = [one for one in attached if isinstance(one, dict)] if isinstance(attached, list) else []
-    media = tuple(read for one in listed if (read := _media(one)) is not None)
-    return NativeResult(id, (text, *media) if media else text, is_error=failed, item=part)
-
-
-def _media(part: Mapping[str, Any]) -> Media | None:
-    """A file beside the words: its bytes, or where it is."""
-    url = part.get("url")
-    if part.get("type") != "file" or not isinstance(url, str):
-        return None
-    kind, name = _text(part.get("mime")) or "application/octet-stream", _text(part.get("filename"))
-    head, mark, data = url.partition(";base64,")
-    if mark and head.startswith("data:"):
-        return Media(kind, data=data, name=name)
-    return Media(kind, url=url, name=name)
-
-
-def _usage(tokens: Mapping[str, Any]) -> Usage:
-    """Tokens as they are counted here. The total tells whether thoughts are part of the answer or beside it; where
-    there is none they are part of it, unless they are more."""
-    cache = _mapping(tokens.get("cache"))
-    given, answer, thoughts, total = (_count(tokens.get(key)) for key in ("input", "output", "reasoning", "total"))
-    read, written = _count(cache.get("read")), _count(cache.get("write"))
-    rest = (given or 0) + (answer or 0) + (read or 0) + (written or 0)
-    beside = (thoughts or 0) > (answer or 0) if total is None else total != rest
-    return Usage(
-        input_tokens=given,
-        cached_read_tokens=read,
-        cached_write_tokens=written,
-        output_tokens=(answer or 0) + (thoughts or 0) if beside else answer,
-        reasoning_tokens=thoughts,
-    )
 
 
 def _first_of(id: str, found: Callable[[str], Mapping[str, Any]]) -> str | None:
@@ -830,15 +517,6 @@ def _first_of(id: str, found: Callable[[str], Mapping[str, Any]]) -> str | None:
         seen.add(above)
         first, above = above, found(above).get("parentID")
     return first
-
-
-def _created(value: Mapping[str, Any]) -> float:
-    created = _mapping(value.get("time")).get("created")
-    return created if isinstance(created, int | float) and not isinstance(created, bool) else 0
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 # ── bytes ────────────────────────────────────────────────────────────────────

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from .filter import chosen_events as chosen_events, moment_asked as moment_asked
     from .index import Counts as Counts
     from .query import logs_named as logs_named
+    from .rows import tables_page as tables_page
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
     from .sql import Asked as Asked, distinct as distinct
     from .stats import Calls as Calls, Group as Group, Tokens as Tokens
-    from .tables import failure_of as failure_of, tables_page as tables_page
+    from .tables import failure_of as failure_of
     from .toolset import history_toolset as history_toolset
     from .watch import Watch as Watch
 else:
@@ -32,7 +33,8 @@ else:
             "search": ("Match", "Pattern", "grep", "grep_records"),
             "sql": ("Asked", "distinct"),
             "stats": ("Calls", "Group", "Tokens"),
-            "tables": ("failure_of", "tables_page"),
+            "rows": ("tables_page",),
+            "tables": ("failure_of",),
             "toolset": ("history_toolset",),
             "watch": ("Watch",),
         },

@@ -28,8 +28,9 @@ from dragoman.model import (
 from dragoman.model.effects import fields_of
 
 from .query import Query, _struct
+from .rows import UsageRow
 from .stats import quantile
-from .tables import UsageRow, failure_of, text_of
+from .tables import failure_of, text_of
 
 Lens = Literal["failures", "loops", "bottlenecks", "toolchains", "context"]
 LENSES: Final[tuple[Lens, ...]] = ("failures", "loops", "bottlenecks", "toolchains", "context")

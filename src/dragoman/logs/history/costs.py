@@ -10,7 +10,7 @@ from typing import Final
 from dragoman.config import Price
 from dragoman.prices import PRICES, cost_at, price_of
 
-from .tables import UsageRow
+from .rows import UsageRow
 
 
 class Costs:

@@ -31,7 +31,8 @@ from dragoman.logs.base.format import LogFormat, LogReader
 from dragoman.registry import FORMATS
 
 from .discover import Found
-from .tables import KEYS, TABLES, AgentRow, Built, Row, TableBuilder
+from .rows import KEYS, TABLES, AgentRow, Row
+from .tables import Built, TableBuilder
 
 _LAYOUT: Final = 3
 """Counts up when the tables or what is written to them change."""

@@ -17,7 +17,7 @@ import msgspec
 
 from dragoman.logs.base.listing import files_in
 
-from .tables import SessionRow
+from .rows import SessionRow
 
 _NAMED = re.compile(r"^(?P<root>.+?)[/\\]\.\w+[/\\]worktrees[/\\][^/\\]+")
 """Where Claude Code and others put worktrees of their own: `.claude/worktrees/<name>` in the repository."""

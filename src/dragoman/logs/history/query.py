@@ -26,9 +26,9 @@ from .discover import Found, all_logs, find_logs
 from .filter import EVERYTHING, Filter, chosen_events
 from .index import TIMES, Counts, FileRow, Index, cells_of, default_path, moment_of, name_of, path_of
 from .projects import Project, projects_of, repositories_of, repository_of
+from .rows import TABLES, AgentRow, Row, SessionRow, UsageRow, columns_of
 from .sessions import key_of, numbered, parents_of, sessions_of
 from .sql import Asked, Result, SqlLimits, asked_in_sql
-from .tables import TABLES, AgentRow, Row, SessionRow, UsageRow, columns_of
 
 
 class Query:

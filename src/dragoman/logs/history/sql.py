@@ -26,7 +26,7 @@ import msgspec
 from dragoman.environment import child_environment
 from dragoman.errors import LimitReached, MissingExtra, QueryRefused
 
-from .tables import TABLES, columns_of
+from .rows import TABLES, columns_of
 
 
 class SqlLimits(msgspec.Struct, frozen=True, kw_only=True):

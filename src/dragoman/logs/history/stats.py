@@ -20,7 +20,7 @@ from dragoman.errors import LogError, nearest
 
 from .filter import EVERYTHING, Filter
 from .query import Key, Query, key
-from .tables import CallRow, SessionRow, UsageRow
+from .rows import CallRow, SessionRow, UsageRow
 from .usage import usage_rows
 
 By = Literal["tool", "operation", "client", "model", "project", "day"]

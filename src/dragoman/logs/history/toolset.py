@@ -35,8 +35,9 @@ from .analyse import analyse_session
 from .filter import Filter, chosen_events, moment_asked
 from .index import name_of
 from .query import Query, key
+from .rows import SessionRow, TurnRow
 from .search import Match, Pattern, candidates, grep
-from .tables import SessionRow, TurnRow, as_json, failure_of, tag_of, text_of
+from .tables import as_json, failure_of, tag_of, text_of
 
 FRESH: Final = 2.0
 """Seconds for which what was looked up is taken to be so still."""

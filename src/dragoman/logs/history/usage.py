@@ -21,8 +21,9 @@ from .costs import Costs
 from .discover import Found
 from .index import FileRow, _beside, _tail, microseconds, moment_of, name_of
 from .query import Query, Repeats
+from .rows import TABLES, UsageRow
 from .sessions import key_of
-from .tables import TABLES, UsageRow, exchange_of
+from .tables import exchange_of
 
 _PIECE: Final = 1 << 18
 _TAKEN: Final = (
