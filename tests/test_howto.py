@@ -170,7 +170,7 @@ def test_the_format_of_the_page_holds_the_laws(checkout: Checkout, tmp_path: Pat
 def test_a_provider_is_a_row_and_a_line(checkout: Checkout) -> None:
     (touched,) = checkout.touched["add-a-provider"]
     assert {file: len(lines) for file, lines in touched.items()} == {
-        "src/dragoman/engine/providers.py": 1,
+        "src/dragoman/engine/models/providers.py": 1,
         REGISTRY: 1,
     }
 
