@@ -75,3 +75,17 @@ def test_every_import_is_of_a_package_that_is_asked_for(folder: str, development
 )
 def test_every_form_of_import_is_seen(text: str, packages: set[str]) -> None:
     assert (packages_in(ast.parse(text)), may_be_imported(text)) == (packages, packages)
+
+
+def test_the_page_on_dependencies_has_each_of_them_and_every_extra() -> None:
+    page = (ROOT / "docs" / "decisions" / "dependencies.md").read_text()
+    rows = re.findall(r"^\| ([\w-]+) \| [\d.]+ MB \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted(Requirement(text).name for text in PROJECT["project"]["dependencies"])
+    extras = {*re.findall(r"`\[(\w+)\]`", page.partition("are extras")[2])}
+    assert extras == {*PROJECT["project"]["optional-dependencies"]}
+
+
+def test_the_list_of_decisions_has_every_page() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (folder / "README.md").read_text())
+    assert sorted(listed) == sorted(page.name for page in folder.glob("*.md") if page.name != "README.md")
