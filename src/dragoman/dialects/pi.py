@@ -10,21 +10,11 @@ import msgspec
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
+from .base.conversions import INVERTED, LINE_COUNT, SECONDS, WHOLE, whole, whole_number
 from .base.default_words import FailuresInWords, tell, text_of, understand, up_to_here
 from .base.dialect import Dialect
 from .base.match_lines import MatchLine, lines_of, matches_in
-from .base.spelling import (
-    SECONDS,
-    WHOLE,
-    Content,
-    Conversion,
-    Spelling,
-    Tells,
-    means,
-    native_only,
-    sayable_number,
-    whole_number,
-)
+from .base.spelling import Content, Spelling, Tells, means, native_only
 from .base.words import (
     ANY,
     CALLED,
@@ -51,14 +41,6 @@ from .base.words import (
 )
 
 BY_NAME = "the client offers it only when it is started with it"
-
-
-INVERTED = Conversion(
-    to=lambda ignore: None if ignore is None else not ignore,
-    back=lambda heed: None if heed is None else not heed,
-)
-"""`ignoreCase` is our `case_sensitive`, the other way round."""
-
 
 # ── reading files ────────────────────────────────────────────────────────────
 
@@ -101,21 +83,8 @@ class Read(Spelling[op.ReadFile]):
     unsaid = {"pages": "there is no parameter for the pages of a document"}
 
     path: str = means("path", "Path of the file.")
-    offset: float | None = means("first_line", "First line to read, from 1.", default=None)
-    limit: float | None = means("last_line", "How many lines to read.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        first, count = whole_number(self.offset), whole_number(self.limit)
-        return (op.ReadFile(self.path, first, None if count is None else (first or 1) + count - 1),)
-
-    @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> Read | None:
-        first, last = operation.first_line, operation.last_line
-        try:
-            limit = None if last is None else sayable_number(last - (first or 1) + 1)
-            return cls(path=operation.path, offset=sayable_number(first), limit=limit)
-        except ValueError:
-            return None
+    offset: float | None = means("first_line", "First line to read, from 1.", default=None, convert=WHOLE)
+    limit: float | None = means("last_line", "How many lines to read.", default=None, convert=whole(LINE_COUNT))
 
     results = one_of(
         picture("Read image file [{media_type}]"),
@@ -248,11 +217,8 @@ class EditOnce(Spelling[op.EditFile]):
     read_only = "an older form that is still understood"
 
     path: str
-    oldText: str  # noqa: N815 - the native name
-    newText: str  # noqa: N815 - the native name
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.EditFile(self.path, (op.Edit(self.oldText, self.newText),)),)
+    oldText: str = means("edits.old")  # noqa: N815 - the native name
+    newText: str = means("edits.new")  # noqa: N815 - the native name
 
 
 # ── commands ─────────────────────────────────────────────────────────────────

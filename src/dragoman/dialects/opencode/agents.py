@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Conversion, Spelling, means
+from dragoman.dialects.base.conversions import EMPTY_IS_UNSAID, or_word
+from dragoman.dialects.base.spelling import Spelling, means, was
 from dragoman.dialects.base.words import (
     CALLED,
     Template,
@@ -163,47 +164,30 @@ REPORTS = one_of(
 )
 
 
-SPAWN_UNSAID = {
-    "name": "an agent is called by its type alone",
-    "effort": "an agent's type has its own",
-    "cwd": "agents share the workspace",
-}
-SPAWN_NEARLY = {
-    "description": "a description is required, so an empty one says nothing",
-    "agent": "a type is required: without one it is the general agent",
-}
-GENERAL = Conversion(to=lambda agent: agent, back=lambda agent: agent or "general")
-
-
 class Task(Spelling[op.SpawnAgent]):
     """Give a task to another agent and wait for its result, or go on with one that ended."""
 
     native_name = "task"
     results = REPORTS
     unless_said = {"background": False}
-    since = "1.1.53"
-    unsaid = SPAWN_UNSAID
-    approximated = SPAWN_NEARLY
+    unsaid = {
+        "name": "an agent is called by its type alone",
+        "effort": "an agent's type has its own",
+        "cwd": "agents share the workspace",
+    }
+    approximated = {
+        "description": "a description is required, so an empty one says nothing",
+        "agent": "a type is required: without one it is the general agent",
+    }
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
-    subagent_type: str = means("agent", "The agent's type.", convert=GENERAL)
-    task_id: str | None = means("continues", "An earlier task to go on with.", default=None)
-    command: str | None = means("command", "The command that led to this task.", default=None)
-
-
-class TaskBySession(Spelling[op.SpawnAgent]):
-    """Give a task to another agent and wait for its result, or go on with one that ended."""
-
-    native_name = "task"
-    results = REPORTS
-    unless_said = {"background": False}
-    until = "1.1.11"
-    unsaid = SPAWN_UNSAID
-    approximated = SPAWN_NEARLY
-
-    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
-    subagent_type: str = means("agent", "The agent's type.", convert=GENERAL)
-    session_id: str | None = means("continues", "An earlier session to go on with.", default=None)
+    subagent_type: str = means("agent", "The agent's type.", convert=or_word("general"))
+    task_id: str | None = means(
+        "continues",
+        "An earlier task to go on with.",
+        default=None,
+        since="1.1.53",
+        was=was("1.1.11", name="session_id", description="An earlier session to go on with."),
+    )
     command: str | None = means("command", "The command that led to this task.", default=None)

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import SECONDS, Content, Spelling, means, native_only
+from dragoman.dialects.base.spelling import REQUIRED, SECONDS, Content, Spelling, means, native_only, was
 from dragoman.dialects.base.words import CALLED, body, in_json, maybe, one_of, single, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
@@ -35,32 +35,22 @@ PAGES = one_of(
 )
 
 
-PAGE_UNSAID = {"instructions": "the page itself comes back"}
-
-
 class WebFetch(Spelling[op.FetchPage]):
     """Fetch a page of the web."""
 
     native_name = "webfetch"
     results = PAGES
-    since = "1.18.4"
-    unsaid = PAGE_UNSAID
+    described_until = {"1.1.53": "Fetch a page of the web in one of three forms."}
+    unsaid = {"instructions": "the page itself comes back"}
 
     url: str = means("url", "The page's address.")
-    format: Literal["text", "markdown", "html"] | None = means("format", "The form wanted.", default=None)
-    timeout: float | None = means("timeout_ms", "Seconds it may take.", default=None, convert=SECONDS)
-
-
-class WebFetchFormatted(Spelling[op.FetchPage]):
-    """Fetch a page of the web in one of three forms."""
-
-    native_name = "webfetch"
-    results = PAGES
-    until = "1.1.53"
-    unsaid = PAGE_UNSAID
-
-    url: str = means("url", "The page's address.")
-    format: Literal["text", "markdown", "html"] = means("format", "The form wanted.")
+    format: Literal["text", "markdown", "html"] | None = means(
+        "format",
+        "The form wanted.",
+        default=None,
+        since="1.18.4",
+        was=was("1.1.53", type=Literal["text", "markdown", "html"], default=REQUIRED),
+    )
     timeout: float | None = means("timeout_ms", "Seconds it may take.", default=None, convert=SECONDS)
 
 

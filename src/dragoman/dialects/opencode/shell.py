@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.match_lines import lines_of
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, WHOLE, Content, Spelling, means
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, WHOLE, Content, Spelling, means, was
 from dragoman.dialects.base.words import (
     ANY,
     NOT_ZERO,
@@ -153,32 +153,22 @@ COMMANDS = one_of(
     recorded=_exit_code,
 )
 
-BASH_UNSAID = {"shell": "it is the user's shell"}
-
 
 class Bash(Spelling[op.RunCommand]):
     """Run a command line in a shell; both output streams come back as one."""
 
     native_name = "bash"
     results = COMMANDS
-    since = "1.18.4"
-    unsaid = BASH_UNSAID
-
-    command: str = means("command", "The command line.")
-    timeout: int | None = means("timeout_ms", "Milliseconds it may take.", default=None)
-    workdir: str | None = means("cwd", "The folder to run it in.", default=None)
-
-
-class BashDescribed(Spelling[op.RunCommand]):
-    """Run a command line in a shell; both output streams come back as one."""
-
-    native_name = "bash"
-    results = COMMANDS
-    until = "1.1.53"
-    unsaid = BASH_UNSAID
+    unsaid = {"shell": "it is the user's shell"}
     approximated = {"purpose": "a description is required, so an empty one says nothing"}
 
     command: str = means("command", "The command line.")
-    description: str = means("purpose", "What it does, in a few words.", convert=EMPTY_IS_UNSAID)
-    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
+    description: str = means("purpose", "What it does, in a few words.", convert=EMPTY_IS_UNSAID, until="1.1.53")
+    timeout: int | None = means(
+        "timeout_ms",
+        "Milliseconds it may take.",
+        default=None,
+        since="1.18.4",
+        was=was("1.1.53", type=float | None, convert=WHOLE),
+    )
     workdir: str | None = means("cwd", "The folder to run it in.", default=None)
