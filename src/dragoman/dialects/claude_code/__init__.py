@@ -13,14 +13,12 @@ from dragoman.model import operations as op
 from .agents import (
     Agent,
     AgentInTeam,
-    AgentInWorktree,
     ListAgents,
     SendMessage,
     SendTeamMessage,
     SendTeamSignal,
     SubagentHandback,
     Task,
-    TaskOfOneKind,
     TaskOfType,
 )
 from .commands import (
@@ -31,7 +29,6 @@ from .commands import (
     Monitor,
     PowerShell,
     TaskOutput,
-    TaskOutputAtOnce,
     TaskStop,
     Workflow,
 )
@@ -45,7 +42,7 @@ from .extensions import (
     ToolSearch,
 )
 from .failures import ClaudeFailures
-from .files import LS, Edit, MultiEdit, NotebookEdit, NotebookRead, Read, ReadByNumber, Write
+from .files import LS, Edit, MultiEdit, NotebookEdit, NotebookRead, Read, Write
 from .people import AskUserQuestion, AskUserQuestionWithMarkdown, PlainAskUserQuestion
 from .plans import (
     TaskCreate,
@@ -83,13 +80,10 @@ DIALECT = Dialect(
     "claude_code",
     (
         Agent,
-        AgentInWorktree,
         AgentInTeam,
         Task,
         TaskOfType,
-        TaskOfOneKind,
         TaskOutput,
-        TaskOutputAtOnce,
         Bash,
         PowerShell,
         BashOutput,
@@ -100,7 +94,6 @@ DIALECT = Dialect(
         Grep,
         LS,
         Read,
-        ReadByNumber,
         Edit,
         MultiEdit,
         Write,

@@ -8,19 +8,15 @@ from typing import Any, ClassVar, Literal, cast, get_args
 
 import msgspec
 
+from dragoman.dialects.base.conversions import EMPTY_IS_UNSAID, among
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.spelling import Content, Spelling, absent, means, native_only, was
 from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 from .results import fields, text_in, told
-
-
-def among(*values: str) -> Conversion:
-    """A native choice where we hold any name: what is not among them is not said."""
-    return Conversion(to=lambda value: value, back=lambda value: value if value in values else None)
 
 
 class SpawningAgents:
@@ -84,7 +80,8 @@ class Agent(SpawningAgents, Spelling[op.SpawnAgent]):
     """Give a task to another agent, which works on it by itself."""
 
     native_name, formerly = "Agent", ("Task",)
-    since = "2.1.197"
+    since = "2.1.123"
+    described_until = {"2.1.123": "Give a task to another agent and have its answer, or let it work in the background."}
     approximated = {**SPAWN_NEARLY, "effort": "only the client's own levels can be said"}
     unsaid = {"continues": "an agent goes on when a message is sent to it"}
 
@@ -92,34 +89,24 @@ class Agent(SpawningAgents, Spelling[op.SpawnAgent]):
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
     subagent_type: str | None = means("agent", "The agent's type.", default=None)
     model: Literal["sonnet", "opus", "haiku", "fable"] | None = means(
-        "model", "Which model it runs on.", default=None, convert=among(*MODELS, "fable")
+        "model",
+        "Which model it runs on.",
+        default=None,
+        since="2.1.197",
+        convert=among(*MODELS, "fable"),
+        was=was("2.1.123", type=Literal["sonnet", "opus", "haiku"] | None, convert=among(*MODELS)),
     )
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = means(
         "effort", "How hard it thinks.", default=None, since="2.1.325", convert=among(*EFFORTS)
     )
     run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
     isolation: Literal["worktree", "remote"] | None = means(
-        "isolation", "Give it a copy of the files to itself.", default=None, convert=among("worktree", "remote")
-    )
-
-
-class AgentInWorktree(SpawningAgents, Spelling[op.SpawnAgent]):
-    """Give a task to another agent and have its answer, or let it work in the background."""
-
-    native_name, formerly = "Agent", ("Task",)
-    since, until = "2.1.123", "2.1.123"
-    approximated = SPAWN_NEARLY
-    unsaid = Agent.unsaid
-
-    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
-    subagent_type: str | None = means("agent", "The agent's type.", default=None)
-    model: Literal["sonnet", "opus", "haiku"] | None = means(
-        "model", "Which model it runs on.", default=None, convert=among(*MODELS)
-    )
-    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
-    isolation: Literal["worktree"] | None = means(
-        "isolation", "Give it a copy of the files to itself.", default=None, convert=among("worktree")
+        "isolation",
+        "Give it a copy of the files to itself.",
+        default=None,
+        since="2.1.197",
+        convert=among("worktree", "remote"),
+        was=was("2.1.123", type=Literal["worktree"] | None, convert=among("worktree")),
     )
 
 
@@ -180,25 +167,13 @@ class TaskOfType(SpawningAgents, Spelling[op.SpawnAgent]):
     """Give a task to another agent and have its answer."""
 
     native_name = "Task"
-    since, until = "1.0.88", "1.0.88"
+    until = "1.0.88"
     approximated = {"description": SPAWN_NEARLY["description"]}
     unsaid = {"continues": "an agent that ended stays ended"}
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
-    subagent_type: str = means("agent", "The agent's type.")
-
-
-class TaskOfOneKind(SpawningAgents, Spelling[op.SpawnAgent]):
-    """Give a task to another agent and have its answer."""
-
-    native_name = "Task"
-    until = "1.0.59"
-    approximated = TaskOfType.approximated
-    unsaid = TaskOfType.unsaid
-
-    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
+    subagent_type: str = means("agent", "The agent's type.", since="1.0.88", was=absent("1.0.59"))
 
 
 ADDED = "the client adds it to the logged call; it repeats the others"

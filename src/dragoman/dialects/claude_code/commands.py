@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import Content, Conversion, Spelling, Tells, means, native_only
+from dragoman.dialects.base.spelling import Content, Conversion, Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
@@ -272,30 +272,27 @@ class TaskOutput(ReadingOutput, Spelling[op.ReadOutput]):
     """Read what a background task has written, waiting for its end if asked to."""
 
     native_name, formerly = "TaskOutput", ("BashOutput",)
-    since, until = "2.1.54", "2.1.252"
+    since, until = "2.0.76", "2.1.252"
+    described_until = {
+        "2.0.76": "Read what a background task has written, waiting for its end unless told not to.",
+    }
     unsaid = {**READING_UNSAID, "pattern": "the output is given whole"}
 
     task_id: str = means("job", "The task.")
-    block: bool = means("block", "Wait for its end.", schema={"default": True})
+    block: bool = means(
+        "block",
+        "Wait for its end.",
+        since="2.1.54",
+        schema={"default": True},
+        was=was("2.0.76", type=bool | None, default=None, schema=None),
+    )
     timeout: float = means(
         "wait_ms",
         "Milliseconds to wait.",
+        since="2.1.54",
         convert=WHOLE,
         schema={"default": 30000, "minimum": 0, "maximum": 600000},
-    )
-
-
-class TaskOutputAtOnce(ReadingOutput, Spelling[op.ReadOutput]):
-    """Read what a background task has written, waiting for its end unless told not to."""
-
-    native_name, formerly = "TaskOutput", ("BashOutput",)
-    since, until = "2.0.76", "2.0.76"
-    unsaid = TaskOutput.unsaid
-
-    task_id: str = means("job", "The task.")
-    block: bool | None = means("block", "Wait for its end.", default=None)
-    timeout: float | None = means(
-        "wait_ms", "Milliseconds to wait.", default=None, convert=WHOLE, schema={"minimum": 0, "maximum": 600000}
+        was=was("2.0.76", type=float | None, default=None, schema={"minimum": 0, "maximum": 600000}),
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import as_called, tell, understand, unnumbered, up_to_here
 from dragoman.dialects.base.sentences import numbered
-from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, Tells, means, native_only
+from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import CALLED, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
@@ -124,21 +124,34 @@ def _limit(operation: op.ReadFile) -> int | None:
     return None if last is None else last - (first or 1) + 1
 
 
+WITHOUT_PAGES = "Read a file: numbered lines of a text, an image as it is, the cells of a notebook."
+
+
 class Read(ReadingFiles, Spelling[op.ReadFile]):
     """Read a file: numbered lines of a text, an image as it is, the cells of a notebook, pages of a PDF."""
 
     native_name = "Read"
-    since = "2.1.123"
-    unhonoured = {"pages": "Read a file: numbered lines of a text, an image as it is, the cells of a notebook."}
+    described_until = {"2.1.54": WITHOUT_PAGES}
+    unhonoured = {"pages": WITHOUT_PAGES}
 
     file_path: str = means("path", "Path of the file.")
     offset: int | None = means(
-        "first_line", "First line to read, from 1.", default=None, schema={"minimum": 0, "maximum": 2**53 - 1}
+        "first_line",
+        "First line to read, from 1.",
+        default=None,
+        since="2.1.123",
+        schema={"minimum": 0, "maximum": 2**53 - 1},
+        was=was("2.1.54", type=float | None, schema=None),
     )
     limit: int | None = means(
-        "last_line", "How many lines to read.", default=None, schema={"exclusiveMinimum": 0, "maximum": 2**53 - 1}
+        "last_line",
+        "How many lines to read.",
+        default=None,
+        since="2.1.123",
+        schema={"exclusiveMinimum": 0, "maximum": 2**53 - 1},
+        was=was("2.1.54", type=float | None, schema=None),
     )
-    pages: str | None = means("pages", "Pages of a PDF: `3`, `1-5`.", default=None)
+    pages: str | None = means("pages", "Pages of a PDF: `3`, `1-5`.", default=None, since="2.1.54")
     allow_large: bool | None = native_only("how much is read at once is the workspace's to decide", since="2.1.325")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -146,29 +159,6 @@ class Read(ReadingFiles, Spelling[op.ReadFile]):
 
     @classmethod
     def from_operation(cls, operation: op.ReadFile) -> Read | None:
-        try:
-            limit = _limit(operation)
-        except ValueError:
-            return None
-        return cls(file_path=operation.path, offset=operation.first_line, limit=limit, pages=operation.pages)
-
-
-class ReadByNumber(ReadingFiles, Spelling[op.ReadFile]):
-    """Read a file: numbered lines of a text, an image as it is, the cells of a notebook."""
-
-    native_name = "Read"
-    until = "2.1.54"
-
-    file_path: str = means("path", "Path of the file.")
-    offset: float | None = means("first_line", "First line to read, from 1.", default=None)
-    limit: float | None = means("last_line", "How many lines to read.", default=None)
-    pages: str | None = means("pages", "Pages of a PDF: `3`, `1-5`.", default=None, since="2.1.54")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
-
-    @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> ReadByNumber | None:
         try:
             limit = _limit(operation)
         except ValueError:

@@ -94,8 +94,20 @@ def _preview(choice: Any) -> str | None:
     return found
 
 
-def _can_be_asked(operation: op.AskUser) -> bool:
-    return 1 <= len(operation.questions) <= 4 and all(2 <= len(one.options) <= 4 for one in operation.questions)
+def _asked(operation: op.AskUser, ask: type[Any], choice: type[Any]) -> tuple[Any, ...] | None:
+    """Questions in the form of a version; choices of the first had no preview."""
+    if not 1 <= len(operation.questions) <= 4 or not all(2 <= len(one.options) <= 4 for one in operation.questions):
+        return None
+    named = len(choice.__struct_fields__)
+    return tuple(
+        ask(
+            one.text,
+            one.header or "",
+            tuple(choice(*(each.label, each.description or "", each.preview)[:named]) for each in one.options),
+            one.multiple,
+        )
+        for one in operation.questions
+    )
 
 
 class Answering:
@@ -162,19 +174,8 @@ class AskUserQuestion(Answering, Spelling[op.AskUser]):
 
     @classmethod
     def from_operation(cls, operation: op.AskUser) -> AskUserQuestion | None:
-        if not _can_be_asked(operation):
-            return None
-        return cls(
-            questions=tuple(
-                Ask(
-                    one.text,
-                    one.header or "",
-                    tuple(Choice(each.label, each.description or "", each.preview) for each in one.options),
-                    one.multiple,
-                )
-                for one in operation.questions
-            )
-        )
+        questions = _asked(operation, Ask, Choice)
+        return None if questions is None else cls(questions=questions)
 
 
 class AskUserQuestionWithMarkdown(Answering, Spelling[op.AskUser]):
@@ -194,19 +195,8 @@ class AskUserQuestionWithMarkdown(Answering, Spelling[op.AskUser]):
 
     @classmethod
     def from_operation(cls, operation: op.AskUser) -> AskUserQuestionWithMarkdown | None:
-        if not _can_be_asked(operation):
-            return None
-        return cls(
-            questions=tuple(
-                AskWithMarkdown(
-                    one.text,
-                    one.header or "",
-                    tuple(ChoiceWithMarkdown(each.label, each.description or "", each.preview) for each in one.options),
-                    one.multiple,
-                )
-                for one in operation.questions
-            )
-        )
+        questions = _asked(operation, AskWithMarkdown, ChoiceWithMarkdown)
+        return None if questions is None else cls(questions=questions)
 
 
 class PlainAskUserQuestion(Answering, Spelling[op.AskUser]):
@@ -224,16 +214,5 @@ class PlainAskUserQuestion(Answering, Spelling[op.AskUser]):
 
     @classmethod
     def from_operation(cls, operation: op.AskUser) -> PlainAskUserQuestion | None:
-        if not _can_be_asked(operation):
-            return None
-        return cls(
-            questions=tuple(
-                PlainAsk(
-                    one.text,
-                    one.header or "",
-                    tuple(PlainChoice(each.label, each.description or "") for each in one.options),
-                    one.multiple,
-                )
-                for one in operation.questions
-            )
-        )
+        questions = _asked(operation, PlainAsk, PlainChoice)
+        return None if questions is None else cls(questions=questions)
