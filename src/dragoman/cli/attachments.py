@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from dragoman.tools.workspace import attachment
+import click
+
+from dragoman.errors import MediaError, ToolError
+from dragoman.tools.workspace import LARGEST_ATTACHMENT, attachment
 
 if TYPE_CHECKING:
-    from dragoman.model import Media
+    from collections.abc import Iterable
+
+    from dragoman.model import Media, Message
+    from dragoman.tools import Web
 
 
 def content_of(content: bytes, name: str) -> str | Media:
@@ -16,3 +23,55 @@ def content_of(content: bytes, name: str) -> str | Media:
     if media.media_type.startswith("text/"):
         return f"Contents of {name}:\n\n{content.decode()}"
     return media
+
+
+def message_of(text: str, parts: Iterable[str | Media]) -> Message:
+    """One message: all texts first, then the media."""
+    from dragoman.model import user
+
+    given = list(parts)
+    texts = [text, *(part for part in given if isinstance(part, str))]
+    return user("\n\n".join(filter(None, texts)), *(part for part in given if not isinstance(part, str)))
+
+
+async def attached(places: Iterable[str], web: Web) -> list[str | Media]:
+    """What `-a` names, in order. Addresses are fetched under the rules for pages: none that is not public."""
+    found: list[str | Media] = []
+    for place in places:
+        try:
+            found.append(await _attached(place, web))
+        except (MediaError, ToolError) as error:
+            raise click.BadParameter(f"{error}.", param_hint="--attach") from error
+    return found
+
+
+async def _attached(place: str, web: Web) -> str | Media:
+    if place.startswith(("http://", "https://")):
+        return await _page(place, web)
+    if place == "-":
+        return content_of(_read(sys.stdin.buffer.read(LARGEST_ATTACHMENT + 1), "standard input"), "standard input")
+    from dragoman.config.files import read_ordinary_file
+
+    try:
+        return content_of(read_ordinary_file(place, LARGEST_ATTACHMENT), place)
+    except OSError as error:
+        raise MediaError(f"cannot read {place}: {error.strerror}") from error
+    except ValueError as error:
+        raise MediaError(f"cannot read {place}: it is {error}") from error
+
+
+def _read(content: bytes, name: str) -> bytes:
+    if len(content) > LARGEST_ATTACHMENT:
+        raise MediaError(f"{name} has more than {LARGEST_ATTACHMENT >> 20} MiB")
+    return content
+
+
+async def _page(url: str, web: Web) -> str | Media:
+    fetched = await web.get(url)
+    if fetched.media_type not in ("text/html", "application/xhtml+xml"):
+        return content_of(fetched.body, url)
+    from dragoman.model import operations as op
+
+    (page,) = (await web.fetch(op.FetchPage(url))).pages
+    cut = " (cut)" if page.truncated else ""
+    return f"Contents of {url}{cut}:\n\n{page.text or ''}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +15,7 @@ import msgspec
 
 from dragoman.errors import ToolError
 
-from .attachments import content_of
+from .attachments import attached, content_of, message_of
 from .records import find_record, runs_folder
 from .session import Session
 from .session_options import Options
@@ -53,9 +53,13 @@ class ChatSession(Session):
         """What each turn that changed files did to them, and how many commands ran in it."""
         self._whole = Journal()
         self._planning = False
+        self._attached: Sequence[str | Media] = ()
 
     async def _open(self, *, sending: bool) -> None:
+        from dragoman.tools import Web
+
         await super()._open(sending=sending)
+        self._attached = await attached(self._options.attach, self._context.provides[Web])
         self.workspace.follow(self._whole)
 
     # ── turns ──────────────────────────────────────────────────────────────
@@ -86,9 +90,8 @@ class ChatSession(Session):
 
     def _message(self, text: str) -> Message:
         """What is sent for what was typed: with what happened since the last turn, and the files it names."""
-        from dragoman.model import user
-
-        parts: list[str | Media] = [*self._pending, text]
+        parts: list[str | Media] = [*self._pending, text, *self._attached]
+        self._attached = ()
         self._pending.clear()
         for name in dict.fromkeys(found[1].rstrip(".,;:!?)") for found in _FILE.finditer(text)):
             content = self._file(name)
@@ -96,8 +99,7 @@ class ChatSession(Session):
                 parts.append(content)
                 self._console.note(f"with {name}")
         parts += [_PLANNING] if self._planning else []
-        texts = [part for part in parts if isinstance(part, str)]
-        return user("\n\n".join(texts), *(part for part in parts if not isinstance(part, str)))
+        return message_of("", parts)
 
     def _file(self, name: str) -> str | Media | None:
         """A file of the workspace that a message names; `None` when there is none of that name."""

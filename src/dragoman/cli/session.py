@@ -376,6 +376,8 @@ class Session:
         policy = ToolPolicy.from_settings(self.configuration.settings, provider, model)
         if self._options.max_iterations is not None:
             policy = msgspec.structs.replace(policy, max_iterations=self._options.max_iterations)
+        if self._options.max_cost is not None:
+            policy = msgspec.structs.replace(policy, max_cost=self._options.max_cost)
         if self._options.approval in ("ask", "deny"):
             policy = msgspec.structs.replace(policy, default="ask")
         return policy.reading_allowed()
@@ -539,7 +541,17 @@ class Session:
         last = next(reversed(self.conversation()), None)
         return isinstance(last, Reply) and not self.open_calls() and last.finish is not FinishReason.PAUSED
 
-    def prepare(self, prompt: str) -> Prepared:
+    async def with_attachments(self, text: str) -> str | Message:
+        """The first message, with what `--attach` names."""
+        if not self._options.attach:
+            return text
+        from dragoman.tools import Web
+
+        from .attachments import attached, message_of
+
+        return message_of(text, await attached(self._options.attach, self._context.provides[Web]))
+
+    def prepare(self, prompt: str | Message) -> Prepared:
         """What would be sent."""
         return self.orchestrator.prepare(prompt, history=self.conversation(), stream=True)
 

@@ -41,6 +41,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Path | None = None
     approval: str | None = None
     max_iterations: int | None = None
+    max_cost: float | None = None
+    attach: tuple[str, ...] = ()
     retries: int | None = None
     fetch: bool = False
     record_wire: Path | None = None
@@ -124,7 +126,24 @@ def session_options(function: Function) -> Function:
         click.option("--ask", "approval", flag_value="ask", help="Ask; where nobody can be asked, the run waits."),
         click.option("--deny", "approval", flag_value="deny", help="Refuse every call that would be asked about."),
         click.option(
-            "--max-iterations", type=click.IntRange(min=1), metavar="N", help="Rounds of asking the model, at most."
+            "--max-iterations",
+            "--max-turns",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Maximum number of rounds of asking the model.",
+        ),
+        click.option(
+            "--max-cost",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="DOLLARS",
+            help="Stop once the run has cost more than this, in US dollars.",
+        ),
+        click.option(
+            "--attach",
+            "-a",
+            multiple=True,
+            metavar="FILE|URL|-",
+            help="Attach a text, picture or PDF document to the task; - is standard input. Can be repeated.",
         ),
         click.option(
             "--retries",

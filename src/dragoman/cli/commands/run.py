@@ -19,6 +19,7 @@ from .agents import complete_agents
 if TYPE_CHECKING:
     from dragoman.cli.terminal.approver import WaitingCall
     from dragoman.engine import Answer, Prepared
+    from dragoman.model import Message
 
 
 @click.command(cls=SessionCommand)
@@ -65,6 +66,7 @@ def command(
     dragoman run "why does the last test fail?"
     dragoman run --yes --model openai:gpt-5.2 "fix it" > answer.txt
     git diff | dragoman run --tools none "review this:" -
+    dragoman run -a chart.png -a notes.pdf "do these agree?"
     dragoman run --agent reviewer "look at the last commit"
     dragoman run --resume last "and now the other one"
     dragoman run --from 5f0c --model gemini:gemini-2.5-pro "go on where Claude Code ended"
@@ -80,6 +82,8 @@ def command(
     if agent is not None:
         if dry_run:
             raise click.UsageError("--dry-run shows the request of one model; --agent runs a tree of them.")
+        if options.attach:
+            raise click.UsageError("--attach and --agent cannot be used together: an agent's task is text.")
         from dragoman.cli.agent_run import run_agent
 
         return concluded(console, options, lambda: run_agent(console, options, agent, text))
@@ -91,6 +95,8 @@ def command(
 def _text(task: tuple[str, ...], options: Options) -> str:
     """What is to be done: the words, and where one of them is "-", what standard input holds."""
     text = " ".join(word for word in task if word != "-").strip()
+    if "-" in task and "-" in options.attach:
+        raise click.UsageError("Standard input can be the task or an attachment, not both.")
     if "-" in task:
         from dragoman.cli.vocabulary import text_from
 
@@ -98,7 +104,7 @@ def _text(task: tuple[str, ...], options: Options) -> str:
         if not given:
             raise click.UsageError("Standard input holds nothing.")
         return f"{text}\n\n{given}".strip()
-    if not text and options.resume is None and options.from_session is None:
+    if not text and not options.attach and options.resume is None and options.from_session is None:
         raise click.UsageError('Say what is to be done: dragoman run "…"')
     return text
 
@@ -117,11 +123,12 @@ def _run(console: Console, options: Options, task: str, given: Given, *, dry_run
         try:
             if options.from_session is not None and not task and session.finished():
                 raise click.UsageError("The model had said all there was to say. Say what is to be done next.")
+            message = runner.run(session.with_attachments(task))
             if dry_run:
-                return _show(console, session, task, as_json=options.as_json)
+                return _show(console, session, message, as_json=options.as_json)
             answers = _answers(session, task, given)
             session.begins()
-            code = runner.run(session.turn(task, answers))
+            code = runner.run(session.turn(message, answers))
         except KeyboardInterrupt:
             session.stopped()
             code = ExitCode.INTERRUPTED
@@ -208,7 +215,7 @@ def _waiting_call(waiting: Sequence[WaitingCall], word: str, option: str, run: s
     )
 
 
-def _show(console: Console, session: Session, task: str, *, as_json: bool) -> ExitCode:
+def _show(console: Console, session: Session, task: str | Message, *, as_json: bool) -> ExitCode:
     """The exact first request. Its body goes to standard output, ready for another program."""
     import json
 

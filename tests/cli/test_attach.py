@@ -1,0 +1,84 @@
+"""`-a`: texts, pictures and documents go with the task, as the same bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import subprocess
+import sys
+from typing import Any
+
+from tests.engine.loopback import Heard, Loopback, Turn, loopback
+
+from .conftest import Answer, User
+from .test_chat import chats
+from .test_run import KEY
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAEklEQVR4nGNgYGD4DwMMcAYAlPoE/FQ1HKYAAAAASUVORK5CYII="
+)
+DONE = Turn("It is done.")
+
+
+async def runs(user: User, server: Loopback, *words: str, stdin: bytes = b"") -> Answer:
+    def start() -> Answer:
+        done = subprocess.run(
+            [sys.executable, "-m", "dragoman", "run", *words],
+            cwd=user.here,
+            env={**user.environ, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY},
+            input=stdin,
+            capture_output=True,
+            check=False,
+        )
+        return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return await asyncio.to_thread(start)
+
+
+def parts(heard: Heard) -> list[Any]:
+    return [part.get("text", part.get("source")) for part in heard.body["messages"][0]["content"]]
+
+
+async def test_files_and_standard_input_are_sent_as_they_are(user: User) -> None:
+    (user.here / "dot.png").write_bytes(PNG)
+    (user.here / "notes.txt").write_text("tea\n")
+    async with loopback(DONE) as server:
+        words = ("-a", "notes.txt", "-a", "dot.png", "-a", "-", "--max-turns", "3", "what is it?")
+        answer = await runs(user, server, *words, stdin=b"%PDF-1.7\n\xff")
+    assert answer.code == 0, answer.err
+    text, picture, document = parts(server.requests[0])
+    assert text == "what is it?\n\nContents of notes.txt:\n\ntea\n"
+    assert (picture["media_type"], base64.b64decode(picture["data"])) == ("image/png", PNG)
+    assert (document["media_type"], base64.b64decode(document["data"])) == ("application/pdf", b"%PDF-1.7\n\xff")
+
+
+async def test_what_cannot_be_attached_is_an_error_before_anything_is_sent(user: User) -> None:
+    (user.here / "data.bin").write_bytes(b"\0\1\2")
+    async with loopback() as server:
+        for words, stdin, message in (
+            (("-a", "data.bin", "x"), b"", "data.bin is neither a picture, a PDF document, a sound nor UTF-8 text."),
+            (("-a", "missing", "x"), b"", "cannot read missing: No such file or directory."),
+            (("-a", "-", "-"), b"x", "Standard input can be the task or an attachment, not both."),
+            (("-a", f"{server.url}/x.png", "x"), b"", "127.0.0.1"),
+        ):
+            answer = await runs(user, server, *words, stdin=stdin)
+            assert (answer.code, message in answer.err) == (2, True), answer.err
+    assert server.requests == []
+
+
+async def test_a_chat_attaches_to_the_first_message_alone(user: User) -> None:
+    (user.here / "notes.txt").write_text("tea\n")
+    async with loopback(DONE, DONE) as server:
+        await chats(user, server, "one\ntwo\n", "-a", "notes.txt")
+    assert parts(server.requests[0]) == ["one\n\nContents of notes.txt:\n\ntea\n"]
+    assert server.requests[1].body["messages"][-1]["content"][0]["text"] == "two"
+
+
+async def test_a_limit_on_the_cost_ends_the_run(user: User) -> None:
+    user.settings("[[prices]]\nmodel = 'claude-sonnet-4-5'\ninput = 1000\noutput = 1000\n")
+    (user.here / "a").write_text("a")
+    call = Turn("I look.", calls=(("c1", "Glob", {"pattern": "*"}),))
+    async with loopback(call, DONE) as server:
+        answer = await runs(user, server, "--max-cost", "0.001", "look")
+    assert (answer.code, len(server.requests)) == (6, 1)
+    assert "the limit on cost (0.001) was reached" in answer.err
