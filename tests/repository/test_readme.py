@@ -1,0 +1,41 @@
+"""What README and CONTRIBUTING count and name is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli import COMMANDS
+from dragoman.model import OPERATIONS
+from dragoman.registry import FORMATS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+TARGETS = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def test_every_command_the_readme_names_exists() -> None:
+    named = {*re.findall(r"(?:^|`)dragoman ([a-z]+)\b", README, re.MULTILINE)}
+    assert named
+    assert named <= {*COMMANDS}
+
+
+def test_the_readme_counts_the_clients_whose_sessions_are_read() -> None:
+    clients = len(FORMATS.built_in) - 1  # one format is our own
+    assert f"sessions of {NUMBERS[clients]} coding agents and our own" in README
+
+
+def test_the_readme_counts_the_operations() -> None:
+    assert "some fifty typed operations" in README
+    assert 45 <= len(OPERATIONS) <= 60
+
+
+@pytest.mark.parametrize("page", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+def test_every_target_of_make_that_is_named_exists(page: str) -> None:
+    named = {*re.findall(r"(?:^|^\$ |`)make ([a-z]+)\b", page, re.MULTILINE)}
+    assert named
+    assert named <= {*TARGETS}
