@@ -162,7 +162,22 @@ def called(id: Any, name: str, arguments: dict[str, Any], token: Any) -> dict[st
             return text(ESCAPES, isError=arguments.get("fail", False))
         case "links":
             return {"content": content()}
+        case "deep" | "deep-first" | "wrong":
+            sys.stdout.write(f"{unreadable(json.dumps(id))}\n")
+            sys.stdout.flush()
+            return None
     return text(f"{name}: {len(json.dumps(arguments))}")
+
+
+def unreadable(id: str) -> str:
+    """An answer that is nested too deeply, its id first or last, or one whose result is no object."""
+    deep = "[" * 100_000 + "]" * 100_000
+    match MODE:
+        case "deep":
+            return f'{{"jsonrpc": "2.0", "id": {id}, "result": {{"structuredContent": {{"a": {deep}}}}}}}'
+        case "deep-first":
+            return f'{{"result": {{"structuredContent": {{"a": {deep}}}}}, "jsonrpc": "2.0", "id": {id}}}'
+    return f'{{"jsonrpc": "2.0", "id": {id}, "result": 7}}'
 
 
 ELICITATION = {"message": "Your password?", "requestedSchema": {"type": "object", "properties": {}}}

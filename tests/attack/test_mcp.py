@@ -304,6 +304,17 @@ async def test_progress_and_errors_without_end_keep_nobody_from_working() -> Non
 # ── what a server wants of us ────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("mode", ["deep", "deep-first", "wrong"])
+async def test_an_answer_that_cannot_be_read_ends_its_call_with_the_reason(mode: str) -> None:
+    """An answer of a server that is nested too deeply, or is none, fails its call at once; the server serves on."""
+    async with opened(hostile(mode)) as servers:
+        outcome = await call(servers, "call")
+        assert await call(servers, "plain") == out.TextOutcome("plain: done")
+    reason = "is not a valid MCP message" if mode == "wrong" else "is nested too deeply"
+    assert isinstance(outcome, Failure)
+    assert outcome.message == f"the MCP server x answered: the server's answer {reason}"
+
+
 async def test_a_server_that_answers_somebody_else_does_not_answer_the_call() -> None:
     """Only the answer to a call is taken for its answer; a call that has none fails when its time is over."""
     async with opened(hostile("ids", timeout=1.0)) as servers:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -108,14 +109,34 @@ class _Outgoing(_Stream):
 
 
 def _message(line: bytes) -> Any:
-    """A message, or the error that says why it is none."""
+    """A message; for an answer that cannot be read, the error that ends its request; otherwise why it is none."""
     from mcp.shared.message import SessionMessage
-    from mcp.types import jsonrpc_message_adapter
+    from mcp.types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
-        return error
+        id = _request_of(line)
+        if id is None:
+            return error
+        reason = "is nested too deeply" if "recursion limit" in str(error) else "is not a valid MCP message"
+        failure = ErrorData(code=_PARSE_ERROR, message=f"the server's answer {reason}")
+        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id, error=failure))
+
+
+_PARSE_ERROR: Final = -32700
+_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_HEAD: Final = 200
+"""Bytes at either end of a message in which its id is looked for: what is between them cannot be parsed."""
+
+
+def _request_of(line: bytes) -> int | None:
+    """The id of the request that a line which cannot be read answers: the package counts its requests."""
+    head, tail = line[:_HEAD], line[-_HEAD:]
+    if not head.lstrip().startswith(b"{") or b'"method"' in head or b'"method"' in tail:
+        return None
+    found = _ID.search(head) or _ID.search(tail)
+    return None if found is None else int(found[1])
 
 
 # ── ending ───────────────────────────────────────────────────────────────────
