@@ -57,7 +57,7 @@ attack: $(READY) ## attack the product with real processes, sockets and files (A
 fuzz: $(READY) ## random input for everything that reads (FUZZ_SECONDS=120; SEED=new: another seed; TARGET=patches CASE=7)
 	@$(PYTHON) -m tests.fuzz
 
-mutate: $(READY) ## change the code at random and see whether a test notices (BASE=commit, FILES=…, SEED=…, MUTANTS=100)
+mutate: $(READY) ## change the code at random and see whether a test notices (BASE=commit, FILES=…, SEED=…, MUTANTS=100, PYTEST=…)
 	@$(PYTHON) -m tests.mutate
 
 live: $(READY) ## the same agent on every provider whose key is set (costs money; LIVE="groq=model" to choose)

@@ -3,6 +3,7 @@
 BASE=<commit>: the modules that differ from it (default: those the last 30 commits changed).
 FILES="src/dragoman/patterns.py …": these modules instead. SEED=<number>: the same mutants again.
 MUTANTS=100: how many. MUTATE_SECONDS=3600: no mutant is begun after that time.
+PYTEST="tests/apis …": only these tests are tried, which makes measuring them quicker.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
@@ -141,9 +142,10 @@ def _covering() -> Covering:
     if not (folder / "combined").exists():
         shutil.rmtree(HELD, ignore_errors=True)
         folder.mkdir(parents=True)
-        print("mutate: measuring which tests execute which lines (one run of all tests)", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "4", "-p", "tests.mutate.covering"]
-        environment = {**os.environ, "MUTATE_COVERAGE": str(folder), "PYTHONPATH": str(ROOT)}
+        print("mutate: measuring which tests execute which lines (one run of the tests)", flush=True)
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.mutate.covering", *_chosen_tests()]
+        paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        environment = {**os.environ, "MUTATE_COVERAGE": str(folder), "PYTHONPATH": paths}
         subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
         combined = coverage.Coverage(data_file=folder / "combined", config_file=False, messages=False)
         combined.combine([str(one) for one in folder.glob("lines.*")])
@@ -151,11 +153,15 @@ def _covering() -> Covering:
     return Covering(folder)
 
 
+def _chosen_tests() -> list[str]:
+    return os.environ.get("PYTEST", "").split()
+
+
 def _state() -> str:
-    """A digest of every file of src/ and tests/ as it is now."""
+    """A digest of every file of src/ and tests/ as it is now, and of which tests are tried."""
     import hashlib
 
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(" ".join(_chosen_tests()).encode())
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -164,7 +170,7 @@ def _state() -> str:
 # ── trying them ──────────────────────────────────────────────────────────────
 
 
-def _tried(mutants: Sequence[Mutant], covering: Covering, end: float) -> list[Verdict]:
+def _tried(mutants: Sequence[Mutant], covering: Covering, end: float) -> Iterator[Verdict]:
     known = _known_equivalents()
     trees: Queue[Path] = Queue()
     for number in range(PARALLEL):
@@ -185,7 +191,7 @@ def _tried(mutants: Sequence[Mutant], covering: Covering, end: float) -> list[Ve
             trees.put(tree)
 
     with ThreadPoolExecutor(PARALLEL) as pool:
-        return [one for one in pool.map(verdict, mutants) if one is not None]
+        yield from (one for one in pool.map(verdict, mutants) if one is not None)
 
 
 def _known_equivalents() -> dict[tuple[str, str, str], str]:
