@@ -13,8 +13,19 @@ _PATHS = st.lists(st.text("abcxyz_-.", min_size=1, max_size=6), min_size=1, max_
 _COUNT = st.integers(0, 10**6)
 
 
+_MADE: dict[str, st.SearchStrategy[out.Outcome]] = {}
+"""By the operation as Python writes it: a strategy that is made anew is also checked anew for every example."""
+
+
 def outcomes_of(operation: op.Operation) -> st.SearchStrategy[out.Outcome]:
     """Outcomes such an operation usually gives."""
+    written = repr(operation)
+    if written not in _MADE:
+        _MADE[written] = _outcomes_of(operation)
+    return _MADE[written]
+
+
+def _outcomes_of(operation: op.Operation) -> st.SearchStrategy[out.Outcome]:
     match operation:
         case op.ReadFile():
             return st.builds(

@@ -6,6 +6,7 @@ values nobody would think of.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,13 @@ def test_the_plainest_value_of_a_spoken_operation_can_be_said(name: str, tag: st
     assert list(laws.silence_problems(HELD[name], tag)) == []
 
 
+@cache
 def _arguments(spelling: Any) -> st.SearchStrategy[dict[str, Any]]:
     """Of the right names, mostly, and of any kind."""
     return st.dictionaries(st.sampled_from((*spelling.__struct_encode_fields__, "zz")), JSON, max_size=6)
 
 
+@cache
 def _said(name: str, tag: str) -> list[Operation]:
     return [one for one in plain_values(OPERATIONS[tag]) if laws.sayable(HELD[name], one)]
 

@@ -18,6 +18,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from typing import NamedTuple
 import coverage
 import msgspec
 
-from .mutations import Mutation, mutations
+from .mutations import Mutation, is_valid, mutations
 
 ROOT = Path(__file__).parents[2]
 HELD = ROOT / ".lab" / "mutate"
@@ -109,8 +110,12 @@ def _modules() -> list[str]:
 
 
 def _drawn(modules: Sequence[str], seed: int, most: int) -> list[Mutant]:
-    every = [Mutant(path, one) for path in sorted(modules) for one in mutations((ROOT / path).read_bytes())]
-    return random.Random(seed).sample(every, min(most, len(every)))
+    """Checks only those it draws: parsing each of the tens of thousands of changed modules takes many minutes."""
+    sources = {path: (ROOT / path).read_bytes() for path in sorted(modules)}
+    every = [Mutant(path, one) for path, source in sources.items() for one in mutations(source)]
+    random.Random(seed).shuffle(every)
+    valid = (one for one in every if is_valid(one.mutation.applied(sources[one.path])))
+    return list(islice(valid, most))
 
 
 # ── which tests execute a line ───────────────────────────────────────────────
