@@ -40,7 +40,7 @@ KEPT = (
     *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CI"),
     *("PYTHONPATH", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
 )
-KEPT_PREFIXES = ("PYTEST_", "FUZZ_")
+KEPT_PREFIXES = ("PYTEST_", "FUZZ_", "MUTATE_")
 
 
 def pytest_configure(config: pytest.Config) -> None:
