@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from dragoman.logs import read_events
-from dragoman.model import SessionEnded, Unreadable
+from dragoman.model import SessionEnded, ToolReturned, Unreadable
 from tests.attack.machine import DONE, EDIT, SECONDS, Machine
 from tests.cli.terminal import Terminal
-from tests.engine.loopback import Answer, Loopback, Raw, Turn, played
+from tests.engine.loopback import Answer, Raw, Turn, played
 
 MARK = "sleep 31.41592"
 COMMAND = Turn("I run it.", calls=(("c2", "Bash", {"command": f"echo begun; {MARK}", "description": "a wait"}),))
@@ -63,11 +63,13 @@ def close_terminal(terminal: Terminal) -> int:
     return 129
 
 
-PHASES: dict[str, tuple[Answer, str, tuple[str, ...]]] = {
-    "waiting for the provider": (Raw(no_answer=True), "", ("--yes",)),
-    "in the middle of a reply": (cut(Turn("I will say a lot and never end it.", pieces=30)), "I will", ("--yes",)),
-    "while a command runs": (COMMAND, "begun\n", ("--yes",)),
-    "at a question": (EDIT, "[l]ater > ", ()),
+LOOK = Turn("I look.", calls=(("c0", "Read", {"file_path": "notes.txt"}),))
+PHASES: dict[str, tuple[tuple[Answer, ...], str, tuple[str, ...]]] = {
+    "waiting for the provider": ((Raw(no_answer=True),), "", ("--yes",)),
+    "after a round, waiting for the next": ((LOOK, LOOK, Raw(no_answer=True)), "", ("--yes",)),
+    "in the middle of a reply": ((cut(Turn("I will say a lot and never end it.", pieces=30)),), "I will", ("--yes",)),
+    "while a command runs": ((COMMAND,), "begun\n", ("--yes",)),
+    "at a question": ((EDIT,), "[l]ater > ", ()),
 }
 
 
@@ -78,10 +80,10 @@ def test_a_run_that_is_stopped_leaves_a_record_to_go_on_from_and_nothing_else(
 ) -> None:
     """Whenever a run is stopped, it ends with the code of the signal, no process or file is left, and it can go on."""
     machine = Machine(tmp_path)
-    answer, seen, options = PHASES[phase]
-    with machine.provider([answer, DONE, DONE]) as server:
+    answers, seen, options = PHASES[phase]
+    with machine.provider([*answers, DONE, DONE]) as server:
         with Terminal(("run", *options, "buy milk"), machine.here, machine.environ) as terminal:
-            wait_for_request(server)
+            wait_until(lambda: len(server.requests) >= len(answers))
             terminal.sees(seen)
             modes = terminal.modes()
             code = stop(terminal)
@@ -92,6 +94,7 @@ def test_a_run_that_is_stopped_leaves_a_record_to_go_on_from_and_nothing_else(
         events = list(read_events(record))
         assert not [event for event in events if isinstance(event, Unreadable)]
         assert isinstance(events[-1], SessionEnded)
+        assert len([event for event in events if isinstance(event, ToolReturned)]) >= answers.count(LOOK)
         assert not running(MARK)
         assert machine.files() == {"notes.txt": b"tea\nbread\n"}
         resumed = machine.runs_command("run", "--yes", "--resume", record.stem[:8], "go on")
@@ -169,7 +172,16 @@ def test_a_tool_that_cannot_be_stopped_does_not_keep_a_run_from_ending(tmp_path:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 @pytest.mark.parametrize(
-    "words", ["index rebuild", "export s-1 --to html -o out.html", "query SELECT(1)", "watch", "replay LOG -w HERE"]
+    "words",
+    [
+        "index rebuild",
+        "export s-1 --to html -o out.html",
+        "query SELECT(1)",
+        "watch",
+        "replay LOG -w HERE",
+        "agents list",
+        "agents check agents",
+    ],
 )
 def test_other_commands_that_are_stopped_say_so_and_leave_nothing(
     tmp_path: Path, words: str, number: signal.Signals
@@ -177,6 +189,10 @@ def test_other_commands_that_are_stopped_say_so_and_leave_nothing(
     """A command that is stopped at any moment ends with the code of the signal, without a traceback or half a file."""
     machine = Machine(tmp_path)
     (machine.root / "log.jsonl").write_bytes(next(machine.home.rglob("*.jsonl")).read_bytes())
+    agents = machine.here / "agents"
+    agents.mkdir()
+    for count in range(100):  # enough to be in the middle of them
+        (agents / f"helper-{count}.md").write_text(AGENT)
     named = {"LOG": str(machine.root / "log.jsonl"), "HERE": "."}
     line = [named.get(word, word) for word in words.split()]
     before = machine.files()
@@ -216,10 +232,6 @@ def running(mark: str) -> list[str]:
         if line.startswith(mark):
             found.append(line)
     return found
-
-
-def wait_for_request(server: Loopback) -> None:
-    wait_until(lambda: bool(server.requests))
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
