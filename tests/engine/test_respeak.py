@@ -8,12 +8,14 @@ import pytest
 
 from dragoman.apis import APIS
 from dragoman.engine import Facade, Orchestrator, ScriptedEngine
+from dragoman.engine.offer import Note
 from dragoman.engine.respeak import respoken
 from dragoman.model import (
     CallPart,
     Conversation,
     ExecutedBy,
     FinishReason,
+    Media,
     Message,
     NativeCall,
     NativeResult,
@@ -83,10 +85,39 @@ def test_one_call_may_become_several_and_its_result_with_it() -> None:
     assert len({id for id, *_ in calls}) == 3
 
 
-def test_words_that_are_nobodys_and_turns_without_a_dialect_stay() -> None:
-    history = (user("a"), Reply((TextPart("b"),)), spoken("gemini_cli", ("c1", "made_up", {"x": 1})), told(("c1", "?")))
+def test_turns_without_a_dialect_stay() -> None:
+    history = (user("a"), Reply((TextPart("b"),)), Reply((CallPart(NativeCall("c1", "made_up", {"x": 1})),)))
+    assert respoken(history, facade("claude_code"), lambda name: facade(name)) == (history, ())
+
+
+def test_a_call_that_cannot_be_said_is_told_to_the_model_as_text_with_its_result() -> None:
+    picture = Media("image/png", data="aGk=")
+    results = Message(
+        "tool", (ResultPart(NativeResult("c1", ("seen", picture), is_error=True)), ResultPart(NativeResult("c2", "a")))
+    )
+    read = ("c2", "read_file", {"file_path": "a.py"})
+    history = (user("a"), spoken("gemini_cli", ("c1", "made_up", {"x": 1}), read), results, user("b"))
+    new, notes = respoken(history, facade("claude_code"), lambda name: facade(name))
+    text = (
+        '[A tool that is not offered here was called earlier: made_up]\n{"x":1}\n'
+        "[Its result: It failed.]\nseen\n(image/png)"
+    )
+    assert [entry[:2] for entry in said(new)] == [("c2", "Read"), ("c2", "1\ta")]
+    assert new[3:] == (user(text, picture), user("b"))
+    assert notes == (Note("made_up", 'a call of it is told as text: There is no tool "made_up".'),)
+
+
+def test_a_turn_of_nothing_but_such_calls_is_left_out() -> None:
+    history = (user("a"), spoken("gemini_cli", ("c1", "made_up", "x")), told(("c1", "?")))
     new, _ = respoken(history, facade("claude_code"), lambda name: facade(name))
-    assert said(new) == [("c1", "made_up", {"x": 1}), ("c1", "?")]
+    text = "[A tool that is not offered here was called earlier: made_up]\nx\n[Its result:]\n?"
+    assert new == (user("a"), user(text))
+
+
+def test_a_call_that_is_still_to_be_answered_keeps_its_words() -> None:
+    history = (user("a"), spoken("gemini_cli", ("c1", "made_up", {"x": 1})))
+    new, _ = respoken(history, facade("claude_code"), lambda name: facade(name))
+    assert said(new) == [("c1", "made_up", {"x": 1})]
 
 
 def test_a_function_of_the_user_keeps_its_name() -> None:

@@ -27,7 +27,7 @@ OF_SPELLINGS = {
 }
 OF_DIALECTS = {*inspect.signature(Dialect).parameters} - {
     # What a dialect is made for: not words of a declaration.
-    *("name", "version", "family", "servers", "functions", "mcp_items", "failures"),
+    *("name", "version", "family", "servers", "functions", "mcp_items", "failures", "only"),
 }
 OF_EFFECTS = {*op.Effects.__struct_fields__} - {"path", "url", "command"}
 AT_THE_DOOR = {name for name in dragoman.__all__ if name not in ("__version__", "TOOLS", "tool")} - {

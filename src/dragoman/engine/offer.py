@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dragoman.apis import Lowering
-from dragoman.dialects import DIALECTS, Dialect, ProviderRow, Steer, approval_told, provider_dialect
+from dragoman.dialects import DIALECTS, Dialect, Loss, ProviderRow, Steer, approval_told, provider_dialect
 from dragoman.errors import DefinitionError, Unspeakable, nearest
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
@@ -387,6 +387,14 @@ class Offer:
             return (NativeCall(id, self.names.offer(operation.name), arguments),)
         speaker, calls = self._said(id, operation)
         return tuple(msgspec.structs.replace(call, name=self._name_of(call.name, speaker)) for call in calls)
+
+    def loss(self, operation: op.Operation) -> tuple[Loss, ...]:
+        """What of this value would not survive `write_call`, with the reasons."""
+        if isinstance(operation, op.CallFunction):
+            return ()
+        if isinstance(operation, op.CallMcpTool) and self._tool_served(operation) is not None:
+            return ()
+        return self._said("", operation)[0].loss(operation)
 
     def _tool_served(self, operation: op.CallMcpTool) -> str | None:
         """The tool of ours that is a server's; a vocabulary may not have said which server, so one must be enough."""

@@ -9,14 +9,14 @@ import msgspec
 
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.vocabulary import complete_dialects, native_calls, shown, text_from
-from dragoman.errors import ToolError
+from dragoman.errors import ToolError, Unspeakable
 
 if TYPE_CHECKING:
     from dragoman.dialects import Loss
     from dragoman.model import NativeCall, Operation
 
 
-class Translated(msgspec.Struct, frozen=True):
+class Shown(msgspec.Struct, frozen=True):
     """What a call means, how the other vocabulary says it, and what got lost on either side."""
 
     operations: tuple[Operation, ...]
@@ -50,18 +50,22 @@ def command(console: Console, *, source: str, target: str, as_json: bool) -> Exi
     \b
     echo '{"name": "Read", "arguments": {"file_path": "a.py"}}' | dragoman translate --from claude_code --to gemini_cli
     """
+    from dragoman.dialects import Loss
     from dragoman.dialects.plugins import dialect_named
+    from dragoman.dialects.translation import Translation
 
     console.configuration()
-    heard, spoken = dialect_named(source, files=True), dialect_named(target, files=True)
+    translation = Translation(dialect_named(source, files=True), dialect_named(target, files=True))
     results = []
     for native in native_calls(text_from("-")):
-        call = heard.read_call(native)
+        translated = translation.call(native)
+        call = translated.source
         if call.failure is not None:
             raise ToolError(call.failure.message, kind=call.failure.kind, details=call.failure.details)
-        calls = tuple(said for operation in call.operations for said in spoken.write_call(native.id, operation))
-        loss = tuple(lost for operation in call.operations for lost in spoken.loss(operation))
-        results.append(Translated(call.operations, calls, loss, call.unmapped))
+        if not translated.calls:
+            raise Unspeakable(target, native.name, translated.lost[0].reason)
+        loss = tuple(Loss(lost.field, lost.reason) for lost in translated.lost if lost.field not in call.unmapped)
+        results.append(Shown(call.operations, tuple(one.native for one in translated.calls), loss, call.unmapped))
     if as_json:
         console.json(results)
         return ExitCode.OK

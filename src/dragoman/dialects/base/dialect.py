@@ -111,6 +111,7 @@ class Dialect:
         family: str | None = None,
         servers: Servers | None = None,
         functions: Collection[str] = (),
+        only: frozenset[str] | None = None,
     ) -> None:
         self.name = name
         self.spellings = tuple(dict.fromkeys(one for newest in spellings for one in (newest, *newest.earlier)))
@@ -129,6 +130,7 @@ class Dialect:
         self.version, self.family = version, family
         self._at = last_before(self.captured, version)
         self.servers, self.functions = dict(servers or {}), frozenset(functions)
+        self._only = only
         if failures is None:
             from .default_words import PLAIN_FAILURES
 
@@ -179,6 +181,10 @@ class Dialect:
         more = servers if isinstance(servers, Mapping) else dict.fromkeys(servers, ())
         return self._derived(servers={**self.servers, **more}, functions={*self.functions, *functions})
 
+    def only(self, names: Collection[str]) -> Dialect:
+        """The same, saying nothing but calls of these tools, whatever its version offers. Reading stays as wide."""
+        return self._derived(only=frozenset(names))
+
     def of_rows(self, rows: Sequence[ProviderRow]) -> Dialect:
         """The same with the tools of these rows alone."""
         spellings = [one for one in self.spellings if any(one in row.spellings for row in rows)]
@@ -206,6 +212,7 @@ class Dialect:
             "family": self.family,
             "servers": self.servers,
             "functions": self.functions,
+            "only": self._only,
         }
         return Dialect(self.name, **{**same, **changes})
 
@@ -537,6 +544,10 @@ class Dialect:
 
     def _say(self, operation: op.Operation) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
         spellings = [one for one in self._by_operation.get(type(operation), ()) if one.read_only is None]
+        if self._only is not None and spellings:
+            spellings = [one for one in spellings if qualified(one.namespace, one.native_name) in self._only]
+            if not spellings:
+                raise Unspeakable(self.name, tag_of(operation), "no tool that is offered says it")
         offered = [one for one in spellings if self.offers(one)]
         # What is run here is not said to have been run by the provider, though its tool might say it more exactly.
         here = [one for one in offered if one.executed_by is ExecutedBy.CLIENT]
@@ -548,6 +559,12 @@ class Dialect:
         return said
 
     def _write_otherwise(self, id: str, operation: op.Operation) -> NativeCall:
+        native = self._written_otherwise(id, operation)
+        if self._only is not None and qualified(native.namespace, native.name) not in self._only:
+            raise Unspeakable(self.name, tag_of(operation), f"no tool {native.name!r} is offered")
+        return native
+
+    def _written_otherwise(self, id: str, operation: op.Operation) -> NativeCall:
         if isinstance(operation, op.CallMcpTool):
             for names in self.mcp:
                 written = names.write(operation.server, operation.tool)

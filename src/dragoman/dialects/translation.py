@@ -1,0 +1,331 @@
+"""Calls and results of one vocabulary in the words of another.
+
+Continuing a session with another model, porting it to another client and standing between a client and a model are the
+same work. A call is read in one vocabulary and said in the other, in as many calls as that takes; the result of the one
+is told as the results of the others (`split`), or theirs are told as its own (`join`).
+
+Rules:
+- Nothing is lost in silence: every `Translated` and every `Retold` lists what did not survive, by call.
+- A call is never said under a name that the target does not offer. What it cannot say is told as text (`as_text`).
+- What still runs, or may still run, is never told as ended.
+- Ids stay paired: a call that becomes one keeps its id, one that becomes several gets ids that begin with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final, Literal, Protocol
+
+import msgspec
+
+from dragoman.errors import Unspeakable
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import Call, NativeCall, NativeResult, Result
+from dragoman.model.effects import fields_of
+from dragoman.model.json_text import json_text
+from dragoman.model.request import Definition, FunctionDefinition
+
+from .base.availability import qualified
+from .base.default_words import tell
+from .base.dialect import Dialect, Loss
+
+WHOLE: Final = "*"
+"""The field of a loss that is the whole call."""
+
+
+class Speaker(Protocol):
+    """Whoever's words calls and results are in: a `Dialect`, or what one request offers (`engine.Offer`)."""
+
+    def read_call(self, native: NativeCall) -> Call: ...
+
+    def write_call(self, id: str, operation: op.Operation) -> tuple[NativeCall, ...]: ...
+
+    def loss(self, operation: op.Operation) -> tuple[Loss, ...]: ...
+
+    def read_result(self, call: Call, native: NativeResult) -> Result: ...
+
+    def write_result(self, call: Call, outcomes: Sequence[out.Outcome]) -> NativeResult: ...
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """Something of a call that did not survive: a field of an operation, `*` for all of it, `result` or `result.…` for
+    what it gave."""
+
+    call_id: str
+    tool: str
+    """The name in the source's words."""
+    field: str
+    reason: str
+
+
+class Translated(msgspec.Struct, frozen=True):
+    """A call, and the calls that say the same in the other vocabulary: none, where it cannot say it."""
+
+    source: Call
+    calls: tuple[Call, ...]
+    """Each with the one operation that it says, or a part of it."""
+    places: tuple[int, ...]
+    """For each call, the place of its operation in the source."""
+    lost: tuple[Lost, ...]
+
+
+class Retold(msgspec.Struct, frozen=True):
+    """Results in the other vocabulary's words, and what of them did not survive."""
+
+    results: tuple[NativeResult, ...]
+    lost: tuple[Lost, ...]
+
+
+class Translation:
+    """From the words of `read_as` to those of `say_as`.
+
+    `offered` are the tools that may be called there, by name or as they were defined: nothing else is said, and no
+    parameter that a definition does not have. Without it, `say_as` decides by itself. `folder` is the folder of the
+    session; with it, `paths` makes the paths of operations absolute, or relative where they are inside.
+    """
+
+    def __init__(
+        self,
+        read_as: Speaker,
+        say_as: Speaker,
+        *,
+        offered: Collection[str] | Sequence[Definition] | None = None,
+        folder: str | None = None,
+        paths: Literal["absolute", "relative"] | None = None,
+    ) -> None:
+        self._definitions: dict[str, Definition | None] | None = None
+        if offered is not None:
+            self._definitions = dict(_named(one) for one in offered)
+            say_as = say_as.only(self._definitions) if isinstance(say_as, Dialect) else say_as
+        self._read_as, self._say_as = read_as, say_as
+        self._folder, self._paths = None if folder is None else folder.rstrip("/") or "/", paths
+
+    # ── calls ──────────────────────────────────────────────────────────────
+
+    def call(self, native: NativeCall) -> Translated:
+        """A native call in the other words."""
+        return self.say(self._read_as.read_call(native))
+
+    def say(self, call: Call) -> Translated:
+        """A call that was read already in the other words."""
+        reason = _unreadable(call)
+        if reason is not None:
+            return self._unsaid(call, reason)
+        lost = [self._loss(call, name, "it has no meaning outside its vocabulary") for name in call.unmapped]
+        said: list[Call] = []
+        places: list[int] = []
+        try:
+            for place, operation in enumerate(call.operations):
+                meant = self._placed(operation)
+                id = call.id if len(call.operations) == 1 else f"{call.id}_{place + 1}"
+                natives = self._say_as.write_call(id, meant)
+                for number, native in enumerate(natives, 1):
+                    fitting, dropped = self._fitting(native, call.native)
+                    lost += [self._loss(call, name, "the offered tool has no such parameter") for name in dropped]
+                    own = id if len(natives) == 1 else f"{id}_{number}"
+                    fitting = fitting if fitting.id == own else msgspec.structs.replace(fitting, id=own)
+                    said.append(Call(own, (meant,), fitting))
+                    places.append(place)
+                lost += [self._loss(call, one.field, one.reason) for one in self._say_as.loss(meant)]
+        except Unspeakable as error:
+            return self._unsaid(call, error.reason)
+        return Translated(call, tuple(said), tuple(places), tuple(lost))
+
+    def _unsaid(self, call: Call, reason: str) -> Translated:
+        return Translated(call, (), (), (self._loss(call, WHOLE, reason),))
+
+    def _loss(self, call: Call, field: str, reason: str) -> Lost:
+        return Lost(call.id, call.native.name, field, reason)
+
+    def _fitting(self, native: NativeCall, source: NativeCall) -> tuple[NativeCall, list[str]]:
+        """A call as its tool is offered, and the parameters left out for that; `Unspeakable` when it is not offered."""
+        if self._definitions is None:
+            return native, []
+        name = qualified(native.namespace, native.name)
+        if name not in self._definitions:
+            raise Unspeakable("this request", name, "no such tool is offered")
+        if native.executed_by is not source.executed_by:  # a provider takes no call of its own tool that it did not run
+            raise Unspeakable("this request", name, f"the {native.executed_by} would have to have run it")
+        definition, arguments = self._definitions[name], native.arguments
+        if not isinstance(definition, FunctionDefinition) or not isinstance(arguments, dict):
+            return native, []
+        known = definition.parameters.get("properties", {})
+        dropped = [one for one in arguments if one not in known] if known else []
+        missing = [one for one in definition.parameters.get("required", ()) if one not in arguments]
+        if missing:
+            raise Unspeakable("this request", name, f"the offered tool requires {', '.join(missing)}")
+        if not dropped:
+            return native, []
+        kept = {one: value for one, value in arguments.items() if one in known}
+        return msgspec.structs.replace(native, arguments=kept), dropped
+
+    # ── results ────────────────────────────────────────────────────────────
+
+    def split(self, translated: Translated, native: NativeResult) -> Retold:
+        """The source's result as the results of the calls that it became, one each."""
+        outcomes = self._read_as.read_result(translated.source, native).outcomes
+        results: list[NativeResult] = []
+        lost: list[Lost] = []
+        for call, place in zip(translated.calls, translated.places, strict=True):
+            outcome = outcomes[place] if place < len(outcomes) else outcomes[-1]
+            result, fields = _told(self._say_as, call, (outcome,))
+            results.append(result)
+            lost += [self._loss(translated.source, field, reason) for field, reason in fields]
+        return Retold(tuple(results), tuple(lost))
+
+    def join(self, translated: Translated, results: Sequence[NativeResult]) -> Retold:
+        """The results of the calls that the source became as its own, in one.
+
+        They are found by their ids. A call without one was not made, because one before it failed: its operation is
+        told as cancelled.
+        """
+        by_id = {result.call_id: result for result in results}
+        parts: dict[int, list[out.Outcome]] = {}
+        for call, place in zip(translated.calls, translated.places, strict=True):
+            result = by_id.get(call.id)
+            heard = (_NOT_MADE,) if result is None else self._say_as.read_result(call, result).outcomes
+            parts.setdefault(place, []).extend(heard)
+        source = translated.source
+        outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))
+        told, fields = _told(self._read_as, source, outcomes)
+        return Retold((told,), tuple(self._loss(source, field, reason) for field, reason in fields))
+
+    # ── paths ──────────────────────────────────────────────────────────────
+
+    def _placed(self, operation: op.Operation) -> op.Operation:
+        """An operation with its paths as the target wants them."""
+        if self._folder is None or self._paths is None:
+            return operation
+        changes: dict[str, str] = {}
+        for name in (*fields_of(operation).path, *(("cwd",) if hasattr(operation, "cwd") else ())):
+            path = getattr(operation, name)
+            if isinstance(path, str) and (placed := self._path(path)) != path:
+                changes[name] = placed
+        return msgspec.structs.replace(operation, **changes) if changes else operation
+
+    def _path(self, path: str) -> str:
+        assert self._folder is not None
+        below = self._folder if self._folder == "/" else f"{self._folder}/"
+        if self._paths == "relative":
+            return "." if path == self._folder else path.removeprefix(below) or "."
+        if path.startswith(("/", "~")) or _has_drive(path):
+            return path
+        return self._folder if path in (".", "./") else below + path.removeprefix("./")
+
+
+def as_text(call: NativeCall, result: NativeResult | None) -> str:
+    """A call that the target cannot say, with its result, as text: the one form in which that is told.
+
+    It belongs into what is told to a model, not into what it said itself: a model repeats the form of its own turns.
+    Pictures and the like are only named in it: give them beside it.
+    """
+    arguments = call.arguments if isinstance(call.arguments, str) else json_text(call.arguments)
+    called = f"[A tool that is not offered here was called earlier: {call.name}]\n{arguments}"
+    if result is None:
+        return f"{called}\n[No result of it was recorded, so whether it took effect is not known.]"
+    pieces = (result.content,) if isinstance(result.content, str) else result.content
+    told = [piece if isinstance(piece, str) else f"({piece.media_type})" for piece in pieces]
+    failed = " It failed." if result.is_error else ""
+    return "\n".join((called, f"[Its result:{failed}]", *told))
+
+
+def still_runs(outcome: out.Outcome) -> bool:
+    """Whether what an operation began has not ended, or is not known to have."""
+    match outcome:
+        case out.CommandOutcome():
+            return outcome.running
+        case out.AgentsOutcome():
+            return any(one.status in ("running", "unknown") for one in outcome.agents)
+        case out.UnknownOutcome():
+            return True
+    return False
+
+
+def _has_ended(outcome: out.Outcome) -> bool:
+    if isinstance(outcome, out.CommandOutcome | out.AgentsOutcome):
+        return not still_runs(outcome)
+    return isinstance(outcome, out.Failure | out.ChangesOutcome | out.DoneOutcome)
+
+
+def _told(
+    speaker: Speaker, call: Call, outcomes: tuple[out.Outcome, ...]
+) -> tuple[NativeResult, list[tuple[str, str]]]:
+    """Outcomes in a speaker's words, and what of them its own reader does not find there."""
+    told = speaker.write_result(call, outcomes)
+    heard = speaker.read_result(call, told).outcomes
+    lost: list[tuple[str, str]] = []
+    operations = call.operations or (op.Unrecognised(call.native.name),)
+    for place, outcome in enumerate(outcomes):
+        understood = heard[place] if place < len(heard) else heard[-1]
+        if still_runs(outcome) and _has_ended(understood):
+            # These words would say that it ended.
+            words = [tell(operations[min(one, len(operations) - 1)], outcomes[one]) for one in range(len(outcomes))]
+            content = words[0] if len(words) == 1 else "\n".join(str(one) for one in words)
+            told = msgspec.structs.replace(told, content=content, is_error=None)
+            return told, [("result", "its tool has no words for what still runs; it is told in plain ones")]
+        lost += _differences(outcome, understood)
+    return told, lost
+
+
+def _differences(outcome: out.Outcome, understood: out.Outcome) -> list[tuple[str, str]]:
+    if outcome == understood:
+        return []
+    if type(outcome) is not type(understood):
+        tag = str(understood.__struct_config__.tag)
+        return [("result", f"it is understood as {tag.replace('_', ' ')}")]
+    return [
+        (f"result.{field}", "its words do not say it")
+        for field in outcome.__struct_fields__
+        if getattr(outcome, field) != getattr(understood, field)
+    ]
+
+
+def _joined(outcomes: Sequence[out.Outcome]) -> out.Outcome:
+    """The one outcome of an operation that was done in parts: the first failure, else all changes, else the last."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    for outcome in outcomes:
+        if isinstance(outcome, out.Failure):
+            return outcome
+    changes = [outcome for outcome in outcomes if isinstance(outcome, out.ChangesOutcome)]
+    if len(changes) == len(outcomes):
+        by_path: dict[str, out.Change] = {}
+        for change in (change for outcome in changes for change in outcome.changes):
+            before = by_path.get(change.path)
+            by_path[change.path] = change if before is None else _one_change(before, change)
+        return out.ChangesOutcome(tuple(by_path.values()), any(one.preview for one in changes))
+    return outcomes[-1]
+
+
+def _one_change(before: out.Change, after: out.Change) -> out.Change:
+    """Two changes of one file as one: what was counted is added up; a diff of parts is none of the whole."""
+    counts = {
+        name: None if None in (one := (getattr(before, name), getattr(after, name))) else sum(one)
+        for name in ("added", "removed", "replacements")
+    }
+    kind = before.kind if before.kind == "created" and after.kind == "modified" else after.kind
+    return msgspec.structs.replace(after, kind=kind, diff=None, **counts)
+
+
+_NOT_MADE: Final = out.Failure("cancelled", "It was not done, because another part of the same call failed.")
+
+
+def _unreadable(call: Call) -> str | None:
+    """Why a call has no meaning that could be said."""
+    if call.failure is not None:
+        return call.failure.message
+    if not call.operations:
+        return "it means nothing"
+    unknown = [one.name for one in call.operations if isinstance(one, op.Unrecognised)]
+    return f"its vocabulary has no tool {unknown[0]!r}" if unknown else None
+
+
+def _named(offered: str | Definition) -> tuple[str, Definition | None]:
+    if isinstance(offered, str):
+        return offered, None
+    return qualified(getattr(offered, "namespace", None), str(offered.name)), offered
+
+
+def _has_drive(path: str) -> bool:
+    """Whether a path begins with a drive, as on Windows."""
+    return len(path) > 1 and path[1] == ":" and path[0].isalpha()

@@ -1,0 +1,155 @@
+"""One vocabulary's calls and results in another's: what may be said there, where paths lead, and results both ways."""
+
+from __future__ import annotations
+
+from dragoman.dialects import DIALECTS
+from dragoman.dialects.translation import Lost, Translation, as_text
+from dragoman.model import (
+    AgentReport,
+    AgentsOutcome,
+    Call,
+    Change,
+    ChangesOutcome,
+    Failure,
+    FunctionDefinition,
+    Media,
+    NativeCall,
+    NativeResult,
+    operations as op,
+)
+
+CLAUDE, CODEX, GEMINI, OPENCODE = (DIALECTS[name] for name in ("claude_code", "codex", "gemini_cli", "opencode"))
+PATCH = """*** Begin Patch
+*** Add File: b.txt
++two
+*** Update File: a.txt
+@@
+-old
++new
+@@
+-x
++y
+*** End Patch"""
+
+
+def said(translation: Translation, name: str, arguments: dict[str, object] | str) -> list[tuple[str, str, object]]:
+    translated = translation.call(NativeCall("c1", name, arguments))
+    return [(call.id, call.native.name, call.native.arguments) for call in translated.calls]
+
+
+def test_only_what_is_offered_is_said_and_another_tool_that_is_says_it() -> None:
+    edit = ("replace", {"file_path": "a", "old_string": "x", "new_string": "y"})
+    everything = Translation(GEMINI, OPENCODE)
+    assert [name for _, name, _ in said(everything, *edit)] == ["edit"]
+    patching = Translation(GEMINI, OPENCODE, offered=["apply_patch", "read"])
+    assert [name for _, name, _ in said(patching, *edit)] == ["apply_patch"]
+    neither = Translation(GEMINI, OPENCODE, offered=["read"]).call(NativeCall("c1", *edit))
+    assert neither.calls == ()
+    assert neither.lost == (Lost("c1", "replace", "*", "no tool that is offered says it"),)
+
+
+def test_a_tool_that_this_version_no_longer_offers_is_said_only_where_it_is_offered() -> None:
+    listing = ("list_directory", {"dir_path": "src"})
+    newest = CLAUDE.at("2.1.325")
+    without = Translation(GEMINI, newest, offered=["Read", "Bash", "Glob"])
+    assert said(without, *listing) == []
+    assert [name for _, name, _ in said(Translation(GEMINI, newest, offered=["LS"]), *listing)] == ["LS"]
+
+
+def test_parameters_that_an_offered_definition_lacks_are_left_out_and_reported() -> None:
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    bash = FunctionDefinition("Bash", "Runs it.", schema)
+    call = NativeCall("c1", "run_shell_command", {"command": "ls", "description": "list"})
+    translated = Translation(GEMINI, CLAUDE, offered=[bash]).call(call)
+    assert [one.native.arguments for one in translated.calls] == [{"command": "ls"}]
+    assert translated.lost == (
+        Lost("c1", "run_shell_command", "description", "the offered tool has no such parameter"),
+    )
+    strict = FunctionDefinition("Bash", "Runs it.", {**schema, "required": ["command", "why"]})
+    refused = Translation(GEMINI, CLAUDE, offered=[strict]).call(call)
+    assert (refused.calls, refused.lost[0].reason) == ((), "the offered tool requires why")
+
+
+def test_a_search_that_was_run_here_is_not_said_as_one_the_provider_ran() -> None:
+    search = NativeCall("c1", "google_web_search", {"query": "tea"})
+    translated = Translation(GEMINI, DIALECTS["anthropic"], offered=["web_search"]).call(search)
+    assert (translated.calls, translated.lost[0].field) == ((), "*")
+
+
+def test_paths_become_absolute_or_relative_with_the_folder_of_the_session() -> None:
+    absolute = Translation(GEMINI, CLAUDE, folder="/work/app/", paths="absolute")
+    for given, path in (("src/a.py", "/work/app/src/a.py"), ("./a", "/work/app/a"), ("/etc/hosts", "/etc/hosts")):
+        assert said(absolute, "read_file", {"file_path": given}) == [("c1", "Read", {"file_path": path})]
+    relative = Translation(CLAUDE, GEMINI, folder="/work/app", paths="relative")
+    for given, path in (("/work/app/src/a.py", "src/a.py"), ("/work/apple/a", "/work/apple/a"), ("a", "a")):
+        assert said(relative, "Read", {"file_path": given}) == [("c1", "read_file", {"file_path": path})]
+    assert said(Translation(CLAUDE, GEMINI), "Read", {"file_path": "/x"}) == [("c1", "read_file", {"file_path": "/x"})]
+
+
+def test_one_call_becomes_several_and_their_results_become_one() -> None:
+    translation = Translation(CODEX, CLAUDE)
+    translated = translation.call(NativeCall("c1", "apply_patch", PATCH))
+    assert [(call.id, call.native.name) for call in translated.calls] == [
+        ("c1_1", "Write"),
+        ("c1_2_1", "Edit"),
+        ("c1_2_2", "Edit"),
+    ]
+    created = (ChangesOutcome((Change("b.txt", "created"),)),)
+    modified = (ChangesOutcome((Change("a.txt", "modified"),)),)
+    told = [
+        CLAUDE.write_result(call, outcomes)
+        for call, outcomes in zip(translated.calls, (created, modified, modified), strict=True)
+    ]
+    (joined,) = translation.join(translated, told).results
+    assert (joined.call_id, joined.name) == ("c1", "apply_patch")
+    outcomes = CODEX.read_result(translated.source, joined).outcomes
+    assert [one.changes[0].path for one in outcomes if isinstance(one, ChangesOutcome)] == ["b.txt", "a.txt"]
+
+
+def test_a_part_that_failed_and_those_after_it_that_were_not_made_are_told() -> None:
+    translation = Translation(CODEX, CLAUDE)
+    translated = translation.call(NativeCall("c1", "apply_patch", PATCH))
+    wrote, edited, _ = translated.calls
+    told = [
+        CLAUDE.write_result(wrote, (ChangesOutcome((Change("b.txt", "created"),)),)),
+        CLAUDE.write_result(edited, (Failure("failed", "String to replace not found in file."),)),
+    ]
+    (joined,) = translation.join(translated, told).results
+    assert "not found" in str(joined.content)
+
+
+def test_an_agent_of_unknown_state_is_not_told_as_done_where_any_answer_means_that() -> None:
+    call = CLAUDE.read_call(CLAUDE.write_call("c1", op.SpawnAgent("look"))[0])
+    told = CLAUDE.write_result(call, (AgentsOutcome((AgentReport("a1", "unknown"),)),))
+    translation = Translation(CLAUDE, DIALECTS["qwen_code"])
+    retold = translation.split(translation.say(call), told)
+    assert [result.content for result in retold.results] == ["Agent (id a1) is in an unknown state."]
+    reason = "its tool has no words for what still runs; it is told in plain ones"
+    assert retold.lost == (Lost("c1", call.native.name, "result", reason),)
+
+
+def test_what_has_no_meaning_elsewhere_and_what_results_lose_is_listed_by_call() -> None:
+    call = NativeCall("c1", "Read", {"file_path": "a.py", "made_up": 1})
+    translation = Translation(CLAUDE, GEMINI)
+    translated = translation.call(call)
+    assert translated.lost == (Lost("c1", "Read", "made_up", "it has no meaning outside its vocabulary"),)
+    retold = translation.split(translated, NativeResult("c1", "1\tone\n2\ttwo"))
+    assert {lost.call_id for lost in retold.lost} <= {"c1"}
+    assert all(lost.field.startswith("result") for lost in retold.lost)
+
+
+def test_a_call_told_as_text_says_whether_it_took_effect() -> None:
+    called = "[A tool that is not offered here was called earlier: NotebookEdit]\n"
+    call = NativeCall("c1", "NotebookEdit", {"cell": 1})
+    assert as_text(call, None) == (
+        f'{called}{{"cell":1}}\n[No result of it was recorded, so whether it took effect is not known.]'
+    )
+    seen = NativeResult("c1", ("done", Media("image/png", data="")))
+    assert as_text(call, seen) == f'{called}{{"cell":1}}\n[Its result:]\ndone\n(image/png)'
+
+
+def test_a_vocabulary_that_says_only_some_tools_still_reads_the_others() -> None:
+    few = CLAUDE.only(["Read"])
+    assert few.read_call(NativeCall("1", "Write", {"file_path": "a", "content": ""})) == Call(
+        "1", (op.WriteFile("a", ""),), NativeCall("1", "Write", {"file_path": "a", "content": ""})
+    )

@@ -1,0 +1,138 @@
+"""Laws of translation: from every vocabulary to every other, nothing is lost in silence and ids stay paired."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from dragoman.dialects import DIALECTS, Dialect, joined
+from dragoman.dialects.plugins import laws
+from dragoman.dialects.translation import Lost, Translated, Translation, still_runs
+from dragoman.errors import Unspeakable
+from dragoman.model import OPERATIONS, Call, NativeCall, Operation, operations as op, outcomes as out
+from tests.plain_values import outcomes_of, plain_values
+
+SPOKEN = {name: [OPERATIONS[tag] for tag in laws.spoken(DIALECTS[name])] for name in DIALECTS.built_in}
+PAIRS = list(permutations(DIALECTS.built_in, 2))
+
+
+def _fields(lost: tuple[Lost, ...]) -> set[str]:
+    return {one.field for one in lost}
+
+
+def _calls(source: Dialect, data: st.DataObject, kind: type[Operation] | None = None) -> list[NativeCall]:
+    """An operation in the words of a vocabulary."""
+    kind = data.draw(st.sampled_from(SPOKEN[source.name])) if kind is None else kind
+    operation = data.draw(st.sampled_from([one for one in plain_values(kind) if laws.sayable(source, one)]))
+    return list(source.write_call("call", operation))
+
+
+def _meant(translated: Translated) -> tuple[Operation, ...]:
+    return joined(translated.source.operations)
+
+
+@pytest.mark.parametrize("there, back", PAIRS)
+@settings(max_examples=6)
+@given(data=st.data())
+def test_there_and_back_a_call_means_the_same_but_for_what_is_reported_as_lost(
+    there: str, back: str, data: st.DataObject
+) -> None:
+    source, target = DIALECTS[there], DIALECTS[back]
+    native = data.draw(st.sampled_from(_calls(source, data)))
+    translated = Translation(source, target).call(native)
+    if not translated.calls:
+        assert _fields(translated.lost) == {"*"}
+        return
+    lost = _fields(translated.lost)
+    heard = joined([one for call in translated.calls for one in target.read_call(call.native).operations])
+    if "*" not in lost:
+        for said, understood in zip(_meant(translated), heard, strict=True):
+            assert type(said) is type(understood)
+            differing = {name for name in said.__struct_fields__ if getattr(said, name) != getattr(understood, name)}
+            assert differing <= lost
+    returning = Translation(target, source)
+    for call in translated.calls:
+        again = returning.call(call.native)
+        assert again.calls or _fields(again.lost) == {"*"}
+
+
+@pytest.mark.parametrize("there, back", PAIRS)
+@settings(max_examples=6)
+@given(data=st.data())
+def test_every_call_gets_one_result_under_its_id_and_theirs_become_one_again(
+    there: str, back: str, data: st.DataObject
+) -> None:
+    source, target = DIALECTS[there], DIALECTS[back]
+    native = data.draw(st.sampled_from(_calls(source, data)))
+    translation = Translation(source, target)
+    translated = translation.call(native)
+    ids = [call.id for call in translated.calls]
+    assert len(set(ids)) == len(ids)
+    assert [call.native.id for call in translated.calls] == ids
+    assert all(id == native.id or id.startswith(f"{native.id}_") for id in ids)
+    if not ids:
+        return
+    call = translated.source
+    outcomes = tuple(data.draw(outcomes_of(operation)) for operation in call.operations)
+    split = translation.split(translated, source.write_result(call, outcomes))
+    assert [result.call_id for result in split.results] == ids
+    assert [result.name for result in split.results] == [one.native.name for one in translated.calls]
+    (whole,) = translation.join(translated, split.results).results
+    assert (whole.call_id, whole.name) == (native.id, native.name)
+
+
+RUNNING = [
+    (op.RunCommand("make", background=True), out.CommandOutcome(output="a\n", running=True, job="7")),
+    (op.SpawnAgent("look"), out.AgentsOutcome((out.AgentReport("a1", "running"),))),
+    (op.SpawnAgent("look"), out.AgentsOutcome((out.AgentReport("a1", "unknown"),))),
+]
+
+
+@pytest.mark.parametrize("operation, outcome", RUNNING)
+@pytest.mark.parametrize("there, back", PAIRS)
+def test_what_still_runs_is_never_told_as_ended(
+    there: str, back: str, operation: Operation, outcome: out.Outcome
+) -> None:
+    source, target = DIALECTS[there], DIALECTS[back]
+    try:
+        (native,) = source.write_call("c", operation)
+    except (Unspeakable, ValueError):
+        return
+    translation = Translation(source, target)
+    translated = translation.call(native)
+    told = source.write_result(translated.source, (outcome,))
+    if not translated.calls or not still_runs(source.read_result(translated.source, told).outcomes[0]):
+        return
+    retold = translation.split(translated, told)
+    (understood,) = target.read_result(translated.calls[0], retold.results[0]).outcomes
+    # Where any words of a tool mean that it is done, plain ones say how it stands, and that is reported.
+    plainly = any(lost.field == "result" for lost in retold.lost) and retold.results[0].is_error is None
+    assert still_runs(understood) or isinstance(understood, out.TextOutcome | out.ContentOutcome) or plainly
+
+
+@pytest.mark.parametrize("name", DIALECTS.built_in)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_nothing_is_said_but_calls_of_offered_tools(name: str, data: st.DataObject) -> None:
+    target = DIALECTS[name]
+    source = DIALECTS[data.draw(st.sampled_from(DIALECTS.built_in))]
+    names = sorted({definition.name for definition in target.definitions() if definition.name})
+    offered = data.draw(st.sets(st.sampled_from(names))) if names else set()
+    for native in _calls(source, data):
+        translated = Translation(source, target, offered=offered).call(native)
+        assert {call.native.name for call in translated.calls} <= offered
+        assert translated.calls or _fields(translated.lost) == {"*"}
+
+
+@pytest.mark.parametrize("name", DIALECTS.built_in)
+def test_a_foreign_name_is_never_written(name: str) -> None:
+    for call in (NativeCall("1", "made_up", {"x": 1}), NativeCall("1", "made_up", "text")):
+        translated = Translation(DIALECTS["claude_code"], DIALECTS[name]).call(call)
+        assert translated == Translated(
+            Call("1", (op.Unrecognised("made_up", call.arguments),), call),
+            (),
+            (),
+            (Lost("1", "made_up", "*", "its vocabulary has no tool 'made_up'"),),
+        )
