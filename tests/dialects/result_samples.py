@@ -200,6 +200,30 @@ def _plain_calls(spelling: type[Spelling[Any]]) -> list[Spelling[Any]]:
     return [spelling(**{field.name: plain(field.name, hints[field.name]) for field in call}) for call in calls]
 
 
+def _frozen_calls(dialect: Dialect) -> Iterator[tuple[NativeCall, op.Operation]]:
+    """The calls of the snapshot, and those of tools that have none there.
+
+    A tool that is only read writes no call, so its calls are those that were stored: which arguments a sample of it
+    gets depends on how it is declared.
+    """
+    made: dict[tuple[str, str], list[tuple[NativeCall, op.Operation]]] = {}
+    for native, operation in calls_of(dialect):
+        made.setdefault(_key(native.name, native.arguments), []).append((native, operation))
+    frozen = {_key(row["tool"], row["arguments"]): row for row in stored(dialect.name)}
+    tools = {row["tool"] for row in frozen.values()}
+    for key, row in frozen.items():
+        native = NativeCall("1", row["tool"], row["arguments"])
+        yield from made.pop(key, None) or [(native, one) for one in dialect.read_call(native).operations[:1]]
+    offered = {one.native_name for one in dialect.spellings if one.read_only is None}
+    for (tool, _), pairs in made.items():
+        if tool in offered or tool not in tools:
+            yield from pairs
+
+
+def _key(tool: str, arguments: Any) -> tuple[str, str]:
+    return tool, json.dumps(_json(arguments), sort_keys=True)
+
+
 # ── the snapshot ─────────────────────────────────────────────────────────────
 
 
@@ -207,7 +231,7 @@ def snapshot(name: str) -> list[dict[str, Any]]:
     """What this vocabulary writes for each outcome, how it reads that, and how it reads other texts."""
     dialect = DIALECTS[name]
     rows: dict[str, dict[str, Any]] = {}
-    for native, operation in calls_of(dialect):
+    for native, operation in _frozen_calls(dialect):
         call = dialect.read_call(native)
         if call.failure is not None:
             continue
@@ -248,7 +272,8 @@ def _json(value: Any) -> Any:
 
 
 def stored(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text("utf-8").split("\n") if line]
+    path = FOLDER / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line] if path.exists() else []
 
 
 def main() -> None:

@@ -87,6 +87,10 @@ INVERTED = Conversion(unless_none(lambda no: not no), unless_none(lambda yes: no
 """A native flag that says the opposite of ours."""
 
 
+FLAG = Conversion(to=bool, back=lambda flag: flag or None)
+"""A native flag that may be left out, where ours is then off."""
+
+
 def _whole_seconds(milliseconds: int) -> int:
     if milliseconds % 1000:
         raise ValueError(f"{milliseconds} milliseconds are no whole seconds")

@@ -379,6 +379,31 @@ def by_ends(operation: op.Operation) -> list[op.Operation]:
     return [op.EditFile(operation.path, tuple(edits)) for edits in parts]
 
 
+def patches_for(operation: op.Operation) -> list[str] | None:
+    """The patches that make a change, in whole lines; `None` where no patch can say it."""
+    patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
+    said = [patch for patch in patches if patch]
+    return said if said and len(said) == len(patches) else None
+
+
+ABOUT_PATCHES = """Change files with a patch: between "*** Begin Patch" and "*** End Patch" add, update (and move) or \
+delete files.
+
+A new file's lines have "+" before them. An update names its places by "@@" and a line that stands above, shows lines
+with " ", takes them out with "-" and puts them in with "+".
+"""
+"""The description of a tool that takes a patch."""
+
+PATCH_UNSAID = {
+    "WriteFile.overwrite": "a file that exists is replaced",
+    "EditFile.purpose": "there is no place for it in a patch",
+}
+PATCH_NEARLY = {
+    "WriteFile.content": "a patch ends every line, so a last line without an end gets one",
+    "EditFile.edits": "a patch speaks of whole lines, so a text is said as if it were whole lines",
+}
+
+
 def same_path(one: str, other: str) -> bool:
     """Whether two names are one file's, one of them perhaps absolute."""
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

@@ -283,7 +283,6 @@ class ListAgents(AgentResults, Spelling[op.ListAgents]):
 COLLABORATION = (NamedSpawnAgent, FollowupTask, SendMessage, WaitForMail, InterruptAgent, ListAgents)
 MULTI_AGENT = (SpawnAgent, SendInput, WaitAgent, ResumeAgent, CloseAgent)
 
-
 BY_ID = "agents were named by other parameters before any captured version"
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.dialects.base.conversions import among
-from dragoman.dialects.base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, write_patch
+from dragoman.dialects.base.patch_text import (
+    ABOUT_PATCHES,
+    GRAMMAR,
+    PATCH_NEARLY,
+    PATCH_UNSAID,
+    patches_for,
+    read_patch,
+)
 from dragoman.dialects.base.spelling import Freeform, Spelling, means, native_only
 from dragoman.model import operations as op
 
@@ -14,23 +21,11 @@ from .results import IMAGE_SHOWN, PatchResults
 
 
 class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
-    """Change files with a patch: between "*** Begin Patch" and "*** End Patch" add, update (and move) or delete files.
-
-    A new file's lines have "+" before them. An update names its places by "@@" and a line that stands
-    above, shows lines with " ", takes them out with "-" and puts them in with "+".
-    """
-
+    __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
     since, families = "0.77.0", CATALOGUE
     freeform = Freeform("input", "lark", GRAMMAR)
-    unsaid = {
-        "WriteFile.overwrite": "a file that exists is replaced",
-        "EditFile.purpose": "there is no place for it in a patch",
-    }
-    approximated = {
-        "WriteFile.content": "a patch ends every line, so a last line without an end gets one",
-        "EditFile.edits": "a patch speaks of whole lines, so a text is said as if it were whole lines",
-    }
+    unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
 
     input: str | None = means(None, default=None)
     raw: str | None = means(None, default=None)
@@ -44,9 +39,8 @@ class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFi
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        nearest = in_whole_lines(operation)
-        patches = [write_patch((part,)) for part in by_ends(nearest)]
-        return tuple(cls(input=patch) for patch in patches) if patches and None not in patches else None
+        patches = patches_for(operation)
+        return patches and tuple(cls(input=patch) for patch in patches)
 
 
 DETAILS = ("high", "original")
@@ -108,13 +102,10 @@ class ListDir(Spelling[op.ListDirectory]):
     native_name = "list_dir"
     read_only = ReadFile.read_only
 
-    dir_path: str = "."
+    dir_path: str = means("path", default=".")
     offset: int | None = native_only("a listing is read from its beginning")
     limit: int | None = None
     depth: int | None = None
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ListDirectory(self.dir_path, depth=self.depth, limit=self.limit),)
 
 
 class GrepFiles(Spelling[op.SearchText]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means, was
+from dragoman.dialects.base.spelling import Content, Conversion, Spelling, Tells, means, was
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text
@@ -56,6 +56,7 @@ class UpdatePlan(Spelling[op.UpdatePlan]):
     families = CLASSIC
     approximated = {"items": "a step has words and a state, nothing else"}
     results = PLAN_HEARD
+    tells: ClassVar[Tells] = {}  # the plan is that of the call, whatever became of it
 
     plan: tuple[Step, ...] = means(
         "items",

@@ -271,14 +271,12 @@ class PatchResults:
 
 # ── pictures, agents, resources ──────────────────────────────────────────────
 
-
 PLAN_HEARD = one_of(words(out.PlanOutcome, "Plan updated", items=CALLED, explanation=CALLED))
 """A plan that was said is the plan as it stands, so saying that it was heard is enough."""
 
 _ATTACHED = "attached local image path"
 IMAGE_SHOWN = one_of(formerly=(words(out.DoneOutcome, _ATTACHED, note=_ATTACHED),))
 """A picture comes back as it is; Codex 0.44.0 to 0.101.0 (rollout logs) only say that it is in the conversation now."""
-
 
 _STATUSES: Mapping[str, Any] = {
     "pending_init": "running",

@@ -7,21 +7,7 @@ from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
 from .commands import Bash, CheckBackgroundJob
-from .editor import (
-    CreateInEditor,
-    EditInEditor,
-    FetchInEditor,
-    FindInEditor,
-    ListInEditor,
-    ReadInEditor,
-    ReadRangeInEditor,
-    ReplaceInEditor,
-    RunInEditor,
-    SearchCodeInEditor,
-    SearchInEditor,
-    SearchWebInEditor,
-    SkillInEditor,
-)
+from .editor import READ
 from .failures import FAILURES, ContinueUnspelled
 from .files import Edit, List, MultiEdit, Read, Write
 from .people import AskQuestion, Skills
@@ -32,9 +18,7 @@ DIALECT = Dialect(
     "continue",
     (
         *(Read, Write, List, Bash, Fetch, Checklist, CheckBackgroundJob, AskQuestion, Search, MultiEdit, Edit, Skills),
-        *(ReadInEditor, ReadRangeInEditor, CreateInEditor, ReplaceInEditor, EditInEditor, RunInEditor),
-        *(SearchInEditor, FindInEditor, ListInEditor, SearchCodeInEditor, SearchWebInEditor, FetchInEditor),
-        SkillInEditor,
+        *READ,
     ),
     steering=(
         Steer("Exit", "it ends the client itself with a status"),

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dragoman.dialects.base.default_words import text_of, understand
-from dragoman.dialects.base.spelling import Spelling, means, native_only
+from dragoman.dialects.base.spelling import Conversion, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -83,9 +83,6 @@ class ReadInEditor(InEditors, Spelling[op.ReadFile]):
 
     filepath: str = means("path")
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadFile(self.filepath),)
-
 
 class ReadRangeInEditor(InEditors, Spelling[op.ReadFile]):
     """Read lines of a file."""
@@ -97,21 +94,16 @@ class ReadRangeInEditor(InEditors, Spelling[op.ReadFile]):
     startLine: int = means("first_line")  # noqa: N815 - the native name
     endLine: int = means("last_line")  # noqa: N815 - the native name
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadFile(self.filepath, self.startLine, self.endLine),)
-
 
 class CreateInEditor(InEditors, Spelling[op.WriteFile]):
     """Write a new file; one that is there is left as it is."""
 
     native_name, read_only = "create_new_file", IN_EDITORS
     formerly = ("builtin_create_new_file",)
+    always = {"overwrite": False}
 
     filepath: str = means("path")
     contents: str = means("content")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.WriteFile(self.filepath, self.contents, overwrite=False),)
 
 
 class OneReplacement(msgspec.Struct, frozen=True):
@@ -167,10 +159,9 @@ class RunInEditor(InEditors, Spelling[op.RunCommand]):
     formerly = ("builtin_run_terminal_command",)
 
     command: str
-    waitForCompletion: bool | None = means("background", default=None)  # noqa: N815 - the native name
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.RunCommand(self.command, background=self.waitForCompletion is False),)
+    waitForCompletion: bool | None = means(  # noqa: N815 - the native name
+        "background", default=None, convert=Conversion(lambda waits: waits is False, lambda background: not background)
+    )
 
 
 class SearchInEditor(InEditors, Spelling[op.SearchText]):
@@ -182,9 +173,6 @@ class SearchInEditor(InEditors, Spelling[op.SearchText]):
     query: str = means("pattern")
     splitByFile: bool | None = native_only("how results are laid out")  # noqa: N815 - the native name
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SearchText(self.query),)
-
 
 class FindInEditor(InEditors, Spelling[op.FindFiles]):
     """Find files by a glob pattern."""
@@ -193,9 +181,6 @@ class FindInEditor(InEditors, Spelling[op.FindFiles]):
     formerly = ("builtin_file_glob_search",)
 
     pattern: str
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.FindFiles(self.pattern),)
 
 
 class ListInEditor(InEditors, Spelling[op.ListDirectory | op.FindFiles]):
@@ -220,9 +205,6 @@ class SearchCodeInEditor(InEditors, Spelling[op.SearchDocuments]):
 
     query: str
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SearchDocuments(self.query),)
-
 
 class SearchWebInEditor(InEditors, Spelling[op.SearchWeb]):
     """Search the web."""
@@ -231,9 +213,6 @@ class SearchWebInEditor(InEditors, Spelling[op.SearchWeb]):
     formerly = ("builtin_search_web",)
 
     query: str
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SearchWeb(self.query),)
 
 
 class FetchInEditor(InEditors, Spelling[op.FetchPage]):
@@ -244,9 +223,6 @@ class FetchInEditor(InEditors, Spelling[op.FetchPage]):
 
     url: str
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.FetchPage(self.url),)
-
 
 class SkillInEditor(InEditors, Spelling[op.UseSkill]):
     """Load a skill."""
@@ -255,5 +231,20 @@ class SkillInEditor(InEditors, Spelling[op.UseSkill]):
 
     skillName: str = means("name")  # noqa: N815 - the native name
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UseSkill(self.skillName),)
+
+READ = (
+    ReadInEditor,
+    ReadRangeInEditor,
+    CreateInEditor,
+    ReplaceInEditor,
+    EditInEditor,
+    RunInEditor,
+    SearchInEditor,
+    FindInEditor,
+    ListInEditor,
+    SearchCodeInEditor,
+    SearchWebInEditor,
+    FetchInEditor,
+    SkillInEditor,
+)
+"""Read from logs, never offered."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from dragoman.dialects.base.conversions import FLAG
 from dragoman.dialects.base.spelling import ResultWords, Spelling, means
 from dragoman.dialects.base.words import (
     CALLED,
@@ -24,7 +25,6 @@ from dragoman.model import operations as op, outcomes as out
 
 NOT_OFFERED = "models call it, and no version that was captured offers it"
 
-
 _PART_OF_FILE = words(
     out.FileOutcome,
     "Content of {asked.path} (from line {first_line}",
@@ -39,11 +39,7 @@ class Read(Spelling[op.ReadFile]):
     """Read a whole file, text or image; of one that is too large, read parts with a shell command."""
 
     native_name = "Read"
-    unsaid = {
-        "first_line": "a file is read whole",
-        "last_line": "a file is read whole",
-        "pages": "a file is read whole",
-    }
+    unsaid = dict.fromkeys(("first_line", "last_line", "pages"), "a file is read whole")
 
     filepath: str = means("path", "Path of the file.")
 
@@ -165,11 +161,7 @@ class Edit(ChangingFiles, Spelling[op.EditFile]):
     native_name = "Edit"
     read_only = NOT_OFFERED
 
-    file_path: str
-    old_string: str
-    new_string: str
-    replace_all: bool | None = None
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        edit = op.Edit(self.old_string, self.new_string, everywhere=self.replace_all or False)
-        return (op.EditFile(self.file_path, (edit,)),)
+    file_path: str = means("path")
+    old_string: str = means("edits.old")
+    new_string: str = means("edits.new")
+    replace_all: bool | None = means("edits.everywhere", default=None, convert=FLAG)

@@ -8,33 +8,17 @@ from dragoman.model import operations as op
 
 from .agents import ListAgents, ReadAgent, Task, WriteAgent
 from .commands import Bash, ListBash, ListPowershell, Powershell, ReadBash, ReadPowershell, StopBash, StopPowershell
-from .editor import (
-    CreateFile,
-    FetchWebpage,
-    FileSearch,
-    GetTerminalOutput,
-    GrepSearch,
-    ListDir,
-    ManageTodoList,
-    MultiReplaceString,
-    ReadFile,
-    ReplaceString,
-    RunInTerminal,
-    RunSubagent,
-    SemanticSearch,
-)
-from .failures import FAILURES
+from .editor import READ
 from .files import ApplyPatch, Create, Edit, StrReplaceEditor, View
 from .people import AskUser, Skill, StoreMemory
 from .plans import Sql, UpdateTodo
-from .results import CopilotUnspelled
+from .results import FAILURES, CopilotUnspelled
 from .search import Glob, Grep, Rg, ToolSearchTool
 from .web import WebFetch, WebSearch
 
 EXTENSIONS = "which extensions are loaded is the client's to decide"
 BOARD = "what its agents leave for one another is the client's to keep"
 HOSTED = "the agent that works on a pull request has it, and it is for those who review"
-
 
 DIALECT = Dialect(
     "copilot",
@@ -66,20 +50,8 @@ DIALECT = Dialect(
         WebFetch,
         AskUser,
         StoreMemory,
-        ReadFile,
-        GrepSearch,
-        FileSearch,
-        SemanticSearch,
-        ListDir,
-        CreateFile,
-        ReplaceString,
-        MultiReplaceString,
-        RunInTerminal,
-        GetTerminalOutput,
-        FetchWebpage,
         WebSearch,
-        ManageTodoList,
-        RunSubagent,
+        *READ,
     ),
     default_family="claude-sonnet-4.5",
     steering=(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args
 
+from dragoman.dialects.base.conversions import among, or_word
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import (
     EMPTY_IS_UNSAID,
@@ -21,17 +22,10 @@ from dragoman.dialects.base.words import Kind, body, done, maybe, one_of, single
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
-
-def _among(*values: str) -> Conversion:
-    """A native choice where we hold any name: what is not among them is not said."""
-    return Conversion(to=lambda value: value, back=lambda value: value if value in values else None)
-
-
 _AGENT_STATES: dict[str, out.AgentStatus] = {
     **{status: status for status in get_args(out.AgentStatus)},
     "idle": "completed",  # it has answered, and waits for more
 }
-
 
 _AGENT_ID = without(" .")
 _ABOUT = (
@@ -111,7 +105,7 @@ class Task(TellingAgents, Spelling[op.SpawnAgent]):
     agent_type: str = means(
         "agent",
         "The agent's type.",
-        convert=Conversion(to=lambda agent: agent, back=lambda agent: agent or "general-purpose"),
+        convert=or_word("general-purpose"),
         schema={"enum": ["explore", "task", "general-purpose", "code-review", "research", "security-review"]},
     )
     name: str = means("name", "A short name for the agent.", convert=EMPTY_IS_UNSAID)
@@ -164,7 +158,7 @@ class ListAgents(Spelling[op.ListAgents]):
 
     include_completed: bool | None = native_only("agents that have ended are the client's to forget")
     scope: Literal["siblings", "children", "all"] | None = means(
-        "scope", "Whose agents.", default=None, convert=_among("siblings", "children", "all")
+        "scope", "Whose agents.", default=None, convert=among("siblings", "children", "all")
     )
 
     _HEAD = re.compile(r"(\w+) \(\d+\):")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from dragoman.dialects.base.conversions import INVERTED
 from dragoman.dialects.base.default_words import understand
 from dragoman.dialects.base.spelling import Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
@@ -47,23 +48,13 @@ class GrepSearch(EditorResults, Spelling[op.SearchText]):
     native_name = "grep_search"
     read_only = EDITOR
 
-    query: str
-    isRegexp: bool = False  # noqa: N815 - the native name
-    includePattern: str | None = None  # noqa: N815 - the native name
-    maxResults: int | None = None  # noqa: N815 - the native name
-    includeIgnoredFiles: bool | None = None  # noqa: N815 - the native name
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        heeded = None if self.includeIgnoredFiles is None else not self.includeIgnoredFiles
-        return (
-            op.SearchText(
-                self.query,
-                include=self.includePattern,
-                literal=not self.isRegexp,
-                limit=self.maxResults,
-                respect_ignore=heeded,
-            ),
-        )
+    query: str = means("pattern")
+    isRegexp: bool = means("literal", default=False, convert=INVERTED)  # noqa: N815 - the native name
+    includePattern: str | None = means("include", default=None)  # noqa: N815 - the native name
+    maxResults: int | None = means("limit", default=None)  # noqa: N815 - the native name
+    includeIgnoredFiles: bool | None = means(  # noqa: N815 - the native name
+        "respect_ignore", default=None, convert=INVERTED
+    )
 
 
 class FileSearch(EditorResults, Spelling[op.FindFiles]):
@@ -72,11 +63,8 @@ class FileSearch(EditorResults, Spelling[op.FindFiles]):
     native_name = "file_search"
     read_only = EDITOR
 
-    query: str
-    maxResults: int | None = None  # noqa: N815 - the native name
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.FindFiles(self.query, limit=self.maxResults),)
+    query: str = means("pattern")
+    maxResults: int | None = means("limit", default=None)  # noqa: N815 - the native name
 
 
 class SemanticSearch(EditorResults, Spelling[op.SearchDocuments]):
@@ -96,21 +84,16 @@ class ListDir(EditorResults, Spelling[op.ListDirectory]):
 
     path: str
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ListDirectory(self.path),)
-
 
 class CreateFile(EditorResults, Spelling[op.WriteFile]):
     """Make a new file."""
 
     native_name = "create_file"
     read_only = EDITOR
+    always = {"overwrite": False}
 
-    filePath: str  # noqa: N815 - the native name
+    filePath: str = means("path")  # noqa: N815 - the native name
     content: str = ""
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.WriteFile(self.filePath, self.content, overwrite=False),)
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -131,13 +114,10 @@ class ReplaceString(EditorResults, Spelling[op.EditFile]):
     native_name = "replace_string_in_file"
     read_only = EDITOR
 
-    filePath: str  # noqa: N815 - the native name
-    oldString: str  # noqa: N815 - the native name
-    newString: str  # noqa: N815 - the native name
-    explanation: str | None = None
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (Replaced(self.filePath, self.oldString, self.newString, self.explanation).operation(),)
+    filePath: str = means("path")  # noqa: N815 - the native name
+    oldString: str = means("edits.old")  # noqa: N815 - the native name
+    newString: str = means("edits.new")  # noqa: N815 - the native name
+    explanation: str | None = means("purpose", default=None)
 
 
 class MultiReplaceString(EditorResults, Spelling[op.EditFile]):
@@ -185,10 +165,7 @@ class GetTerminalOutput(EditorResults, Spelling[op.ReadOutput]):
     native_name = "get_terminal_output"
     read_only = EDITOR
 
-    id: str
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadOutput(self.id),)
+    id: str = means("job")
 
 
 class FetchWebpage(EditorResults, Spelling[op.FetchPage]):
@@ -246,8 +223,23 @@ class RunSubagent(EditorResults, Spelling[op.SpawnAgent]):
 
     prompt: str
     description: str | None = None
-    agentName: str | None = None  # noqa: N815 - the native name
+    agentName: str | None = means("agent", default=None)  # noqa: N815 - the native name
     model: str | None = None
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SpawnAgent(self.prompt, self.agentName, description=self.description, model=self.model),)
+
+READ = (
+    ReadFile,
+    GrepSearch,
+    FileSearch,
+    SemanticSearch,
+    ListDir,
+    CreateFile,
+    ReplaceString,
+    MultiReplaceString,
+    RunInTerminal,
+    GetTerminalOutput,
+    FetchWebpage,
+    ManageTodoList,
+    RunSubagent,
+)
+"""Read from logs, never offered."""

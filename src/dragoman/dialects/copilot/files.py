@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
-from dragoman.dialects.base.patch_text import GRAMMAR, by_ends, in_whole_lines, read_patch, same_path, write_patch
+from dragoman.dialects.base.patch_text import (
+    ABOUT_PATCHES,
+    GRAMMAR,
+    PATCH_NEARLY,
+    PATCH_UNSAID,
+    patches_for,
+    read_patch,
+    same_path,
+)
 from dragoman.dialects.base.spelling import Content, Freeform, Spelling, means, native_only
 from dragoman.dialects.base.words import (
     CALLED,
@@ -210,23 +218,11 @@ _HEADS: dict[str, Literal["created", "modified", "deleted"]] = {
 
 
 class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
-    """Change files with a patch: between "*** Begin Patch" and "*** End Patch" add, update (and move) or delete files.
-
-    A new file's lines have "+" before them. An update names its places by "@@" and a line that stands
-    above, shows lines with " ", takes them out with "-" and puts them in with "+".
-    """
-
+    __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
     families = PATCHING
     freeform = Freeform("input", "lark", GRAMMAR)
-    unsaid = {
-        "WriteFile.overwrite": "a file that exists is replaced",
-        "EditFile.purpose": "there is no place for it in a patch",
-    }
-    approximated = {
-        "WriteFile.content": "a patch ends every line, so a last line without an end gets one",
-        "EditFile.edits": "a patch speaks of whole lines, so a text is said as if it were whole lines",
-    }
+    unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
 
     input: str = means(None, "The whole patch.")
 
@@ -235,8 +231,8 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
-        return tuple(cls(input=patch) for patch in patches if patch) if patches and all(patches) else None
+        patches = patches_for(operation)
+        return patches and tuple(cls(input=patch) for patch in patches)
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]

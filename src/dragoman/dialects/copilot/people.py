@@ -68,14 +68,11 @@ class StoreMemory(Spelling[op.SaveMemory]):
     native_name = "store_memory"
     read_only = NOT_OFFERED
 
-    fact: str
-    subject: str | None = None
+    fact: str = means("text")
+    subject: str | None = means("key", default=None)
     citations: str | tuple[str, ...] | None = native_only("where a fact is from is told to people")
     reason: str | None = native_only("why it is worth remembering is told to people")
     scope: str | None = native_only("whose memory it is, is the client's to know")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SaveMemory(self.fact, self.subject),)
 
 
 class Skill(Spelling[op.UseSkill]):

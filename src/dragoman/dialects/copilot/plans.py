@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
@@ -73,18 +74,16 @@ class _Statement:
 
     def values(self) -> list[str | None]:
         """A list in brackets."""
-        self.word("(")
-        found = [self.value()]
-        while self.takes(","):
-            found.append(self.value())
-        self.word(")")
-        return found
+        return self._listed(self.value)
 
     def names(self) -> list[str]:
+        return self._listed(self.name)
+
+    def _listed(self, take: Callable[[], Any]) -> list[Any]:
         self.word("(")
-        found = [self.name()]
+        found = [take()]
         while self.takes(","):
-            found.append(self.name())
+            found.append(take())
         self.word(")")
         return found
 
@@ -266,7 +265,6 @@ class Sql(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
         return cls(description="Add to the plan", query=query)
 
     _TABLE = re.compile(r"(\d+) row\(s\) returned(?::\n\n(\|.*?))?(?:\n\n.*)?", re.DOTALL)
-    _HEADS = ("id", "title", "description", "status")
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if isinstance(outcome, out.DoneOutcome):
@@ -277,7 +275,7 @@ class Sql(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
             (item.id or "", item.text, item.description or "", _WORDS_OF_STATUS.get(item.status, item.status))
             for item in outcome.items
         ]
-        lines = [_row(cells) for cells in (self._HEADS, ("---",) * len(self._HEADS), *rows)]
+        lines = [_row(cells) for cells in (_COLUMNS, ("---",) * len(_COLUMNS), *rows)]
         return f"{len(rows)} row(s) returned:\n\n" + "\n".join(lines)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:

@@ -1,14 +1,14 @@
-"""What the log keeps of a result beside its text, and the results of MCP servers."""
+"""What the log keeps of a result beside its text, the results of MCP servers, and failures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dragoman.dialects.base.default_words import tell_all, understand
+from dragoman.dialects.base.default_words import FailuresInWords, tell_all, understand
 from dragoman.dialects.base.spelling import Content
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
+from dragoman.model.calls import Call, NativeResult
 
 
 def record_of(native: NativeResult) -> Mapping[str, Any]:
@@ -47,3 +47,32 @@ class CopilotUnspelled:
         if not isinstance(native.content, str) or (not media and structured is None):
             return understand(operation, native)
         return out.ContentOutcome((native.content, *media), structured)
+
+
+class CopilotFailures(FailuresInWords):
+    """Failures by the log's code for them, and by their words."""
+
+    def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
+        """A result that is flagged; that a rule denied it, or the user did, has a code of its own."""
+        failure = super().understand(call, native)
+        error = native.item.get("error") if isinstance(native.item, dict) else None
+        denied = isinstance(error, dict) and error.get("code") in ("denied", "rejected")
+        return out.Failure("denied", failure.message) if failure is not None and denied else failure
+
+
+FAILURES = CopilotFailures(
+    (
+        (r"Tool '.*' does not exist", "unknown_tool"),
+        (r'"[^"\n]*": |Failed to parse patch: ', "invalid_arguments"),
+        (r"Permission denied because", "denied"),
+        (r"Operation cancelled", "cancelled"),
+        (r"(?s:.*)\btimed out\b", "timed_out"),
+    ),
+    {
+        "unknown_tool": "Tool '{tool}' does not exist. {message}",
+        "invalid_arguments": '"{tool}": {message}',
+        "denied": "Permission denied because {message}",
+        "cancelled": "Operation cancelled: {message}",
+        "timed_out": "It timed out: {message}",
+    },
+)

@@ -25,14 +25,10 @@ class WebFetch(Spelling[op.FetchPage]):
     url: str
     max_length: int | None = means("limit", default=None)
     start_index: int | None = means("offset", default=None)
-
     raw: bool | None = native_only("a page is given as the client reads it")
 
     _PAGE = re.compile(r"(?P<before>.*?)Contents of (?P<url>\S+):\n(?P<text>.*)", re.DOTALL)
     _MORE = re.compile(r"(?P<text>.*)\n\n<note>Content truncated\. [^\n]*</note>", re.DOTALL)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.FetchPage(self.url, offset=self.start_index, limit=self.max_length),)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         found = self._PAGE.fullmatch(text_of(native.content))
@@ -50,9 +46,6 @@ class WebSearch(Spelling[op.SearchWeb]):
     read_only = NOT_OFFERED
 
     query: str
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SearchWeb(self.query),)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         try:

@@ -15,7 +15,6 @@ _ERROR_TYPES: dict[str, out.FailureKind] = {
     "execution_timeout": "timed_out",
 }
 
-
 _REFUSED = "User did not allow tool call"
 """What a call is told that the user did not approve; its state is that of one that was stopped."""
 

@@ -72,6 +72,3 @@ class WebSearch(Spelling[op.SearchWeb]):
 
     query: str
     provider: str | None = native_only("which search engine is asked is the client's to decide")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SearchWeb(self.query),)
