@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from dragoman.agents import Agent, parse_agent, policy_for, sandbox_for
 from dragoman.config import Sandbox
 from dragoman.engine import Approval, ToolPolicy
-from dragoman.engine.approval import verdict_on
+from dragoman.engine.rules import verdict_on
 from dragoman.errors import DefinitionError
 from dragoman.model import Call, NativeCall, operations as op
 from dragoman.tools import Tool

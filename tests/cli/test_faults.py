@@ -231,7 +231,7 @@ def test_the_home_and_the_current_folder_are_asked_for_in_one_place() -> None:
         if any(word in text for word in ("Path.home(", "Path.cwd(", ".expanduser()"))
     ]
     assert used == []
-    assert os.path.isfile(root / "config" / "folders.py")
+    assert os.path.isfile(root / "config" / "files" / "folders.py")
 
 
 def test_a_record_dated_to_the_days_to_come_is_not_the_last_one(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_an_untrusted_project_names_no_plugin_folder(user: User) -> None:
             "what it names must be of type dragoman.logs.LogFormat, and is the class LogFormat",
         ),
         ("APIS = {'a': 1}", "what it names must be of type dragoman.apis.Api, and is of type int"),
-        ("PROVIDERS = {'a': 1}", "what it names must be of type dragoman.engine.Provider, and is of type int"),
+        ("PROVIDERS = {'a': 1}", "what it names must be of type dragoman.engine.models.Provider, and is of type int"),
         ("SEARCH_BACKENDS = {'a': 1}", "what it names must be of type collections.abc.Callable, and is of type int"),
     ],
 )
