@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from hypothesis import given, strategies
 
+from dragoman.context_windows import window_of
 from dragoman.errors import LogError
 from dragoman.logs import FORMATS, Filter, Index, Query, read, statistics
-from dragoman.logs.base.context_windows import window_of
 from dragoman.logs.formats.claude_code import FORMAT as CLAUDE_CODE
 from dragoman.logs.history import failure_of
 from dragoman.logs.history.costs import Costs

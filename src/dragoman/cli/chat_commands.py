@@ -43,12 +43,6 @@ _KEYS: Final = (
 )
 NAMES: Final = tuple(sorted({word.split()[0] for word in HELP if word.startswith("/")}))
 
-_SUMMARISE: Final = (
-    "Summarise our conversation so far for yourself: it will be all you have. Keep the task and its constraints, what "
-    "was decided and why, what was done, the files that matter with the facts you need about them, and what is left to "
-    "do. Do not call any tool. Answer with the summary only."
-)
-
 
 class Ended(Exception):
     """The user ends the conversation."""
@@ -148,7 +142,6 @@ class ChatCommands:
         )
 
     def _context(self, _: str) -> None:
-        from dragoman.logs.base import window_of
 
         session = self._session
         parts = session.request_sizes()
@@ -156,7 +149,7 @@ class ChatCommands:
         width = max(len(name) for name, _ in parts)
         for name, size in parts:
             self._console.note(f"{name:<{width}}  {size:>10,} characters, about {size // 4:,} tokens")
-        window = window_of(session.orchestrator.model)
+        window = session.orchestrator.window
         share = f", {whole / 4 / window:.0%} of {window:,}" if window else "; the window of this model is not known"
         self._console.note(f"{'together':<{width}}  {whole:>10,} characters, about {whole // 4:,} tokens{share}")
         if session.results:
@@ -201,7 +194,9 @@ class ChatCommands:
         if not self._session.conversation():
             self._console.note("There is nothing to summarise yet.")
             return
-        self._runner.run(self._session.compact(_SUMMARISE))
+        from dragoman.engine.history import SUMMARISE
+
+        self._runner.run(self._session.compact(SUMMARISE))
 
     def _clear(self, _: str) -> None:
         self._runner.run(self._session.begin_anew())

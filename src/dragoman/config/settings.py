@@ -170,6 +170,7 @@ class Model(Table, frozen=True):
     """What holds for one model; the name may be a glob (`claude-*`)."""
 
     dialect: Annotated[str | None, setting("The vocabulary to speak to it.", Kind.NAME)] = None
+    window: Annotated[AtLeastNone | None, setting("Tokens it can be given at once, if not known.", Kind.LIMIT)] = None
     options: Annotated[dict[str, Any], setting("Sent to the provider as they are.", Kind.OPTIONS)] = {}
     policy: Annotated[
         dict[str, Any], setting("What differs from the policy when this model answers.", Kind.OPTIONS)

@@ -55,7 +55,13 @@ class Run(msgspec.Struct, frozen=True):
     cut: str | None = None
 
 
-Steps = Generator[Ask | Run, Reply | Message, Conversation]
+class Shortened(msgspec.Struct, frozen=True):
+    """Said instead of a reply: the conversation to ask with, since the one in `Ask` is longer than the model takes."""
+
+    conversation: Conversation
+
+
+Steps = Generator[Ask | Run, Reply | Message | Shortened, Conversation]
 
 
 def missing_call(choice: ToolChoice, reply: Reply) -> str | None:
@@ -98,6 +104,9 @@ def tool_loop(
     most = policy.max_iterations - done
     for number in range(1, most + 1):
         reply = yield Ask(conversation, number, choice)
+        while isinstance(reply, Shortened):
+            conversation = reply.conversation
+            reply = yield Ask(conversation, number, choice)
         assert isinstance(reply, Reply)
         if reply.finish is FinishReason.MALFORMED_CALL and repairs < policy.max_repairs:
             repairs += 1

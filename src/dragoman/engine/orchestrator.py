@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.apis import Encoded, merged
+from dragoman.context_windows import window_of
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError
 from dragoman.model import (
@@ -38,7 +39,7 @@ from .executor import Hooks
 from .facade import Facade
 from .history.from_recording import conversation_of
 from .loop import Ask
-from .models.configured import configured_dialect, configured_options, set_sandbox, settings_for
+from .models.configured import configured_dialect, configured_options, model_rows, set_sandbox, settings_for
 from .models.providers import dialect_of, engine_for, family_of, plain_name
 from .models.who_runs import merged_by_id, resolved
 from .named_tools import tools_named
@@ -100,6 +101,7 @@ class Orchestrator:
         emit: Callable[[AnyEvent], None] | None = None,
         thinking: Thinking | None = None,
         cache: bool | None = None,
+        window: int | None = None,
         options: Mapping[str, Any] | None = None,
         prices: Sequence[Price] | None = None,
         **settings: Any,
@@ -130,6 +132,8 @@ class Orchestrator:
         self.system, self.workspace, self.context = system, workspace, context
         self.emit, self.thinking, self.prices = emit, thinking, tuple(prices or ())
         self.cache = cache is not False
+        self.window = self._window(window, given)
+        """Tokens the model can be given at once, its answer among them; `None`: not known."""
         self.hidden = hidden
         """Asked before each round: tools not to be offered in it; a call of one is answered all the same."""
         own = () if given is None else given.settings.providers
@@ -147,6 +151,13 @@ class Orchestrator:
         self.approvals = Approvals() if approvals is None else approvals
         """What was approved in earlier runs; the runs of one conversation share it."""
         self._facades: dict[Any, Facade] = {}
+
+    def _window(self, stated: int | None, configuration: Configuration | None) -> int | None:
+        if stated is None and configuration is not None:
+            rows = [row.window for _, row in model_rows(configuration, self.model)]
+            stated = next((window for window in rows if window is not None), None)
+        known = self.engine.limits(self.model).window if stated is None else stated
+        return window_of(self.model) if known is None else known
 
     # ── running ────────────────────────────────────────────────────────────
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -22,6 +23,7 @@ from dragoman.model import (
     CallFinished,
     CallPart,
     Citation,
+    ContextCompacted,
     Conversation,
     Definition,
     ErrorOccurred,
@@ -54,13 +56,22 @@ from dragoman.tools.web import PageReader, SearchBackend
 from .approval import Answer, Approvals, Approver, is_standard, why_no_answers
 from .event_stream import EventStream, Item
 from .executor import Executor, Hooks, Metrics, Waiting, opened_context
+from .history.shortening import (
+    SUMMARISE,
+    Room,
+    ending,
+    is_too_long,
+    old_results,
+    summarised,
+    without_results,
+)
 from .logged import log_listener
-from .loop import EMPTY, Ask, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
+from .loop import EMPTY, Ask, Run, Shortened, Steps, answered, is_empty, missing_call, tool_loop, unanswered
 from .offer import Note
 from .options import notes_on_options
 from .page_reader import ModelReader
 from .respeak import respoken
-from .spending import ACCOUNT, Charged, Spending, cost_of
+from .spending import ACCOUNT, Charged, Spending, ask_beside, cost_of
 from .web_search import own_search
 
 if TYPE_CHECKING:
@@ -72,6 +83,9 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .facade import Facade
     from .policy import ToolPolicy
+
+_REFUSALS = 2
+"""How often a conversation is shortened because the provider refused its length, before the run gives up."""
 
 Status = Literal["completed", "limited", "waiting", "failed", "stopped"]
 
@@ -99,6 +113,7 @@ class Setup(Protocol):
     cache: bool
     options: dict[str, Any]
     settings: dict[str, Any]
+    window: int | None
     prices: tuple[Price, ...]
     notes: tuple[Note, ...]
 
@@ -178,6 +193,7 @@ class Running:
         self.rounds = 0
         self._rounds_before = 0
         self._spending = Spending(setup.policy, setup.provider, setup.model, setup.prices)
+        self._room = Room(setup.window, setup.settings.get("max_output_tokens"))
         self.metrics: dict[str, Metrics] = {}
         self.notes: tuple[Note, ...] = ()
         self._setup, self._answers, self._observe = setup, answers, observe
@@ -299,6 +315,7 @@ class Running:
             executor.doubtful = self.doubtful
             self.metrics = executor.metrics
             self._tell_start()
+            self._room.learn_from(self.conversation, self.offered)
             steps = tool_loop(self.conversation, own.policy, done=self._rounds_before, missing=self._missing_call)
             try:
                 result = await self._driven(steps, executor)
@@ -354,8 +371,9 @@ class Running:
             self._spending.check_limits()
             if not await self._go_on():
                 return self._ended("stopped")
+            answer: Reply | Message
             if isinstance(wanted, Ask):
-                answer: Reply | Message = await self._asked(wanted, executor)
+                wanted, answer = await self._asked_shortened(wanted, steps, executor)
                 self.conversation = (*wanted.conversation, answer)
             else:
                 try:
@@ -475,6 +493,69 @@ class Running:
         shown = tuple(one.name for one in self.facade.definitions if one.name and one.name not in names)
         return {**self._settings, "definitions": self.facade.offered(shown)}
 
+    async def _asked_shortened(self, ask: Ask, steps: Steps, executor: Executor) -> tuple[Ask, Reply]:
+        """The model's reply; to a shorter conversation, where this one is longer than the model takes."""
+        refused = 0
+        while True:
+            error: EngineError | None = None
+            can_be = any(isinstance(item, Reply) for item in ask.conversation)
+            if not can_be or not self._room.is_full(self._room.tokens(ask.conversation, self.offered)):
+                try:
+                    return ask, await self._asked(ask, executor)
+                except EngineError as raised:
+                    refused += 1
+                    if not is_too_long(raised) or refused > _REFUSALS:
+                        raise
+                    error = raised
+            wanted = steps.send(Shortened(await self._shortened(ask, error)))
+            assert isinstance(wanted, Ask)
+            ask = wanted
+
+    async def _shortened(self, ask: Ask, refused: EngineError | None = None) -> Conversation:
+        """A conversation that the model takes: without its oldest results, or a summary instead of all of it.
+
+        `refused` is what the provider said of a request that was not expected to be too long.
+        """
+        room, offered = self._room, self.offered
+        before = room.tokens(ask.conversation, offered)
+        if refused is not None:
+            room.was_refused(before)
+        old = old_results(ask.conversation)
+
+        def leaves_room(removed: int) -> int:
+            return int(room.is_roomy(room.tokens(without_results(ask.conversation, removed), offered)))
+
+        removed = min(old, bisect_left(range(old + 1), 1, key=leaves_room))  # as few as possible
+        shorter = without_results(ask.conversation, removed)
+        after = room.tokens(shorter, offered)
+        if after < before and not room.is_full(after):
+            self._compacted(shorter, removed=removed, tokens_before=before, tokens_after=after)
+            return shorter
+        return await self._summarised(shorter, before)
+
+    async def _summarised(self, conversation: Conversation, before: int) -> Conversation:
+        room, offered = self._room, self.offered
+        readable = ending(without_results(conversation, len(conversation)), offered, room)
+        question = (*readable, user_message(SUMMARISE))
+        if room.is_full(room.tokens(question, offered)):
+            raise room.too_small()
+        features = self._setup.engine.features(self._setup.model)
+        choice = ToolChoice("none" if "none" in features.choices else "auto")
+        request = self.request(Ask(question, self.rounds, choice))
+        reply = await ask_beside(self._setup.engine, msgspec.structs.replace(request, stream=False))
+        if not reply.text.strip():
+            raise room.too_small()
+        shorter = summarised(conversation, reply.text.strip())
+        after = room.tokens(shorter, offered)
+        if room.is_full(after):
+            raise room.too_small()
+        self._compacted(shorter, summary=reply.text.strip(), tokens_before=before, tokens_after=after)
+        return shorter
+
+    def _compacted(self, conversation: Conversation, **facts: Any) -> None:
+        self.conversation = conversation
+        self._events.emit(ContextCompacted, trigger="auto", **facts)
+
     async def _asked(self, ask: Ask, executor: Executor) -> Reply:
         self.rounds = self._events.step = ask.round
         await executor.forget_early()  # of a reply whose calls were not to be run
@@ -495,6 +576,7 @@ class Running:
         made_by = msgspec.structs.replace(reply.provenance, dialect=self.facade.dialect.name)
         reply = msgspec.structs.replace(reply, provenance=made_by)
         self._spending.count(reply)
+        self._room.learn(request.conversation, request.definitions, reply)
         if self._events.heard:
             await self._events.replied(reply, self.facade, own.hooks, self._spending.last_cost)
         return reply

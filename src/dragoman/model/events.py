@@ -161,9 +161,11 @@ class TokensUsed(Event, frozen=True, kw_only=True):
 
 
 class ContextCompacted(Event, frozen=True, kw_only=True):
-    """The conversation was shortened; `summary` stands for what went before."""
+    """The conversation was shortened: `summary` stands for what went before, or the first `removed` results of calls
+    were taken out (short ones among them stayed)."""
 
     summary: str | None = None
+    removed: int | None = None
     trigger: Literal["manual", "auto"] | None = None
     tokens_before: int | None = None
     tokens_after: int | None = None

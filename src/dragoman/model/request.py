@@ -245,6 +245,8 @@ class Limits(Value, frozen=True):
     call_id_pattern: str | None = None
     call_id_length: int | None = None
     stop_sequences: int | None = None
+    window: int | None = None
+    """Tokens of a request and its answer together."""
 
 
 class Features(Value, frozen=True):

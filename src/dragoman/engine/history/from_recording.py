@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from dragoman.engine.loop import answered, is_empty
 from dragoman.model import (
@@ -26,7 +25,7 @@ from dragoman.model import (
     user,
 )
 
-SUMMARISED: Final = "This is a summary of our conversation so far; the messages themselves were removed.\n\n{summary}"
+from .shortening import summarised, without_results
 
 
 def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
@@ -45,9 +44,9 @@ def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
         places[event.id] = len(items)
         if isinstance(event, HistoryRewound):
             del items[places.get(event.to or "", 0) :]
-        elif isinstance(event, ContextCompacted) and event.summary:
-            items = [item for item in items if item.role == "system"]
-            items.append(user(SUMMARISED.format(summary=event.summary)))
+        elif isinstance(event, ContextCompacted):
+            shorter = without_results(tuple(items), event.removed or 0)
+            items = [*(shorter if event.summary is None else summarised(shorter, event.summary))]
         elif isinstance(event, SystemSaid):
             items.append(system(event.text))
         elif isinstance(event, UserSaid):

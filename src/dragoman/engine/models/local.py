@@ -27,6 +27,7 @@ from dragoman.engine.engine import HttpEngine
 from dragoman.engine.policy import Retry
 from dragoman.engine.transport import Response, Sink, Times, Transport
 from dragoman.errors import EngineError, MissingExtra
+from dragoman.model import Limits
 
 from .model_files import cache_folder, fetched
 
@@ -87,6 +88,9 @@ class LocalEngine(ConstrainedEngine):
             if self._prompts is not None:
                 await self._instructed(request, self._prompts)
         return await super().ask(request, observe)
+
+    def limits(self, model: str) -> Limits:
+        return Limits(window=self._context)
 
     def constrained(self, request: Request) -> Request:
         asked = super().constrained(request)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from dragoman.logs.base.context_windows import window_of
+from dragoman.context_windows import window_of
 from dragoman.model import (
     CommandInvoked,
     ContextCompacted,
