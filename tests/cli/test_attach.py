@@ -82,3 +82,22 @@ async def test_a_limit_on_the_cost_ends_the_run(user: User) -> None:
         answer = await runs(user, server, "--max-cost", "0.001", "look")
     assert (answer.code, len(server.requests)) == (6, 1)
     assert "the limit on cost (0.001) was reached" in answer.err
+
+
+async def test_a_typed_answer_is_the_only_thing_on_standard_output(user: User) -> None:
+    (user.here / "answer.json").write_text('{"type": "object", "properties": {"n": {"type": "integer"}}}')
+    (user.here / "types_here.py").write_text(
+        "from dataclasses import dataclass\n@dataclass\nclass Answer:\n    n: int\n    why: str = 'so'\n"
+    )
+    (user.here / "a").write_text("a")
+    look = Turn("I look.", calls=(("c1", "Glob", {"pattern": "*"}),))
+    async with loopback(look, Turn('{"n": 3}'), Turn('{"n": "x"}'), Turn('{"n": 4}'), *[Turn("no")] * 3) as server:
+        schema = await runs(user, server, "--schema", "answer.json", "count")
+        typed = await runs(user, server, "--schema", "types_here.py:Answer", "count")
+        never = await runs(user, server, "--schema", "types_here.py:Answer", "count")
+        wrong = await runs(user, server, "--schema", "types_here.py:Nothing", "count")
+    assert (schema.code, schema.json) == (0, {"n": 3}), schema.err
+    assert (typed.code, typed.json) == (0, {"n": 4, "why": "so"}), typed.err
+    assert (never.code, never.out) == (1, "")
+    assert "the answer does not fit the type that was asked for" in never.err
+    assert (wrong.code, "types_here.py has no Nothing." in wrong.err) == (2, True)

@@ -21,6 +21,7 @@ from dragoman.errors import ConfigError, EngineError, nearest, writing
 
 from . import stopping
 from .advice import advice
+from .answer_type import plain_value, wanted_type
 from .embedded import OFFERED, SYSTEM, Consent
 from .records import find_record, locked, runs_folder
 from .session_options import Options
@@ -112,7 +113,7 @@ class Session:
         from .terminal.live import JsonLines, Lines
 
         options, console = self._options, self._console
-        self.view = JsonLines(console) if options.as_json else Lines(console)
+        self.view = JsonLines(console) if options.as_json else Lines(console, answers=options.schema is None)
         self.id = uuid.uuid4().hex
         if options.resume is not None:
             self._read_record(find_record(runs_folder(self.configuration), options.resume))
@@ -242,6 +243,7 @@ class Session:
             approvals=self._approvals,
             emit=self._emit,
             configuration=self.configuration,
+            output=None if self._options.schema is None else wanted_type(self._options.schema),
         )
         self.model, self.why = model, why
         if "search_web" in self._words() and self.orchestrator.why_no_search is not None:
@@ -576,7 +578,7 @@ class Session:
             self._show_offer(running)
         began = time.monotonic()
         try:
-            result = await running.result()
+            result = await self.orchestrator.settled(await running.result(), self._proceed)
         except EngineError as error:
             self.view.pause()
             self._console.error(str(error))
@@ -593,7 +595,25 @@ class Session:
                 f"{calls} refused, since nobody could be asked: --yes allows them, --ask lets them wait."
             )
             self._refused = 0
-        return self._verdict(result)
+        typed = self._typed(result)
+        return self._verdict(result) if typed is None else typed
+
+    async def _proceed(self, orchestrator: Orchestrator, message: Message, _: RunResult) -> RunResult:
+        """Says something more to the model, in this conversation."""
+        return await orchestrator.resume(self.events, prompt=message, run_id=self.id, observe=self._observe).result()
+
+    def _typed(self, result: RunResult) -> ExitCode | None:
+        """Prints the answer in the type that was asked for; `None` where the run says more of its end."""
+        from dragoman.model import Failure
+
+        if self.orchestrator.output is None or result.status not in ("completed", "failed"):
+            return None
+        if isinstance(result.error, Failure):
+            self._console.error(result.error.message)
+            return ExitCode.NO
+        if not self._options.as_json:
+            self._console.json(plain_value(result.output))
+        return None
 
     def _verdict(self, result: RunResult) -> ExitCode:
         from dragoman.model import Failure, FinishReason

@@ -43,6 +43,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_iterations: int | None = None
     max_cost: float | None = None
     attach: tuple[str, ...] = ()
+    schema: str | None = None
     retries: int | None = None
     fetch: bool = False
     record_wire: Path | None = None

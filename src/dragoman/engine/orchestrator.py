@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import uuid
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,17 @@ from msgspec import UNSET
 from dragoman.apis import Encoded, merged
 from dragoman.context_windows import window_of
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DefinitionError, ToolError
 from dragoman.model import (
     AnyChunk,
     AnyEvent,
     Conversation,
+    Failure,
     Limits,
     Message,
     Request,
     Thinking,
+    ToolChoice,
     operations as op,
     system as system_message,
     user as user_message,
@@ -47,11 +50,14 @@ from .offer import Note
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
 from .running import Pause, Running, RunResult
+from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration, Price
     from dragoman.tools import Workspace
+
+Proceed = Callable[["Orchestrator", Message, RunResult], Awaitable[RunResult]]
 
 _REMEMBERED = 32
 """Toolsets whose words are kept; a caller may give other provider tools with each run."""
@@ -76,6 +82,9 @@ class Orchestrator:
     `profile` chooses one of their profiles, and with it the model, if none is given, the tools and the instructions.
     `configuration` names other settings; with `None` none are read. An engine is taken as it is, and settings hold
     beside it only if `configuration` is given.
+
+    `output` is the type of the answer, or its JSON Schema: `RunResult.output` of `run` holds a value of it. An answer
+    that does not fit is given back to the model `output_retries` times.
 
     The provider's prompt cache is used unless `cache` is false: each request of a run begins with the one before it.
     """
@@ -104,6 +113,8 @@ class Orchestrator:
         window: int | None = None,
         options: Mapping[str, Any] | None = None,
         prices: Sequence[Price] | None = None,
+        output: Any = None,
+        output_retries: int = 2,
         **settings: Any,
     ) -> None:
         given = settings_for(configuration, profile, wanted=model is None or isinstance(model, str))
@@ -145,12 +156,16 @@ class Orchestrator:
         self.notes = (*parts[0][1], *parts[1][1], *notes_on_tools(raw))
         """What should be known about the options."""
         self.settings = _request_settings(settings)
+        self.output = None if output is None else Output(output)
+        self.output_retries = output_retries
         named = dialect if dialect is not None else dialect_of(self.model) if self.model else "plain"
         chosen: Dialect = DIALECTS[named] if isinstance(named, str) else named
         self.dialect = chosen.at(family=family_of(self.model)) if self.model else chosen
         self.approvals = Approvals() if approvals is None else approvals
         """What was approved in earlier runs; the runs of one conversation share it."""
         self._facades: dict[Any, Facade] = {}
+        if self.output is not None and self._takes_schema(self.output):
+            self.settings = {**self.settings, "response_schema": self.output.schema}
 
     def _window(self, stated: int | None, configuration: Configuration | None) -> int | None:
         if stated is None and configuration is not None:
@@ -193,7 +208,69 @@ class Orchestrator:
 
     async def run(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult:
         """Runs to the end."""
-        return await self.start(prompt, **options).result()
+        result = await self.start(prompt, **options).result()
+        if self.output is None:
+            return result
+        kept = {name: options[name] for name in ("provider_tools", "observe", "emit", "stream") if name in options}
+
+        async def proceed(orchestrator: Orchestrator, message: Message, so_far: RunResult) -> RunResult:
+            running = orchestrator.start(message, history=so_far.conversation, **kept)
+            running.goes_on(so_far.conversation, ())
+            return await running.result()
+
+        return await self.settled(result, proceed)
+
+    async def settled(self, result: RunResult, proceed: Proceed) -> RunResult:
+        """A result with the typed `output` of its answer, which is asked for again while it does not fit.
+
+        `proceed` says something more to the model, with this orchestrator or another one, after a result.
+        """
+        output = self.output
+        if output is None or result.status != "completed":
+            return result
+        if "response_schema" not in self.settings:
+            return await self._forced(output, result, proceed)
+        for tries in range(self.output_retries + 1):
+            try:
+                return msgspec.structs.replace(result, output=output.read(result.text))
+            except ToolError as error:
+                problem = error.message
+            if tries < self.output_retries:
+                message = user_message(ASK_AGAIN.format(problem=problem))
+                result = result.followed_by(await proceed(self, message, result))
+                if result.status != "completed":
+                    return result
+        return _unfit(result, problem)
+
+    async def _forced(self, output: Output, result: RunResult, proceed: Proceed) -> RunResult:
+        """The answer by a call of a tool, the only one there is then."""
+        values: list[Any] = []
+        choices = self.engine.features(self.model).choices
+        choice = ToolChoice("one", (FINAL_TOOL,)) if "one" in choices else ToolChoice("auto")
+        other = copy.copy(self)
+        other.toolset, other._facades = Toolset([output.tool(values.append)]), {}
+        other.policy = msgspec.structs.replace(self.policy, choice=choice, max_iterations=self.output_retries + 1)
+        other.pause = lambda _: not values
+        result = result.followed_by(await proceed(other, user_message(ASK_FINAL), result))
+        if values:
+            return msgspec.structs.replace(result, status="completed", error=None, output=values[-1])
+        if result.status not in ("completed", "limited"):
+            return result
+        return _unfit(result, f"the model did not call {FINAL_TOOL} with arguments that fit")
+
+    def _takes_schema(self, output: Output) -> bool:
+        """Whether the provider takes a schema for the answer, beside the tools that are offered."""
+        if not self.engine.features(self.model).response_schema:
+            return False
+        definitions = self.facade_of().definitions
+        request = Request(
+            self.model, (user_message("?"),), definitions=definitions, response_schema=output.schema, stream=True
+        )
+        try:
+            self.engine.prepare(request)
+        except DefinitionError:
+            return False
+        return True
 
     def run_sync(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult:
         """`run` for code without an event loop; uvloop drives it where it is installed."""
@@ -316,6 +393,11 @@ class Orchestrator:
         return Facade(dialect, toolset, limits, honoured=honoured, beside=self._beside, model=model)
 
 
+def _unfit(result: RunResult, problem: str) -> RunResult:
+    error = Failure("failed", f"the answer does not fit the type that was asked for: {problem}")
+    return msgspec.structs.replace(result, status="failed", error=error)
+
+
 def _in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
@@ -337,7 +419,10 @@ def _request_settings(settings: dict[str, Any]) -> dict[str, Any]:
     known = ("max_output_tokens", "temperature", "top_p", "stop", "seed", "response_schema")
     for name in settings:
         if name not in known:
-            raise ConfigError(f"{name!r} is nothing a run takes.{nearest(name, known)}")
+            raise ConfigError(f"Orchestrator has no option {name!r}.{nearest(name, known)}")
+    schema = settings.get("response_schema")
+    if schema is not None and not isinstance(schema, Mapping):
+        raise ConfigError(f"response_schema takes a JSON Schema, not {schema!r}; for a Python type use output=")
     return settings
 
 

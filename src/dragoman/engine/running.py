@@ -147,6 +147,18 @@ class RunResult(msgspec.Struct, frozen=True):
     """The model and the tokens of each exchange."""
     prices: tuple[Price, ...] = ()
     """Prices of the caller's own."""
+    output: Any = None
+    """The typed answer, where `Orchestrator(output=…)` asked for one."""
+
+    def followed_by(self, later: RunResult) -> RunResult:
+        """Both as one: how the later one ended, and what both used."""
+        return msgspec.structs.replace(
+            later,
+            text=later.text or self.text,
+            usage=self.usage + later.usage,
+            rounds=self.rounds + later.rounds,
+            charged=(*self.charged, *later.charged),
+        )
 
     @property
     def cost(self) -> float | None:

@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     multiple=True,
     help="With --resume: answer a question the model asks, by the call's id; once per question.",
 )
+@click.option(
+    "--schema",
+    metavar="FILE|CLASS",
+    help="Print the answer as JSON that fits a JSON Schema, or a class: package.module:Name or file.py:Name.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the exact request, and send nothing.")
 @click.pass_obj
 def command(
@@ -82,6 +87,10 @@ def command(
     if agent is not None:
         if dry_run:
             raise click.UsageError("--dry-run shows the request of one model; --agent runs a tree of them.")
+        if options.schema is not None:
+            raise click.UsageError(
+                "--schema and --agent cannot be used together: an agent's file says what it returns."
+            )
         if options.attach:
             raise click.UsageError("--attach and --agent cannot be used together: an agent's task is text.")
         from dragoman.cli.agent_run import run_agent

@@ -92,8 +92,10 @@ class JsonLines:
 class Lines:
     """For people: on a terminal, with a line that shows what is going on; in a pipe, plain lines."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, answers: bool = True) -> None:
         self._console = console
+        self._answers = answers
+        """Whether the model's text is printed as it comes."""
         self._status = Status(console) if _is_lively(sys.stderr) else None
         self._prose = Prose(console, stdout()) if _is_lively(stdout()) and console.coloured(stdout()) else None
         self._doing_now = ""
@@ -134,6 +136,8 @@ class Lines:
 
     def chunk(self, chunk: AnyChunk) -> None:
         if isinstance(chunk, TextChunk | RefusalChunk):
+            if not self._answers:
+                return
             if self._incomplete is None:
                 self._stream(stdout(), chunk.text, None)
             else:
