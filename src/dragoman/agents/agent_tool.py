@@ -131,19 +131,16 @@ def agent_tools(kernel: Starter, live: Live) -> list[Tool]:
         return AgentsOutcome(tuple(_listed(one, live) for one in others))
 
     nearly = () if word is None or "model" not in word.approximated else ("model",)  # only its client knows those names
-    spawn.passes_over = (*_PASSED_OVER, *nearly)  # type: ignore[attr-defined]
-    spawn.tells = (op.SpawnAgent("a task", "by name"), "agent", _roster(kernel, live))  # type: ignore[attr-defined]
-    wait.passes_over = ("since_turn",)  # type: ignore[attr-defined]
-    message.passes_over = ("summary", "interrupt", "notify_when_idle")  # type: ignore[attr-defined]
-    everyone.passes_over = ("scope",)  # type: ignore[attr-defined]
+    roster = (op.SpawnAgent("a task", "by name"), "agent", _roster(kernel, live))
+    silent = ("summary", "interrupt", "notify_when_idle")
     return [
-        Tool.from_operation(op.SpawnAgent, spawn, timeout=_NO_END),
-        Tool.from_operation(op.WaitForAgent, wait, timeout=_NO_END),
+        Tool.from_operation(op.SpawnAgent, spawn, timeout=_NO_END, ignored=(*_PASSED_OVER, *nearly), listed=roster),
+        Tool.from_operation(op.WaitForAgent, wait, timeout=_NO_END, ignored=("since_turn",)),
         Tool.from_operation(op.StopAgent, stop),
         Tool.from_operation(op.SignalParent, signal),
-        Tool.from_operation(op.MessageAgent, message),
+        Tool.from_operation(op.MessageAgent, message, ignored=silent),
         Tool.from_operation(op.ResumeAgent, resume),
-        Tool.from_operation(op.ListAgents, everyone),
+        Tool.from_operation(op.ListAgents, everyone, ignored=("scope",)),
     ]
 
 

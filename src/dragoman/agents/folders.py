@@ -18,6 +18,7 @@ from dragoman.config.files import home_folder
 from dragoman.errors import ConfigError, DefinitionError, nearest
 
 from .agent import Agent
+from .clients import CLIENTS, OWN
 from .frontmatter import format_of, parse_agent, text_of, text_with_place
 from .profiles import with_profile
 
@@ -65,31 +66,21 @@ class Folder(msgspec.Struct, frozen=True):
 MOST_FILES: Final = 2000
 """Files that are read in one folder: a folder with more is no folder of agents."""
 
-_IN_PROJECT: Final = (
-    (".dragoman/agents", "dragoman", False),
-    ("agents", "dragoman", False),
-    (".claude/agents", "claude_code", True),
-    (".opencode/agent", "opencode", True),
-    (".opencode/agents", "opencode", True),
-    (".gemini/agents", "gemini_cli", False),
-    (".codex/agents", "codex", True),
-)
-
 
 def agent_folders(configuration: Configuration, workspace: Path) -> tuple[Folder, ...]:
     """Every folder agents are looked for in, those of the workspace first."""
     roots = dict.fromkeys((workspace, *([configuration.project.root] if configuration.project else [])))
-    found = [Folder(root / name, format, "project", deep, root) for root in roots for name, format, deep in _IN_PROJECT]
+    clients = CLIENTS.values()
+    found = [
+        Folder(root / name, client.format, "project", client.deep, root)
+        for root in roots
+        for client in clients
+        for name in client.project
+    ]
     home = home_folder()
-    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    found.append(Folder(configuration.config_dir / "agents", OWN, "user"))
     found += [
-        Folder(configuration.config_dir / "agents", "dragoman", "user"),
-        Folder(home / ".claude" / "agents", "claude_code", "user", deep=True),
-        Folder(settings / "opencode" / "agent", "opencode", "user", deep=True),
-        Folder(settings / "opencode" / "agents", "opencode", "user", deep=True),
-        Folder(home / ".gemini" / "agents", "gemini_cli", "user"),
-        Folder(codex / "agents", "codex", "user", deep=True),
+        Folder(place.path(home), client.format, "user", client.deep) for client in clients for place in client.user
     ]
     # For who works at home the folders of the workspace are the user's own.
     return tuple({folder.path: folder for folder in found}.values())
@@ -167,10 +158,9 @@ def vouched_for(real: Path, text: str, configuration: Configuration) -> bool:
 def _all(configuration: Configuration, workspace: Path) -> Iterator[FoundAgent]:
     for folder in agent_folders(configuration, workspace):
         declared: set[Path] = set()
-        if folder.format == "codex":
-            for one in _declared(folder, configuration):
-                declared.add(one.path)
-                yield one
+        for one in _declared(folder):
+            declared.add(one.path)
+            yield one
         unread: list[FoundAgent] = []
         for path in _files(folder, unread):
             if path not in declared:
@@ -196,8 +186,8 @@ def _read(path: Path, folder: Folder | None) -> tuple[str, Path]:
     return text, place
 
 
-def _unread(folder: Folder, path: Path, problem: str) -> FoundAgent:
-    return FoundAgent(path=path, format=folder.format, origin=folder.origin, trusted=False, problems=(problem,))
+def _unread(folder: Folder, path: Path, *problems: str) -> FoundAgent:
+    return FoundAgent(path=path, format=folder.format, origin=folder.origin, trusted=False, problems=problems)
 
 
 def _files(folder: Folder, unread: list[FoundAgent]) -> list[Path]:
@@ -207,7 +197,7 @@ def _files(folder: Folder, unread: list[FoundAgent]) -> list[Path]:
         if not isinstance(error, FileNotFoundError | NotADirectoryError):
             unread.append(_unread(folder, Path(error.filename), f"this folder cannot be read: {error.strerror}"))
 
-    suffix = ".toml" if folder.format == "codex" else ".md"
+    suffix = CLIENTS[folder.format].suffix
     found: list[Path] = []
     for parent, folders, names in os.walk(folder.path, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith(".")) if folder.deep else []
@@ -222,24 +212,26 @@ def _is_agent(name: str, suffix: str) -> bool:
     return name.endswith(suffix) and name[0] not in "_." and name.lower() != "readme.md"
 
 
-def _declared(folder: Folder, configuration: Configuration) -> Iterator[FoundAgent]:
-    """Roles that Codex's settings name, each with the file that says the rest."""
-    from .foreign_codex import declared_role, declared_roles
-
-    settings = folder.path.parent / "config.toml"
-    if not os.path.lexists(settings):
+def _declared(folder: Folder) -> Iterator[FoundAgent]:
+    """Agents that the client's settings name, each with the file that says the rest."""
+    beside = CLIENTS[folder.format].settings
+    settings = None if beside is None else folder.path.parent / beside
+    if settings is None or not os.path.lexists(settings):
         return
+    from importlib import import_module
+
+    reader = import_module(f".foreign_{folder.format}", __package__)
     try:
-        rows = declared_roles(text_of(settings), str(settings))
+        rows = reader.declared_roles(text_of(settings), str(settings))
     except DefinitionError as error:
-        yield FoundAgent(path=settings, format="codex", origin=folder.origin, trusted=False, problems=error.problems)
+        yield _unread(folder, settings, *error.problems)
         return
     for name, row in rows.items():
         path = Path(os.path.normpath(settings.parent / os.path.expanduser(row["config_file"])))
         agent: Agent | None = None
         problems: tuple[str, ...] = ()
         try:
-            agent = declared_role(_read(path, folder)[0], str(path), name, row)
+            agent = reader.declared_role(_read(path, folder)[0], str(path), name, row)
         except DefinitionError as error:
             problems = error.problems
-        yield FoundAgent(path=path, format="codex", origin=folder.origin, trusted=False, agent=agent, problems=problems)
+        yield msgspec.structs.replace(_unread(folder, path, *problems), agent=agent)

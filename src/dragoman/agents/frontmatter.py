@@ -6,7 +6,7 @@ Rule: a file is read whole or not at all. Everything that is wrong with it is to
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,13 +16,13 @@ from dragoman.config.files import read_with_place
 from dragoman.errors import DefinitionError, nearest
 
 from .agent import Agent, AgentLimits, CustomTool
+from .clients import CLIENTS, OWN
 from .frontmatter_text import LARGEST_FILE, Problems, Section, raise_all, read_page, shown
 from .policies import read_policy
 from .sandboxes import read_sandbox
 from .tool_words import own_names, unknown_here
 
-OWN: Final = "dragoman"
-AGENT_FORMATS: Final = (OWN, "claude_code", "opencode", "gemini_cli", "codex")
+AGENT_FORMATS: Final = tuple(CLIENTS)
 """Whose files can be read."""
 
 
@@ -86,28 +86,17 @@ def _reader(format: str) -> Reads:
     return read
 
 
-_FOLDERS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "claude_code": ((".claude", "agents"),),
-    "opencode": (
-        (".opencode", "agent"),
-        (".opencode", "agents"),
-        (".config", "opencode", "agent"),
-        (".config", "opencode", "agents"),
-    ),
-    "gemini_cli": ((".gemini", "agents"),),
-    "codex": ((".codex", "agents"),),
-}
-
-
 def format_of(path: str | None) -> str:
-    """Whose file it is, by the folder it is in; TOML is Codex's."""
+    """Whose file it is, by the folder it is in, else by its suffix where only one client has it."""
     if path is None:
         return OWN
     parts = Path(os.path.abspath(path)).parts[:-1]
-    for format, folders in _FOLDERS.items():
-        if any(folder == parts[at : at + len(folder)] for folder in folders for at in range(len(parts))):
-            return format
-    return "codex" if path.endswith(".toml") else OWN
+    others = [client for client in CLIENTS.values() if client.format != OWN]
+    for client in others:
+        if any(folder == parts[at : at + len(folder)] for folder in client.parts() for at in range(len(parts))):
+            return client.format
+    ours = CLIENTS[OWN].suffix
+    return next((client.format for client in others if client.suffix != ours and path.endswith(client.suffix)), OWN)
 
 
 # ── our own ──────────────────────────────────────────────────────────────────

@@ -149,8 +149,8 @@ def skill_tool(configuration: Configuration, folder: Path) -> Tool | None:
 
     shown = [f"- {name}: {_cut(skill.description)}" for name, skill in skills.items()]
     listed = "\n".join(["Skills:", *shown])
-    use.tells = (op.UseSkill("a skill"), "name", listed)  # type: ignore[attr-defined]
-    return Tool.from_operation(op.UseSkill, use, name="use_skill", repeatable=True)
+    about = (op.UseSkill("a skill"), "name", listed)
+    return Tool.from_operation(op.UseSkill, use, name="use_skill", listed=about, repeatable=True)
 
 
 def _cut(text: str) -> str:

@@ -16,6 +16,8 @@ from dragoman.model import ExecutedBy, operations as op
 from dragoman.registry import DIALECTS, TOOLS
 from dragoman.tools import ProviderTool
 
+from .clients import CLIENTS, OWN
+
 OWN_KINDS = tuple(str(kind) for kind in op.Kind if kind is not op.Kind.OTHER)
 
 
@@ -173,7 +175,7 @@ def unknown_here(name: str, dialect: str | None, known: Collection[str]) -> str:
 
 def _said_by_others(name: str) -> str:
     """What a name is in the words of another client: files are copied from one folder to another."""
-    for dialect in ("claude_code", "opencode", "gemini_cli", "codex"):
+    for dialect in (format for format in CLIENTS if format != OWN):
         meant = words_of(dialect).get(name)
         if meant:
             return f" {dialect} says so; here it is {', '.join(meant)}."

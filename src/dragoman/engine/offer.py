@@ -192,7 +192,7 @@ class Offer:
             if _is_another(tool, self.dialect) or not self.dialect.speaks(_operation_of(tool), executed_by=CLIENT)
         ]
         for tool in silent:
-            reason = getattr(tool.run, "in_plain_words", self.dialect.reason_unspoken(_operation_of(tool)))
+            reason = tool.only_plain or self.dialect.reason_unspoken(_operation_of(tool))
             if strict:
                 raise Unspeakable(self.dialect.name, tool.name, reason)
             self._plain = self._plain or DIALECTS["plain"]
@@ -209,7 +209,7 @@ class Offer:
         spoken = wanted - self._in_plain
         self._note_unhonoured(spoken, ignoring)
         said = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
-        telling = [tool.run.tells for tool in operations if hasattr(tool.run, "tells")]
+        telling = [tool.listed for tool in operations if tool.listed is not None]
         said = [self._apart(_telling(one, self.dialect, telling), reserved, self.dialect) for one in said]
         if self._plain is None or not self._in_plain:
             return said, []
@@ -246,7 +246,7 @@ class Offer:
     def _ignored(self, tool: Tool) -> Collection[str]:
         """Fields of an operation that its tool does not honour."""
         if tool.name not in TOOLS.built_in or TOOLS[tool.name] is not tool:
-            return getattr(tool.run, "passes_over", ())
+            return tool.ignored
         operation = _operation_of(tool)
         anywhere = honoured_in(None).get(operation, ())
         return {*NOT_HONOURED.get(operation, ())} - {*self._honoured.get(operation, ()), *anywhere}
@@ -488,10 +488,7 @@ class Offer:
 
 
 def _telling(definition: Definition, speaker: Dialect, telling: Sequence[tuple[op.Operation, str, str]]) -> Definition:
-    """A definition with what a tool `tells` of the values of one of its fields, where these words have that field.
-
-    It says so by a sample of its operation, the field, and the text.
-    """
+    """A definition with what a tool has `listed` of the values of a field, where these words have that field."""
     for sample, field, text in telling:
         if not text or not isinstance(definition, FunctionDefinition):
             continue
@@ -509,9 +506,9 @@ def _telling(definition: Definition, speaker: Dialect, telling: Sequence[tuple[o
 def _is_another(tool: Tool, dialect: Dialect) -> bool:
     """Whether the dialect's own tool for this operation is something else than this one, which says so of itself."""
     operation = _operation_of(tool)
-    return hasattr(tool.run, "in_plain_words") and dialect.word_for(operation) is not DIALECTS["plain"].word_for(
-        operation
-    )
+    if tool.only_plain is None:
+        return False
+    return dialect.word_for(operation) is not DIALECTS["plain"].word_for(operation)
 
 
 def _operation_of(tool: Tool) -> type[op.Operation]:

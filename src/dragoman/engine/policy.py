@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from dragoman.config.settings import PolicyRule
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import ToolChoice
 
@@ -47,39 +48,8 @@ class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return float(min(planned * (1 + self.jitter * (2 * chance - 1)), self.longest))
 
 
-class Approval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
-    """One rule: the verdict on the calls that fit all of its conditions. A condition on text is a glob.
-
-    A rule that denies or asks fits when anything in a call does: one of its paths, one command of its line. A rule that
-    allows fits when everything does. It never covers a call that leaves the sandbox unless it says `unsandboxed`. See
-    `rules.py` for the order in which rules decide.
-    """
-
-    verdict: Verdict
-    kind: str | None = None
-    """read, write, execute, search, fetch, plan, ask, agent or other."""
-    operation: str | None = None
-    """`run_command`, `edit_file`, …, whatever a model calls it."""
-    tool: str | None = None
-    path: str | None = None
-    """A file the call names, as its path in the workspace or on the machine, links resolved."""
-    command: str | None = None
-    domain: str | None = None
-    """The host of an address the call names."""
-    server: str | None = None
-    """An MCP server."""
-    agent: str | None = None
-    """The agent that makes the call."""
-    shell: str | None = None
-    cwd: str | None = None
-    login: bool | None = None
-    background: bool | None = None
-    terminal: bool | None = None
-    unsandboxed: bool | None = None
-    arguments: dict[str, str | bool | int | float] = {}
-    """Any other field of an operation, or argument of a function or a server's tool, by its name."""
-    source: str | None = None
-    """Whose rule it is: the rules of one source are tried in order, and of several sources the strictest counts."""
+class Approval(PolicyRule, frozen=True):
+    """A rule as a policy has it: one that could never fit is refused."""
 
     def __post_init__(self) -> None:
         from dragoman.model import Kind, operations as op

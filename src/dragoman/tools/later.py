@@ -53,8 +53,8 @@ def search_tools_in(toolset: Toolset, later: Iterable[AnyTool] | Callable[[], It
     names = sorted(waiting())
     text = ", ".join(names)
     listed = f"Tools that can be found: {text}." if len(text) <= 2000 else f"{len(names)} tools can be found."
-    search.tells = (SearchTools("some words"), "query", listed)  # type: ignore[attr-defined]
-    return Tool.from_operation(SearchTools, search, name="search_tools", repeatable=True)
+    about = (SearchTools("some words"), "query", listed)
+    return Tool.from_operation(SearchTools, search, name="search_tools", listed=about, repeatable=True)
 
 
 def _name(tool: AnyTool) -> str:

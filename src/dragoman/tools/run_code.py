@@ -43,7 +43,9 @@ async def _run_code(operation: RunCode, context: Context) -> CommandOutcome:
     return await context.get(Shell).run(RunCommand(shlex.join([program, option, operation.code])), context)
 
 
-_run_code.in_plain_words = (  # type: ignore[attr-defined]
-    "the vocabulary's own tool runs programs that call the client's tools"
+run_code = Tool.from_operation(
+    RunCode,
+    _run_code,
+    name="run_code",
+    only_plain="the vocabulary's own tool runs programs that call the client's tools",
 )
-run_code = Tool.from_operation(RunCode, _run_code, name="run_code")

@@ -75,10 +75,13 @@ class Tool:
         "description",
         "examples",
         "hints",
+        "ignored",
         "is_async",
         "kind",
+        "listed",
         "mcp",
         "name",
+        "only_plain",
         "operation",
         "parameters",
         "reader",
@@ -109,6 +112,10 @@ class Tool:
     hints: dict[str, Any] | None
     operation: type[Operation] | None
     """The operation it does, when it was made from one: then a dialect may have its own words for it."""
+    ignored: tuple[str, ...]
+    listed: tuple[Operation, str, str] | None
+    only_plain: str | None
+    """How it is offered in a dialect's words: see `from_operation`."""
     _invoke: Invoke
     _receiver: str | None
 
@@ -172,11 +179,17 @@ class Tool:
         *,
         name: str | None = None,
         description: str | None = None,
+        ignored: tuple[str, ...] = (),
+        listed: tuple[Operation, str, str] | None = None,
+        only_plain: str | None = None,
         **traits: Unpack[Traits],
     ) -> Tool:
         """A tool that does one operation: its parameters are the operation's fields, and `run` gets the operation.
 
-        It is called by the operation's tag unless it is named.
+        It is called by the operation's tag unless it is named. `ignored` are fields that it does not honour: no
+        vocabulary offers parameters for them. `listed` adds a text about the values of a field to the description:
+        a sample of the operation, the field, and the text. `only_plain` is the reason why it is offered in plain words
+        where the vocabulary's own tool for the operation is another.
         """
         name = str(operation.__struct_config__.tag) if name is None else name
         signature = read_value_signature(run)
@@ -194,6 +207,7 @@ class Tool:
             lambda: Reader.of_fields(name, class_info(operation).fields),
             {"kind": operation.kind, **traits},
             operation,
+            {"ignored": ignored, "listed": listed, "only_plain": only_plain},
         )
         return made
 
@@ -206,6 +220,7 @@ class Tool:
         make_reader: Callable[[], Reader[Any]],
         traits: Traits,
         operation: type[Operation] | None = None,
+        offered: Mapping[str, Any] = {},
     ) -> None:
         problems = [*name_problems(name), *signature.problems]
         if not isinstance(description, str) or not description.strip():
@@ -227,6 +242,7 @@ class Tool:
             "_invoke": signature.invoke,
             "_receiver": signature.receiver,
         }
+        facts |= {"ignored": (), "listed": None, "only_plain": None, **offered}
         for fact, value in facts.items():
             object.__setattr__(self, fact, value)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from dragoman.generated import function
 from dragoman.model import operations as op
 
 
@@ -85,9 +86,8 @@ def builder(cls: Any) -> Callable[[Any], op.Operation]:
         known[f"always_{name}"] = implied
         said.append(f"{name}=always_{name}")
     made = f"operation({', '.join(said)})"
-    build: Callable[[Any], op.Operation] = eval(
-        f"lambda call: {made if cls.refine is None else f'refine({made})'}", known
-    )
+    made = made if cls.refine is None else f"refine({made})"
+    build: Callable[[Any], op.Operation] = function("build", ("def build(call):", f"    return {made}"), known)
     return build
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from dragoman.errors import DefinitionError
+from dragoman.generated import function
 from dragoman.model import operations as op, outcomes as out
 
 from .template_code import ReaderSource, WriterSource
@@ -294,10 +295,8 @@ class Template:
 
     def _made(self, code: WriterSource | ReaderSource, name: str) -> Any:
         """Made on first use: a vocabulary has many templates, and a run needs few of them."""
-        source = "\n".join(code.source())
-        known = {**code.known, "struct": self.struct, "to": self.to, "back": self.back}
-        exec(compile(source, f"<{name} {self.struct.__name__}>", "exec"), known)
-        return known[name]
+        lines = list(code.source())
+        return function(name, lines, {**code.known, "struct": self.struct, "to": self.to, "back": self.back})
 
     def __repr__(self) -> str:
         return f"<words for {self.outcome.__name__} {self.lead!r}>"

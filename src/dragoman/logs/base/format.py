@@ -389,8 +389,3 @@ def _decoded_in_place(path: Path) -> Any:
         return None
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return msgspec.json.decode(memoryview(data)[len(_MARK) :] if data[: len(_MARK)] == _MARK else data)
-
-
-def unreadable_file(path: Path, reason: str, length: int) -> Unreadable:
-    """A whole file that could not be read."""
-    return Unreadable(id=f"{path.stem}@0", reason=reason, source=Source(str(path), 0, length))

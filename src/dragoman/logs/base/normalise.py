@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
+from dragoman.generated import function
 from dragoman.model import (
     Call,
     Event,
@@ -207,9 +208,7 @@ def _maker(kind: type[Event], facts: tuple[str, ...], key: str) -> Callable[[str
         f"        return kind({', '.join(told)})",
         "    return make",
     )
-    known: dict[str, Any] = {"kind": kind}
-    exec("\n".join(lines), known)
-    of_file: Callable[[str, str], Callable[..., Any]] = known["of_file"]
+    of_file: Callable[[str, str], Callable[..., Any]] = function("of_file", lines, {"kind": kind})
     return of_file
 
 
