@@ -11,7 +11,7 @@ async def find_orders(customer: str, limit: int = 10, sort: Literal["newest", "o
 
     Args:
         customer: Name of the customer.
-        limit: At most so many orders.
+        limit: Maximum number of orders.
     """
     return [f"{sort} order {number} of {customer}" for number in range(1, limit + 1)]
 

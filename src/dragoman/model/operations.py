@@ -30,7 +30,7 @@ _WITH_SHELL = "it is done with a shell command"
 
 
 class ReadFile(Reading, frozen=True):
-    """Read a file, or its lines from `first_line` to `last_line` (from 1, inclusive); `pages` of a document."""
+    """Read a file, or its lines from `first_line` to `last_line` (from 1, inclusive), or `pages` of a document."""
 
     tool_module = "tools.files"
     in_short = "read {path}"
@@ -55,7 +55,7 @@ class ReadFiles(Reading, frozen=True):
 
 
 class ReadNotebook(Reading, frozen=True):
-    """Read the cells of a notebook, or one of them."""
+    """Read all cells of a notebook, or one of them."""
 
     unspoken = "a notebook is read as text"
     tool_module = "tools.notebook"
@@ -67,7 +67,7 @@ class ReadNotebook(Reading, frozen=True):
 
 
 class ViewImage(Reading, frozen=True):
-    """Look at an image, or at the rectangle `region` (left, top, right, bottom in pixels) of it."""
+    """View an image, or only the rectangle `region` of it (left, top, right, bottom in pixels)."""
 
     unspoken = "an image is read like any other file"
     tool_module = "tools.files"
@@ -80,10 +80,10 @@ class ViewImage(Reading, frozen=True):
 
 
 class ListDirectory(Reading, frozen=True):
-    """List what a folder holds, down to `depth` levels (default 1), without what matches `ignore`.
+    """List the entries of a folder, down to `depth` levels (default 1), without those that match `ignore`.
 
-    With `prefix` (which may be empty): list all files below the folder, at any depth, whose path from there begins
-    with it.
+    With `prefix` (which may be empty): list all files below the folder, at any depth, whose path relative to it
+    begins with the prefix.
     """
 
     unspoken = _WITH_SHELL
@@ -100,7 +100,7 @@ class ListDirectory(Reading, frozen=True):
 
 
 class WriteFile(Writing, frozen=True):
-    """Write a whole file; `overwrite=False` fails when it exists."""
+    """Write a whole file; with `overwrite=False`, fail if it exists."""
 
     tool_module = "tools.files"
     in_short = "write {path}"
@@ -130,7 +130,7 @@ class Edit(Value, frozen=True, gc=False):
 
 
 class EditFile(Writing, frozen=True):
-    """Change parts of a file, edit after edit; all of them or none."""
+    """Change parts of a file: all edits are applied in order, or none."""
 
     tool_module = "tools.files"
     in_short = "edit {path}"
@@ -180,7 +180,7 @@ class MoveFile(Writing, frozen=True):
 
 
 class UndoEdit(Writing, frozen=True):
-    """Undo the last change that was made to a file in this run; done again, the one before."""
+    """Undo the last change made to a file in this run; repeated, the one before it."""
 
     tool_module = "tools.files"
     in_short = "undo the last change of {path}"
@@ -225,10 +225,9 @@ class FindFiles(Searching, frozen=True):
 class RunCommand(Executing, frozen=True):
     """Run a shell command line.
 
-    In the background it becomes a job; `wait_ms` is how long to watch it before it is left running.
-    `job` names the job it becomes or, when it is neither left in the background nor given a terminal, the standing
-    shell it runs in: one that keeps its folder, variables and functions from one command to the next, until it is
-    stopped.
+    In the background it becomes a job, named by `job`; `wait_ms` is how long to wait for output before it is left
+    running. Otherwise, unless it has a terminal, `job` names the standing shell it runs in, which keeps its folder,
+    variables and functions from one command to the next until it is stopped.
     """
 
     tool_module = "tools.shell"
@@ -279,7 +278,7 @@ class TypeInto(Executing, frozen=True):
 
 
 class StopCommand(Executing, frozen=True):
-    """Stop a background job, or a standing shell, and everything it started."""
+    """Stop a background job or a standing shell, and every process it started."""
 
     unspoken = _WITH_SHELL
     tool_module = "tools.shell"
@@ -296,7 +295,7 @@ class ListCommands(Executing, frozen=True):
 
 
 class WatchCommand(Executing, frozen=True):
-    """Run a command, or follow a socket, in the background and be told of each line it writes."""
+    """Run a command, or follow a socket, in the background and be notified of each line it writes."""
 
     tool_module = "tools.shell"
     effects = Effects.of(
@@ -318,8 +317,8 @@ class WatchCommand(Executing, frozen=True):
 class SearchText(Searching, frozen=True):
     """Search file contents for a regular expression (`literal`: for the text itself).
 
-    `mode` says what is wanted: the matching lines, the files that have any, or counts per file.
-    `include` and `exclude` are globs; `limit` and `offset` cut the list of results.
+    `mode` selects the result: the matching lines, the files that have any, or counts per file.
+    `include` and `exclude` are globs; `limit` and `offset` select a part of the results.
     """
 
     unspoken = _WITH_SHELL
@@ -374,7 +373,7 @@ class RewriteCode(Writing, frozen=True):
 
 
 class SearchTools(Searching, frozen=True):
-    """Look for tools that are available but were not offered up front."""
+    """Search for tools that are available but were not offered up front."""
 
     effects = Effects.of("query", limit="limit")
 
@@ -396,7 +395,7 @@ class SearchDocuments(Searching, frozen=True):
 
 
 class SearchWeb(Fetching, frozen=True):
-    """Search the web, only in `allowed_domains` or without `blocked_domains` when they are given."""
+    """Search the web; `allowed_domains` and `blocked_domains` restrict the results."""
 
     tool_module = "tools.web.tools"
     in_short = "search the web for {query}"
@@ -434,7 +433,7 @@ class FindInPage(Fetching, frozen=True):
 
 
 class TakeScreenshot(Fetching, frozen=True):
-    """Take a picture of a page as a browser shows it; `save_to` also writes it to a file."""
+    """Take a screenshot of a page in a browser; `save_to` also writes it to a file."""
 
     tool_module = "tools.web.tools"
     in_short = "take a screenshot of {url}"
@@ -453,7 +452,7 @@ PlanStatus = Literal["pending", "in_progress", "completed", "cancelled", "blocke
 
 
 class PlanItem(Value, frozen=True, gc=False):
-    """One thing to do; `doing` is how to say it while it is being done."""
+    """One thing to do; `doing` describes it while it is in progress."""
 
     text: str
     status: PlanStatus = "pending"
@@ -486,7 +485,7 @@ class AddPlanItem(Planning, frozen=True):
 
 
 class ChangePlanItem(Planning, frozen=True):
-    """Change what is said of one item; what is `None` stays. `deleted` removes it."""
+    """Change one item of the plan; fields left out stay as they are. `deleted` removes the item."""
 
     unspoken = "the plan is written as a whole"
     effects = Effects.of("id text status description doing owner add_blocks add_blocked_by metadata deleted")
@@ -516,9 +515,9 @@ class ReadPlan(Planning, frozen=True):
 
 
 class SpawnAgent(Delegating, frozen=True):
-    """Give a task to another agent; `agent` is its type, `continues` an earlier agent to go on with.
+    """Give a task to another agent; `agent` is its type, `continues` the id of an earlier agent to continue.
 
-    `history` says how much of this conversation it is given ("all", "none", or a number of turns).
+    `history` is how much of this conversation it gets: "all", "none" or a number of turns.
     """
 
     effects = Effects.of("prompt", limit="max_turns", comment="description")
@@ -541,7 +540,7 @@ class SpawnAgent(Delegating, frozen=True):
 
 
 class MessageAgent(Delegating, frozen=True):
-    """Send a message to another agent; `interrupt` makes it stop what it is doing."""
+    """Send a message to another agent; `interrupt` stops what it is doing."""
 
     effects = Effects.of("message", comment="summary")
 
@@ -554,7 +553,7 @@ class MessageAgent(Delegating, frozen=True):
 
 
 class WaitForAgent(Delegating, frozen=True):
-    """Wait for other agents (any of them when none is named) and take what they have to say."""
+    """Wait for other agents (any of them if none is named) and get their messages."""
 
     effects = Effects.of("agents", limit="timeout_ms")
 
@@ -573,7 +572,7 @@ class StopAgent(Delegating, frozen=True):
 
 
 class ResumeAgent(Delegating, frozen=True):
-    """Open a stopped agent again."""
+    """Reopen a stopped agent."""
 
     effects = Effects.of("agent")
 
@@ -590,7 +589,7 @@ class ListAgents(Delegating, frozen=True):
 
 
 class SignalParent(Delegating, frozen=True):
-    """Tell the agent that started this one something."""
+    """Send a message to the agent that started this one."""
 
     effects = Effects.of("message")
 
@@ -598,7 +597,7 @@ class SignalParent(Delegating, frozen=True):
 
 
 class ReturnToParent(Delegating, frozen=True):
-    """End this agent's task with its result."""
+    """End the task of this agent with a result."""
 
     unspoken = "the last message of an agent is its result"
     effects = Effects.of("result")
@@ -640,7 +639,7 @@ class AskUser(Operation, frozen=True):
 
 
 class SaveMemory(Operation, frozen=True):
-    """Remember a text beyond this conversation."""
+    """Save a text to remember beyond this conversation."""
 
     unspoken = "memories are files"
     tool_module = "tools.memories"
@@ -651,7 +650,7 @@ class SaveMemory(Operation, frozen=True):
 
 
 class RecallMemory(Operation, frozen=True):
-    """Look up what was remembered."""
+    """Search what was saved to remember."""
 
     kind = Kind.READ
     acp_kind = "read"
@@ -721,7 +720,7 @@ class RunCode(Executing, frozen=True):
 
 
 class GenerateImage(Operation, frozen=True):
-    """Make an image from a description."""
+    """Generate an image from a description."""
 
     effects = Effects.of("prompt")
 
@@ -761,7 +760,7 @@ class SteerClient(Operation, frozen=True):
 
 
 class Unrecognised(Operation, frozen=True):
-    """A call of a tool nobody knows: kept as it was, never guessed at."""
+    """A call of an unknown tool: kept as it was, never guessed at."""
 
     effects = Effects.of("arguments")
 
