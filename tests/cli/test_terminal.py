@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
-from .conftest import User
+from .conftest import User, in_terminal
 
 ESCAPE = "\x1b"
 WARNED = "[search]\nurl = 'http://127.0.0.1'\n"
@@ -101,3 +103,33 @@ def test_progress_is_shown_on_a_terminal_and_gone_afterwards(user: User) -> None
 
 def test_help_fits_a_narrow_terminal(user: User) -> None:
     assert all(len(line) <= 50 for line in user.sees("--help", columns=50).out.splitlines())
+
+
+WIDTHS = [60, 80, 120, 200]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("words", [("--help",), ("run", "--help")])
+def test_help_breaks_lines_between_words_at_every_width(user: User, words: tuple[str, ...], columns: int) -> None:
+    shown = user.sees(*words, columns=columns)
+    piped = user.starts(*words).stdout.decode()
+    assert shown.code == 0
+    examples = max(columns, 80)  # a command is shown in one line
+    lines = shown.out.splitlines()
+    assert [line for line in lines if len(line) > (examples if line.startswith("  dragoman ") else columns)] == []
+    assert [line for line in lines if re.search(r"--[\w-]*-$", line)] == [], "the name of an option is torn apart"
+    joined = [re.sub(r"-\s+", "-", text).split() for text in (shown.out, piped)]
+    assert joined[0] == joined[1], "words are lost, torn apart or in another order"
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_demo_fits_the_terminal(user: User, columns: int) -> None:
+    demo = Path(__file__).parents[2] / "examples" / "demo.py"
+    environ = {**user.environ, "TERM": "xterm", "DEMO": "quick"}
+    shown = in_terminal([sys.executable, str(demo)], user.here, environ, columns)
+    assert shown.code == 0, shown.out
+    ours, _, rest = shown.out.partition("── That session, read back")
+    respoken = rest.partition("── The same session")[2]
+    too_long = [line for line in [*ours.splitlines(), *respoken.splitlines()[1:]] if len(line) > columns]
+    assert too_long == []
+    assert "$ dragoman show claude_code.jsonl\n" in rest

@@ -74,7 +74,7 @@ def command(
     dragoman run -a chart.png -a notes.pdf "do these agree?"
     dragoman run --agent reviewer "look at the last commit"
     dragoman run --resume last "and now the other one"
-    dragoman run --from 5f0c --model gemini:gemini-2.5-pro "go on where Claude Code ended"
+    dragoman run --from 5f0c --model gemini:gemini-2.5-pro "go on"
     """
     options = Options(**given)
     if (approve or refuse or answer) and options.resume is None:
