@@ -49,6 +49,23 @@ def test_the_quick_demo_does_one_task_in_three_vocabularies_and_reads_the_sessio
     ]
 
 
+def test_without_a_network_the_demo_says_so_and_does_the_quick_part(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9"
+    servers = dict.fromkeys(("OLLAMA_BASE_URL", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"), nowhere)
+    registry = {"PIP_INDEX_URL": nowhere, "PIP_RETRIES": "0", "PIP_NO_INDEX": "1"}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "HTTPS_PROXY": nowhere}
+    words = [sys.executable, str(ROOT / "examples/demo.py")]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, env={**environment, **servers, **registry}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = " ".join(done.stdout.split())
+    assert "Qwen2.5-Coder-1.5B-Instruct Q4_K_M runs on this machine. It is 1.1 GB" in shown
+    assert "No model can be asked on this machine, so this was the quick part: Qwen2.5-Coder" in shown
+    assert "cannot be had: the model hub cannot be reached" in shown
+    assert "The same session in the words of gemini_cli" in shown
+
+
 def test_every_page_the_docs_link_to_is_there() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+?\.md)(?:#[^)]*)?\)", page.read_text()):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 import dragoman
+from dragoman.config import load
 from dragoman.installation import packages_of
 from tests.wheel import build, check_sdist, check_wheel, try_wheel
 
@@ -24,7 +25,9 @@ ADD = {"pipx": "pipx inject dragoman ", "uv": "uv tool install "}
 ENVIRONMENTS = {"pipx": ".local/share/pipx/venvs/dragoman/bin", "uv": ".local/share/uv/tools/dragoman/bin"}
 
 
-def run(*command: str | Path, home: Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *command: str | Path, home: Path, cwd: Path, timeout: float | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Runs a command with nothing in its environment but PATH, a new HOME and what is given."""
     return subprocess.run(
         command,
@@ -33,6 +36,7 @@ def run(*command: str | Path, home: Path, cwd: Path, **environment: str) -> subp
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        timeout=timeout,
     )
 
 
@@ -118,6 +122,17 @@ def test_the_demo_is_the_first_command_that_works(checkout: Path, home: Path) ->
 def test_a_second_command_finds_everything_prepared(checkout: Path, home: Path) -> None:
     demo = run("make", "demo", home=home, cwd=checkout, DEMO="quick")
     assert (demo.returncode, "setting up" in demo.stdout) == (0, False), demo.stdout + demo.stderr
+
+
+def test_the_demo_does_its_task_with_the_real_weights_and_reads_it_back(home: Path) -> None:
+    """The weights are fetched into the cache of whoever runs this, once for all checkouts."""
+    cache = {"DRAGOMAN_CACHE_DIR": str(load().cache_dir)}
+    demo = run(sys.executable, ROOT / "examples" / "demo.py", home=home, cwd=home, timeout=1200, **cache)
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    _, _, live = demo.stdout.partition("── The same task, live")
+    assert "Checked by this program: greet.py was changed, and its test passes." in live, demo.stdout + demo.stderr
+    _, _, respoken = live.partition("── The same session in the words of claude_code")
+    assert ("Edit" in respoken, "Bash" in respoken) == (True, True), demo.stdout
 
 
 def test_the_command_installs_from_the_wheel_and_names_commands_that_add_its_extras(
