@@ -132,6 +132,9 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "index rebuild": [()],
     "index update": [()],
     "index vacuum": [()],
+    "keys list": [(), ("--json",)],
+    "keys set": [("mistral",)],
+    "keys test": [("nobody",)],
     "lab export": [(LOG, "--to", "text")],
     "lab grep": [("evil", LOG), ("evil",)],
     "lab stats": [(LOG,)],
@@ -141,6 +144,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "memory forget": [("--all",)],
     "memory list": [(), ("--all", "--json")],
     "memory show": [("nothing",)],
+    "models": [("nobody",)],
     "pack": [(LOG,)],
     "plugins": [(), ("--json",)],
     "projects": [(LOG,)],
@@ -178,15 +182,17 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "untrust": [()],
     "watch": [("--once", "--from-start", LOG)],
 }
-TYPED = {"chat": "hello\n", "translate": CALL}
+TYPED = {"chat": "hello\n", "keys set": "sk-0123456789\n", "translate": CALL}
 # The exit code of each way above, where it is not always 0: refused, not well defined, nothing found.
 EXITS = {
     "agents check": [1],
     "agents list": [1, 1],
     "analyse": [0, 1],
+    "keys test": [2],
     "lab grep": [0, 0],  # a run before it recorded the project's instructions
     "memory show": [1],
     "mcp test": [3, 3, 3],
+    "models": [2],
     "replay": [1, 0],
     "run": [0, 0, 0, *[0] * len(AGENTS), 3, 3, 3, 3, 3, 0, 0, 0, 0],
 }

@@ -33,7 +33,20 @@ def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os
         if any(word in name.upper() for word in SECRET_WORDS) and not (os.path.isabs(value) and os.path.exists(value))
     }
     found |= set(_secret_settings(configuration.settings))
+    found |= set(_stored(configuration))
     return tuple(sorted({one.strip() for one in found if one.strip()}, key=lambda one: (-len(one), one)))
+
+
+def _stored(configuration: Configuration) -> Iterator[str]:
+    """Keys that `dragoman keys set` stored."""
+    from dragoman.config.files import stored_key, stored_keys
+    from dragoman.errors import ConfigError
+
+    try:
+        for name in stored_keys(configuration.config_dir):
+            yield stored_key(configuration.config_dir, name) or ""
+    except ConfigError:
+        return  # whoever needs the key is told of it
 
 
 def _secret_settings(value: Any) -> Iterator[str]:

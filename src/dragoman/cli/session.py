@@ -199,7 +199,14 @@ class Session:
     async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
         """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
         from dragoman.engine import Orchestrator, Retry
-        from dragoman.engine.models import MODEL_FILES, PROVIDERS, LocalEngine, default_model, engine_for
+        from dragoman.engine.models import (
+            MODEL_FILES,
+            PROVIDERS,
+            LocalEngine,
+            default_model,
+            engine_for,
+            real_name,
+        )
 
         vouched = True
         if wanted is not None:
@@ -209,7 +216,7 @@ class Session:
         else:
             found = await default_model(self.configuration, may_fetch=self._consent.instead)
             model, why, vouched = found.model, found.why, self.configuration.is_vouched("model")
-        provider, name = self._parts_of(model, by_hand=wanted is not None)
+        provider, name = self._parts_of(real_name(model, self.configuration), by_hand=wanted is not None)
         model = f"{provider}:{name}"
         self._is_embedded = provider in PROVIDERS and PROVIDERS[provider].in_process
         if self._is_embedded and sending:

@@ -364,6 +364,9 @@ class Settings(Table, frozen=True):
     sandbox: Sandbox = Sandbox()
     providers: dict[str, Provider] = {}
     models: dict[str, Model] = {}
+    aliases: Annotated[
+        dict[str, str], setting('Names of your own for models: fast = "gemini:gemini-2.5-flash".', Kind.ADDRESS)
+    ] = {}
     plugins: Plugins = Plugins()
     logs: Logs = Logs()
     search: Search = Search()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         home_folder as home_folder,
         system_folder as system_folder,
     )
+    from .keys import store_key as store_key, stored_key as stored_key, stored_keys as stored_keys
     from .ordinary_file import read_ordinary_file as read_ordinary_file, read_with_place as read_with_place
     from .private_file import replacing as replacing, write_private as write_private
     from .toml_text import TomlPlace as TomlPlace, read_toml as read_toml
@@ -30,6 +31,7 @@ else:
                 "home_folder",
                 "system_folder",
             ),
+            "keys": ("store_key", "stored_key", "stored_keys"),
             "ordinary_file": ("read_ordinary_file", "read_with_place"),
             "private_file": ("replacing", "write_private"),
             "toml_text": ("TomlPlace", "read_toml"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         check_unvouched_model as check_unvouched_model,
         dialect_of as dialect_of,
         engine_for as engine_for,
+        real_name as real_name,
         split_model as split_model,
     )
     from .who_runs import vendor_of as vendor_of
@@ -41,6 +42,7 @@ else:
                 "check_unvouched_model",
                 "dialect_of",
                 "engine_for",
+                "real_name",
                 "split_model",
             ),
             "who_runs": ("vendor_of",),

@@ -90,11 +90,14 @@ def _keyed(name: str, configuration: Configuration | None, environment: Mapping[
     row: Provider = PROVIDERS[name]
     section = configuration.settings.providers.get(name) if configuration is not None else None
     try:
-        key_of(name, row, section, environment)
+        key_of(name, row, section, environment, configuration)
     except ConfigError:
         return None
     variable = next((variable for variable in row.key if environment.get(variable)), None)
-    return f"{variable} is set" if variable else f"its key is in [providers.{name}] of the settings"
+    if variable:
+        return f"{variable} is set"
+    own = section is not None and (section.api_key is not None or section.api_key_env)
+    return f"its key is in [providers.{name}] of the settings" if own else "its key is stored"
 
 
 async def _served(name: str, configuration: Configuration | None, environment: Mapping[str, str]) -> Found | None:

@@ -256,10 +256,11 @@ def engine_for(
     from dragoman.engine.policy import Retry as Tries
     from dragoman.engine.transport import Bounds, Transport, bounds_of
 
+    configuration = settled(configuration)
+    model = real_name(model, configuration)
     if not vouched:
         check_unvouched_model(model)
     name, model = split_model(model)
-    configuration = settled(configuration)
     row = _provider(name, configuration)
     if row.engine is not None:
         make: MakesEngine = load_target(row.engine)
@@ -272,7 +273,7 @@ def engine_for(
         raise ConfigError(
             f"{name} has no address that suits everybody: give {settings}; it looks like {row.address_needed}"
         )
-    key = api_key or key_of(name, row, section, environment)
+    key = api_key or key_of(name, row, section, environment, configuration)
     headers = {**row.headers, **_authorization(row.auth, key)}
     chosen = api or (section.api if section is not None and section.api else None) or row.api
     if chosen not in APIS:
@@ -335,8 +336,19 @@ def _no_provider(name: str, configuration: Configuration | None) -> str:
     return f"no provider named {name!r}; known: {', '.join(known)}.{nearest(name, known)} {how}"
 
 
-def key_of(name: str, row: Provider, section: Any, environment: Mapping[str, str]) -> str | None:
-    """The key, from the settings or the environment. It is put in a header and nowhere else."""
+def real_name(model: str, configuration: Configuration | None) -> str:
+    """The model that an alias of the settings stands for; any other name as it is."""
+    return model if configuration is None else configuration.settings.aliases.get(model, model)
+
+
+def key_of(
+    name: str,
+    row: Provider,
+    section: Any,
+    environment: Mapping[str, str],
+    configuration: Configuration | None = None,
+) -> str | None:
+    """The key: from the settings, the environment, or what `dragoman keys set` stored. It goes into a header only."""
     if section is not None:
         if section.api_key_env:
             named = environment.get(section.api_key_env)
@@ -348,9 +360,18 @@ def key_of(name: str, row: Provider, section: Any, environment: Mapping[str, str
     for variable in row.key:
         if environment.get(variable):
             return environment[variable].strip()
+    if configuration is not None:
+        from dragoman.config.files import stored_key
+
+        stored = stored_key(configuration.config_dir, name)
+        if stored is not None:
+            return stored
     if row.key_needed:
         wanted = " or ".join(row.key)
-        raise ConfigError(f"no key for {name}: set {wanted}, or api_key_env in [providers.{name}] of your settings")
+        raise ConfigError(
+            f"no key for {name}: set {wanted}, run `dragoman keys set {name}`, or set api_key_env in "
+            f"[providers.{name}] of your settings"
+        )
     return None
 
 

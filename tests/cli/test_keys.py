@@ -1,0 +1,97 @@
+"""`dragoman keys`, `dragoman models` and aliases of models."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+from .conftest import Answer, User
+
+KEY = "sk-test-0123456789"
+
+
+@contextmanager
+def lists(*models: str) -> Iterator[str]:
+    """A provider that lists models to whoever has the key."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            right = self.headers["authorization"] == f"Bearer {KEY}"
+            rows = ", ".join(f'{{"id": "{model}"}}' for model in models)
+            body = f'{{"data": [{rows}]}}' if right else '{"error": {"message": "wrong key"}}'
+            self.send_response(200 if right else 401)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def types(user: User, *words: str, stdin: str = "", **environ: str) -> Answer:
+    done = subprocess.run(
+        [sys.executable, "-m", "dragoman", *words],
+        cwd=user.here,
+        env={**user.environ, **environ},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+async def test_a_key_is_stored_for_its_owner_alone_used_and_never_shown(user: User) -> None:
+    with lists("gpt-5.2", "my-own") as url:
+        environ = {"OPENAI_BASE_URL": url}
+        missing = await asyncio.to_thread(types, user, "keys", "test", "openai", **environ)
+        stored = await asyncio.to_thread(types, user, "keys", "set", "openai", stdin=f"{KEY}\n")
+        works = await asyncio.to_thread(types, user, "keys", "test", "openai", **environ)
+        listed = await asyncio.to_thread(types, user, "keys", "list")
+        models = await asyncio.to_thread(types, user, "models", "openai", **environ)
+        before = await asyncio.to_thread(types, user, "keys", "test", "openai", OPENAI_API_KEY="sk-other", **environ)
+        assert "run `dragoman keys set openai`" in missing.err
+    file = user.config_dir / "keys.json"
+    assert stored == Answer(0, "", f"The key of openai is stored in {file}, which only you can read.\n")
+    assert (file.stat().st_mode & 0o777, KEY in file.read_text()) == (0o600, True)
+    assert works == Answer(0, "", "openai accepts the key and lists 2 models.\n")
+    assert listed.out.splitlines()[-1].split() == ["openai", "keys.json"]
+    rows = [line.split() for line in models.out.splitlines()[-2:]]
+    assert rows == [["openai:gpt-5.2", "400,000", "1.75", "14"], ["openai:my-own"]]
+    assert (before.code, "wrong key" in before.err) == (4, True)
+    assert not any(KEY in answer.out + answer.err for answer in (missing, stored, works, listed, models, before))
+
+
+def test_a_key_is_no_argument_and_a_provider_must_be_known(user: User) -> None:
+    assert user.types("keys", "set", "openai", KEY).code == 2
+    assert user.types("keys", "set", "opena").code == 2
+    assert types(user, "keys", "set", "openai", stdin="two words\n").code == 2
+    assert not (user.config_dir / "keys.json").exists()
+
+
+def test_an_alias_stands_for_a_model(user: User) -> None:
+    user.settings("[aliases]\nfast = 'openai:gpt-5.2'\n")
+    shown = user.types("run", "--dry-run", "--model", "fast", "--json", "hi")
+    assert (shown.code, shown.json["body"]["model"]) == (0, "gpt-5.2")
+
+
+def test_a_project_does_not_change_what_an_alias_means(user: User) -> None:
+    user.settings("[aliases]\nfast = 'openai:gpt-5.2'\n")
+    user.write(user.here / "dragoman.toml", "[aliases]\nfast = 'openrouter:evil'\n")
+    shown = user.types("run", "--dry-run", "--model", "fast", "--json", "hi")
+    assert (shown.code, shown.json["body"]["model"]) == (0, "gpt-5.2")
