@@ -170,7 +170,7 @@ EDITS = one_of(
         ),
     ),
     formerly=(
-        # Versions of 2025 counted characters, not blocks.
+        # 0.30.2 counted characters, and 0.52.12 counted nothing.
         single(
             out.ChangesOutcome,
             words(
@@ -247,7 +247,7 @@ ENDED = (
     _ended("{output}", _SAVED, "\n\n", output=body(), _which=_WHICH),
     _ended("{output}", "\n\n", output=body(_NOTHING), output_path=None),
 )
-# The client prints no empty line where a command printed nothing (0.74).
+# The client prints no empty line where a command printed nothing (a session of pi-mono's own tests).
 ENDED_SILENT = _ended(output="")
 
 

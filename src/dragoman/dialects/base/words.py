@@ -8,7 +8,10 @@
 A template is a head, one text of any form (the *pivot*), and a tail. Reading matches the head from the start and peels
 the parts of the tail from the end, each at its last occurrence; what is left is the pivot. So reading takes linear time
 and never backtracks. A text that matches no template stays text. Writing uses the first template whose constants and
-fields fit the outcome; where none fits, the default wording of `wording.py` is used.
+fields fit the outcome; where none fits, the default wording of `default_words.py` is used.
+
+Beside templates there are `done` (a fixed sentence), `in_json` (a record as JSON), `single` (an outcome of one item),
+`picture`, `refusal` and `stays_text`. What a log has beside the text of a result is added by `recorded`.
 
 The rules are checked when a template is made, and a broken one raises `DefinitionError`:
 

@@ -66,7 +66,7 @@ class ReadingFiles:
             return out.TextOutcome(text)
         cut = self._CUT.search(native.content) if isinstance(native.content, str) else None
         total = int(cut[1]) if cut is not None and cut[1] != "more" else None
-        first = max(1, lines[0])  # asked for line 0, some versions count from there
+        first = max(1, lines[0])  # asked for line 0, 2.1.17 counts from there
         return out.FileOutcome(operation.path, lines[1], first, total, truncated=cut is not None)
 
 

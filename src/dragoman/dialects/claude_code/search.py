@@ -115,7 +115,7 @@ def _counted(files: int) -> str:
 
 
 def _cut(paged: re.Match[str] | None, results: int) -> bool:
-    """Some versions add the note whenever a limit was given: it was reached when there are that many."""
+    """2.1.39 adds the note whenever a limit was given: it was reached when there are that many results."""
     return paged is not None and paged[1] is not None and results >= int(paged[1])
 
 

@@ -155,7 +155,7 @@ class ReadingFiles:
             # An empty file has no line at all (1.18.4).
             _lines_in(_PATH, "content", empty=True),
             _lines_in(_PATH, "content", empty=True, newline="\n\n"),
-            # Some versions begin with the first line in the line of the tag.
+            # 1.3.2 begins with the first line in the line of the tag.
             _lines_in(_PATH, "content", newline=""),
             # Up to 1.1.11 a file was given without its path, and in a tag of another name.
             *(_lines_in("", tag) for tag in ("content", "file")),
@@ -297,7 +297,7 @@ class Write(Spelling[op.WriteFile]):
     content: str = means("content", "The whole new content.")
     filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name
 
-    # A call without any text in its result was done as well.
+    # 1.0.162 and 1.1.11 log an empty text.
     results = one_of(
         done(_WRITTEN, of=out.ChangesOutcome, when=_has_written),
         formerly=(words(out.DoneOutcome, "", note=None),),

@@ -146,7 +146,7 @@ COMMANDS = one_of(
         # 1.1.11 (which writes "commmand") and 1.1.53.
         *_old_note("bash_metadata", "bash tool terminated {_more}", timed_out=True),
         *_old_note("bash_metadata", "{_more}"),
-        # Of a command that printed nothing, with the end of its output cut off (1.2.27, in a wild log).
+        # Of a command that printed nothing, with the end of its output cut off (1.18.3, in a session of bestcodes.dev).
         words(out.CommandOutcome, f"{_SAVED}{_NOTHING}", output=""),
     ),
     back=one_stream,
