@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 
 from dragoman.dialects.base.conversions import EMPTY_IS_UNSAID, among
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import Content, Spelling, absent, means, native_only, was
-from dragoman.dialects.base.words import in_json, one_of
+from dragoman.dialects.base.words import (
+    Template,
+    body,
+    either,
+    in_json,
+    maybe,
+    one_of,
+    or_none,
+    single,
+    skipped,
+    way,
+    without,
+    words,
+)
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -19,51 +31,62 @@ from dragoman.model.json_text import json_text, read_json
 from .results import fields, text_in, told
 
 
-class SpawningAgents:
-    """How an agent is told: that it was started, or what it answered, and its id."""
+def _silent(_asked: op.Operation, report: out.AgentReport) -> out.AgentReport:
+    return report if report.text else msgspec.structs.replace(report, text=None)
 
-    __slots__ = ()
 
-    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
-    _STARTED = re.compile(r"Async agent launched successfully\..*?\nagentId: (?P<id>\S+)", re.DOTALL)
-    _ENDED = re.compile(
-        r"\n?agentId: (?P<id>\S+)(?: \([^\n]*\))?(?:\nstatus: (?P<status>\w+))?(?:\n(?:worktree|<usage>).*)?\Z",
-        re.DOTALL,
+def _typed(_asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    """The log knows the agent's type."""
+    if not isinstance(outcome, out.AgentsOutcome):
+        return outcome
+    agent = text_in(fields(native), "agentType")
+    return out.AgentsOutcome(tuple(msgspec.structs.replace(one, agent=agent) for one in outcome.agents))
+
+
+def _ended(*text: str, **facts: Any) -> Template:
+    return words(
+        out.AgentReport,
+        *text,
+        "agentId: {id}",
+        maybe(" ({_how})", said=False),
+        maybe("\nstatus: {status}", status="completed"),
+        maybe("\nworktreePath: {_path}", said=False),
+        maybe("\nworktreeBranch: {_branch}", said=False),
+        maybe("\n<usage>{_used}", said=False),
+        id=or_none(without(" "), "unknown"),
+        _how=skipped(""),
+        _path=skipped(""),
+        _branch=skipped(""),
+        _used=skipped("", "(?s:.*)"),
+        **facts,
     )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1:
-            return tell(operation, outcome)
-        agent = outcome.agents[0]
-        if agent.status == "running" and agent.id is not None and not agent.text:
-            return (
-                f"Async agent launched successfully.\nagentId: {agent.id}\n"
-                "The agent is working in the background. You will be notified when it completes."
-            )
-        if agent.status == "completed" and agent.id is None:
-            return agent.text or ""
-        status = "" if agent.status == "completed" else f"\nstatus: {agent.status}"
-        return f"{agent.text or ''}\nagentId: {agent.id or 'unknown'}{status}"
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = told(native)
-        known = fields(native)
-        agent = text_in(known, "agentType")
-        started = self._STARTED.match(text)
-        if started is not None:
-            return out.AgentsOutcome((out.AgentReport(started["id"], "running", agent=agent),))
-        if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
-            return understand(operation, native)
-        ended = self._ENDED.search(text)
-        if ended is None:
-            return out.AgentsOutcome((out.AgentReport(None, "completed", text, agent=agent),))
-        id = None if ended["id"] == "unknown" else ended["id"]
-        status = _status(ended["status"]) or "completed"
-        return out.AgentsOutcome((out.AgentReport(id, status, text[: ended.start()], agent=agent),))
-
-
-def _status(word: str | None) -> out.AgentStatus | None:
-    return cast(out.AgentStatus, word) if word in get_args(out.AgentStatus) else None
+_STARTED = words(
+    out.AgentReport,
+    "Async agent launched successfully.",
+    maybe(" {_about}", said=False),
+    "\nagentId: {id}",
+    either(way("\n{_rest}"), way(" {_rest}")),
+    status="running",
+    text=None,
+    id=without(" "),
+    back=_silent,
+    _about=skipped(""),
+    _rest=skipped("The agent is working in the background. You will be notified when it completes.", "(?s:.*)"),
+)
+_ENDED = _ended("{text}\n", text=body(or_nothing=True))
+REPORTS = one_of(
+    single(
+        out.AgentsOutcome,
+        _STARTED,
+        words(out.AgentReport, "{text}", status="completed", id=None, text=body(or_nothing=True)),
+        _ENDED,
+    ),
+    read_first=(single(out.AgentsOutcome, _STARTED, _ENDED, _ended(text="")),),
+    text=told,
+    recorded=_typed,
+)
 
 
 MODELS = ("sonnet", "opus", "haiku")
@@ -76,10 +99,12 @@ SPAWN_NEARLY = {
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
-class Agent(SpawningAgents, Spelling[op.SpawnAgent]):
+class Agent(Spelling[op.SpawnAgent]):
     """Give a task to another agent, which works on it by itself."""
 
     native_name, formerly = "Agent", ("Task",)
+    results = REPORTS
+    unless_said = {"background": False}
     since = "2.1.123"
     described_until = {"2.1.123": "Give a task to another agent and have its answer, or let it work in the background."}
     approximated = {**SPAWN_NEARLY, "effort": "only the client's own levels can be said"}
@@ -110,10 +135,12 @@ class Agent(SpawningAgents, Spelling[op.SpawnAgent]):
     )
 
 
-class AgentInTeam(SpawningAgents, Spelling[op.SpawnAgent]):
+class AgentInTeam(Spelling[op.SpawnAgent]):
     """Give a task to another agent, which has a name and may be of a team."""
 
     native_name, formerly = "Agent", ("Task",)
+    results = REPORTS
+    unless_said = {"background": False}
     read_only = "only sessions that have teams switched on offer it"
 
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
@@ -129,10 +156,12 @@ class AgentInTeam(SpawningAgents, Spelling[op.SpawnAgent]):
     mode: str | None = native_only("what an agent may do is the client's to ask")
 
 
-class Task(SpawningAgents, Spelling[op.SpawnAgent]):
+class Task(Spelling[op.SpawnAgent]):
     """Give a task to another agent and have its answer, or let it work in the background."""
 
     native_name = "Task"
+    results = REPORTS
+    unless_said = {"background": False}
     since, until = "2.0.76", "2.1.54"
     approximated = SPAWN_NEARLY
 
@@ -163,10 +192,12 @@ class Task(SpawningAgents, Spelling[op.SpawnAgent]):
     team_name: str | None = native_only(TEAM)
 
 
-class TaskOfType(SpawningAgents, Spelling[op.SpawnAgent]):
+class TaskOfType(Spelling[op.SpawnAgent]):
     """Give a task to another agent and have its answer."""
 
     native_name = "Task"
+    results = REPORTS
+    unless_said = {"background": False}
     until = "1.0.88"
     approximated = {"description": SPAWN_NEARLY["description"]}
     unsaid = {"continues": "an agent that ended stays ended"}
@@ -297,7 +328,6 @@ class ListAgents(Spelling[op.ListAgents]):
 
 
 def _listed(found: re.Match[str] | None) -> out.AgentReport | None:
-    status = None if found is None else _status(found["status"])
-    if found is None or status is None:
+    if found is None or found["status"] not in get_args(out.AgentStatus):
         return None
-    return out.AgentReport(found["id"] or None, status, name=found["name"] or None)
+    return out.AgentReport(found["id"] or None, cast(out.AgentStatus, found["status"]), name=found["name"] or None)
