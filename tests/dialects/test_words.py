@@ -187,6 +187,10 @@ def _never(_asked: op.Operation, _value: Any) -> None:
             "two optional parts in a row begin with '\\nx '",
         ),
         (
+            lambda: words(out.CommandOutcome, "a", maybe(" {exit_code} {signal}")),
+            "an optional part says 2 fields: one may be there alone",
+        ),
+        (
             lambda: words(out.CommandOutcome, "a", maybe("\n{output}"), output=body()),
             "a field that goes over several lines is in an optional part",
         ),

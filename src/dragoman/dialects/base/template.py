@@ -155,6 +155,9 @@ class Template:
                     self._problems.append(f"two optional parts in a row begin with {node.nodes[0]!r}")
                 else:
                     leads.append(node.nodes[0])
+                fields = {hole.field for hole in node.nodes if isinstance(hole, Hole) and hole.field in self.hints}
+                if node.said and len(fields) > 1:
+                    self._problems.append(f"an optional part says {len(fields)} fields: one may be there alone")
                 self._check_neighbours(node.nodes)
             else:
                 leads = []

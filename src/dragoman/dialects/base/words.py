@@ -18,6 +18,7 @@ The rules are checked when a template is made, and a broken one raises `Definiti
 - every name is a field of the outcome, and every field is said, constant, taken from the call or `unsaid`;
 - at most one field goes over several lines, and it is in no optional part;
 - no two fields stand side by side, and no part after the pivot and no optional part begins with a field;
+- an optional part says one field: of two, one might be there alone, and would be lost;
 - no template or way hides a later one;
 - what one way implies, the others deny: a flag is never lost because another field of its way was missing.
 """

@@ -14,6 +14,7 @@ from dragoman.dialects.base.spelling import Content, Spelling, means
 from dragoman.dialects.base.words import (
     ANY,
     CALLED,
+    INT,
     NOT_ZERO,
     PATH,
     body,
@@ -87,8 +88,8 @@ _INSERTED = words(
     path=PATH,
     _line=skipped(lambda asked: str(asked.line + 1), "[0-9]++"),
 )
-_COUNTS = maybe(" (+{added} -{removed})")
-_EDITED = words(out.Change, "Edited {path}", _COUNTS, kind="modified", path=PATH)
+_COUNTED = words(out.Change, "Edited {path} (+{added} -{removed})", kind="modified", path=PATH)
+_EDITED = words(out.Change, "Edited {path}", kind="modified", path=PATH, added=ANY, removed=ANY)
 
 
 def _counted(_asked: op.Operation, change: out.Change) -> out.Change:
@@ -98,7 +99,15 @@ def _counted(_asked: op.Operation, change: out.Change) -> out.Change:
 
 
 _COMPARED = words(
-    out.Change, "Edited {path}", _COUNTS, "\n```diff\n{diff}\n```", kind="modified", diff=body(), to=_counted
+    out.Change,
+    "Edited {path}",
+    maybe(" (+{_added} -{_removed})", said=False),
+    "\n```diff\n{diff}\n```",
+    kind="modified",
+    diff=body(),
+    to=_counted,
+    _added=INT,
+    _removed=INT,
 )
 
 
@@ -152,9 +161,9 @@ class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
     results = one_of(
         single(out.ChangesOutcome, _CREATED, asked=op.WriteFile),
         single(out.ChangesOutcome, _INSERTED, asked=op.InsertText),
-        single(out.ChangesOutcome, _EDITED, asked=op.EditFile),
+        single(out.ChangesOutcome, _COUNTED, _EDITED, asked=op.EditFile),
         # The client words a change by what it did, whatever was asked for.
-        read_first=(single(out.ChangesOutcome, _CREATED, _INSERTED, _COMPARED, _EDITED),),
+        read_first=(single(out.ChangesOutcome, _CREATED, _INSERTED, _COMPARED, _COUNTED, _EDITED),),
     )
 
 
