@@ -118,6 +118,7 @@ PLAN = one_of(
         to=lambda _asked, kept: out.PlanOutcome(tuple(op.PlanItem(one.todo, one.status) for one in kept)),
         back=lambda _asked, plan: [Kept(one.text, one.status) for one in plan.items] if plan.items else None,
         says=("items",),
+        nearly={"items": "an item is a text and a status"},
     )
 )
 
@@ -131,7 +132,10 @@ def test_a_result_in_json_is_written_from_its_record_and_read_back() -> None:
     for other in ("no JSON", "{}", '[{"todo":"rest","status":"who knows"}]'):
         assert PLAN.read(op.ReadPlan(), NativeResult("1", other)) is None
     assert PLAN.tells == {out.PlanOutcome: ("items",)}
-    assert PLAN.losses() == [("PlanOutcome", "explanation", False, "only the items are listed")]
+    assert PLAN.losses() == [
+        ("PlanOutcome", "items", True, "an item is a text and a status"),
+        ("PlanOutcome", "explanation", False, "only the items are listed"),
+    ]
 
 
 def test_the_log_adds_to_an_outcome_that_was_read() -> None:

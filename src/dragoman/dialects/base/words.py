@@ -168,6 +168,7 @@ class InJson(msgspec.Struct, frozen=True):
     to: Callable[[Any, Any], Any]
     back: Callable[[Any, Any], Any]
     says: tuple[str, ...]
+    nearly: Mapping[str, str]
     indent: int
     asked: tuple[type[op.Operation], ...] = ()
 
@@ -198,13 +199,15 @@ def in_json(
     to: Callable[[Any, Any], Any],
     back: Callable[[Any, Any], Any],
     says: tuple[str, ...] = (),
+    nearly: Mapping[str, str] = {},
     indent: int = 0,
 ) -> InJson:
     """An outcome as the JSON of a record: `to` and `back` are functions between the two, each given the operation.
 
-    Either may give `None` for what is not said so. `says` are the fields of the outcome that survive.
+    Either may give `None` for what is not said so. `says` are the fields of the outcome that survive, `nearly` those
+    of which a part is lost, with the reason.
     """
-    return InJson(outcome, record, to, back, says, indent)
+    return InJson(outcome, record, to, back, says, nearly, indent)
 
 
 Current = typing.Union["Template", "Single", "Done", "InJson"]
@@ -282,12 +285,14 @@ class Results:
                 elif field not in said:
                     found.append((group[0].struct.__name__, field, False, self.reason(group, field) or ""))
         for json in [one for one in self.current if isinstance(one, InJson)]:
-            found += [(json.outcome.__name__, field, False, reason) for field, reason in self._lost_in_json(json)]
+            name = json.outcome.__name__
+            found += [(name, field, True, reason) for field, reason in json.nearly.items()]
+            found += [(name, field, False, reason) for field, reason in self._lost_in_json(json)]
         return found
 
     def _lost_in_json(self, one: InJson) -> list[tuple[str, str]]:
         name = one.outcome.__name__
-        fields = [field for field in one.outcome.__struct_fields__ if field not in one.says]
+        fields = [field for field in one.outcome.__struct_fields__ if field not in (*one.says, *one.nearly)]
         return [(field, self._unsaid.get(field) or LOST.get(f"{name}.{field}", "")) for field in fields]
 
     def _groups(self) -> list[list[Template]]:

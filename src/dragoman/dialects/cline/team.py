@@ -51,8 +51,9 @@ ANY_JSON = in_json(
     back=lambda _asked, outcome: outcome.value,
     says=("value",),
 )
+_UNNAMED = {"agents": "an agent's name, type and task are not given"}
 REPORTS = one_of(
-    in_json(out.AgentsOutcome, Report, to=_agent, back=_report, says=("agents",)), ANY_JSON, default_first=True
+    in_json(out.AgentsOutcome, Report, to=_agent, back=_report, nearly=_UNNAMED), ANY_JSON, default_first=True
 )
 
 
@@ -155,7 +156,13 @@ class TeamStatus(Spelling[op.ListAgents]):
     native_name = "team_status"
     unsaid = {"query": "the team is listed whole", "scope": "the team is listed whole"}
     results = one_of(
-        in_json(out.AgentsOutcome, Team, to=_members, back=_team, says=("agents",)),
+        in_json(
+            out.AgentsOutcome,
+            Team,
+            to=_members,
+            back=_team,
+            nearly={"agents": "only the id, the type and the status of an agent are given"},
+        ),
         formerly=(
             in_json(
                 out.JsonOutcome,
@@ -331,5 +338,13 @@ class TeamTask(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
         return cls(action=action, taskId=operation.id)  # type: ignore[arg-type]
 
     results = one_of(
-        in_json(out.PlanOutcome, TaskList, to=_plan, back=_tasks, says=("items",)), ANY_JSON, default_first=True
+        in_json(
+            out.PlanOutcome,
+            TaskList,
+            to=_plan,
+            back=_tasks,
+            nearly={"items": "a task has a title, a description, an owner, a status and what it depends on"},
+        ),
+        ANY_JSON,
+        default_first=True,
     )

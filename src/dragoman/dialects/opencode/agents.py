@@ -63,6 +63,7 @@ PLANS = one_of(
             KeptTodo(item.text, item.status, item.priority or "", item.id or "") for item in plan.items
         ],
         says=("items",),
+        nearly={"items": "an item is a text, a status, a priority and an id"},
         indent=2,
     )
 )

@@ -191,7 +191,14 @@ def _resources(_asked: op.Operation, listed: ListedResources) -> out.ResourcesOu
 
 
 RESOURCES = one_of(
-    in_json(out.ResourcesOutcome, ListedResources, to=_resources, back=_listed, says=("resources",), indent=2),
+    in_json(
+        out.ResourcesOutcome,
+        ListedResources,
+        to=_resources,
+        back=_listed,
+        nearly={"resources": "the content is not given"},
+        indent=2,
+    ),
     unsaid={"cursor": "the list is given whole"},
 )
 LIST_UNSAID = {"uri": "resources are not listed by folder", "cursor": "the list is given whole"}
