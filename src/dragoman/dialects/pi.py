@@ -14,6 +14,7 @@ from .base.conversions import INVERTED, LINE_COUNT, SECONDS, WHOLE, whole, whole
 from .base.default_words import FailuresInWords, tell, text_of, understand, up_to_here
 from .base.dialect import Dialect
 from .base.match_lines import MatchLine, lines_of, matches_in
+from .base.reasons import usual
 from .base.spelling import Content, Spelling, Tells, means, native_only
 from .base.words import (
     ANY,
@@ -334,17 +335,10 @@ class Grep(Spelling[op.SearchText]):
         "before": "one number counts the lines before and after a match",
         "after": "one number counts the lines before and after a match",
     }
-    unsaid = {
-        "exclude": "files are only chosen, never left out",
-        "file_type": "files are chosen by glob",
-        "mode": "the matching lines are always given",
-        "multiline": "a match is within a line",
-        "only_matching": "whole lines are given",
-        "line_numbers": "lines always have their numbers",
-        "offset": "results start at the first",
-        "limit_per_file": "results are cut as a whole",
-        "respect_ignore": "ignored files are always left out",
-    }
+    unsaid = usual(
+        op.SearchText,
+        "exclude file_type mode multiline only_matching line_numbers offset limit_per_file respect_ignore",
+    )
 
     pattern: str = means("pattern", "The regular expression.")
     path: str = means("path", "The folder or file to search in.", default=".")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from dragoman.model.operations import Operation
+
 UNSAID: Final[Mapping[str, str]] = {
     "EditFile.purpose": "there is no parameter for it",
     "FetchPage.limit": "the client decides how much of a page is read",
@@ -65,6 +67,12 @@ UNSAID: Final[Mapping[str, str]] = {
     "WriteFile.overwrite": "an existing file is always replaced",
 }
 """Why a tool cannot say a field of its operation."""
+
+
+def usual(operation: type[Operation], fields: str) -> dict[str, str]:
+    """The usual reasons for these fields, for a tool that is read by a method: what it says is not known otherwise."""
+    return {field: UNSAID[f"{operation.__name__}.{field}"] for field in fields.split()}
+
 
 LOST: Final[Mapping[str, str]] = {
     "CommandOutcome.stdout": "both streams are one text",

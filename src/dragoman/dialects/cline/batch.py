@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand, up_to_here
 from dragoman.dialects.base.match_lines import lines_of
+from dragoman.dialects.base.reasons import usual
 from dragoman.dialects.base.spelling import Content, Spelling, means
 from dragoman.dialects.base.words import (
     ANY,
@@ -199,17 +200,9 @@ class RunCommands(Entered[op.RunCommand]):
 
     native_name = "run_commands"
     unsaid = {
-        "cwd": "it runs in the working folder",
-        "timeout_ms": "the client has one time limit for all commands",
-        "purpose": "there is no parameter for it",
-        "background": "a command is left running with `&`",
-        "wait_ms": "a command is always waited for",
-        "job": "commands have no names",
+        **usual(op.RunCommand, "cwd timeout_ms purpose background wait_ms job terminal output_limit unsandboxed"),
         "shell": "it is always the user's shell",
         "login": "there is no parameter for it",
-        "terminal": "there is never a terminal",
-        "output_limit": "the client has one limit for all output",
-        "unsandboxed": "there is no sandbox",
     }
 
     commands: tuple[str, ...] = means("command", "The command lines.")
@@ -249,22 +242,16 @@ class SearchCodebase(Entered[op.SearchText]):
 
     native_name = "search_codebase"
     unsaid = {
+        **usual(op.SearchText, "mode multiline only_matching line_numbers offset limit_per_file respect_ignore"),
         "path": "the whole project is searched",
         "include": "the whole project is searched",
         "exclude": "the whole project is searched",
         "file_type": "the whole project is searched",
-        "mode": "the matching lines are always given",
         "case_sensitive": "there is no parameter for it",
         "literal": "the pattern is always an expression",
-        "multiline": "a match is within a line",
-        "only_matching": "whole lines are given",
         "before": "the client decides how much stands around a match",
         "after": "the client decides how much stands around a match",
-        "line_numbers": "lines always have their numbers",
         "limit": "the client has one limit for all searches",
-        "offset": "results start at the first",
-        "limit_per_file": "results are cut as a whole",
-        "respect_ignore": "ignored files are always left out",
     }
 
     queries: tuple[str, ...] = means("pattern", "The regular expressions.")
