@@ -77,7 +77,9 @@ def unless_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 SAME = Conversion(to=lambda value: value, back=lambda value: value)
 
-FROM_ZERO = Conversion(unless_none(lambda number: number + 1), unless_none(lambda number: number - 1))
+FROM_ZERO = Conversion(
+    to=lambda number: None if number is None else number + 1, back=lambda number: None if number is None else number - 1
+)
 """A native number that counts from 0 where ours counts from 1."""
 
 LINE_COUNT = Conversion(SAME.to, SAME.back, counts_from="first_line")

@@ -183,7 +183,7 @@ COUNTED = "a text is matched, not whole lines; every occurrence must be counted 
 
 def or_new_file(operation: op.EditFile) -> op.Operation:
     """The edit, or the file that nothing replaced by something makes where there is none yet."""
-    (edit,) = operation.edits
+    edit = operation.edits[0]
     return operation if edit.old else op.WriteFile(operation.path, edit.new, overwrite=False)
 
 
@@ -203,15 +203,14 @@ def display_of(native: NativeResult) -> Mapping[str, Any]:
 def changed(native: NativeResult, path: str, kind: Literal["created", "modified"], count: str | None) -> out.Outcome:
     """One changed file; the lines added and removed are counted in the log's record for display."""
     counts = display_of(native).get("diffStat")
-    added, removed = (
-        number if isinstance(number, int) and not isinstance(number, bool) else None
-        for number in (
-            counts.get(key) if isinstance(counts, dict) else None
-            for key in ("model_added_lines", "model_removed_lines")
-        )
-    )
+    counts = counts if isinstance(counts, dict) else {}
+    added, removed = counts.get("model_added_lines"), counts.get("model_removed_lines")
     replacements = int(count) if count else None
-    return out.ChangesOutcome((out.Change(path, kind, added=added, removed=removed, replacements=replacements),))
+    return out.ChangesOutcome((out.Change(path, kind, None, None, _number(added), _number(removed), replacements),))
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int else None
 
 
 # ── questions to the user ────────────────────────────────────────────────────

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from dragoman.generated import function
 from dragoman.model import operations as op
+
+from .conversions import SAME
 
 
 class Part(NamedTuple):
@@ -56,36 +58,53 @@ def _last_line(first: int | None, count: int | None) -> int | None:
     return None if count is None else (first or 1) + count - 1
 
 
+def _called(name: str, struct: type[msgspec.Struct], values: Mapping[str, str]) -> str:
+    """A call of a struct, with its first fields by position, which is quicker."""
+    arguments: list[str] = []
+    by_position = True
+    for field in struct.__struct_fields__:
+        by_position = by_position and field in values
+        if field in values:
+            arguments.append(values[field] if by_position else f"{field}={values[field]}")
+    return f"{name}({', '.join(arguments)})"
+
+
 def builder(cls: Any) -> Callable[[Any], op.Operation]:
     """How to make the operation from a call. It runs for every call read, so it is written out once, as by hand."""
     known: dict[str, Any] = {"operation": cls.operation_types[0], "last_line": _last_line, "refine": cls.refine}
     values: dict[str, str] = {}
+    counted = {one.convert.counts_from for one in cls.parameters.values() if one.convert and one.convert.counts_from}
+    first_of: dict[str | None, str] = {}
     for field, declared in cls.parameters.items():
         values[field] = f"call.{field}"
-        if declared.convert is not None:
+        if declared.convert is not None and declared.convert.to is not SAME.to:
             known[f"to_{field}"] = declared.convert.to
             values[field] = f"to_{field}(call.{field})"
-    first_of = {declared.means: values[field] for field, declared in cls.parameters.items() if not declared.inside}
-    said: list[str] = []
-    parts: dict[str, list[str]] = {}
+        if declared.means in counted and declared.inside is None:
+            first_of[declared.means] = values[field]
+    said: dict[str, str] = {}
+    parts: dict[str, dict[str, str]] = {}
     for field, declared in cls.parameters.items():
         if declared.means is None:
             continue
         value = values[field]
         if declared.convert is not None and declared.convert.counts_from is not None:
             value = f"last_line({first_of.get(declared.convert.counts_from)}, {value})"
+        elif declared.means in first_of and declared.inside is None:
+            value = f"(first_of_count := {value})"  # a count that follows begins there
+            first_of[declared.means] = "first_of_count"
         if declared.inside is None:
-            said.append(f"{declared.means}={value}")
+            said[declared.means] = value
         else:
-            parts.setdefault(declared.means, []).append(f"{declared.inside}={value}")
+            parts.setdefault(declared.means, {})[declared.inside] = value
     for name, inner in parts.items():
         known[f"item_{name}"] = cls.parts[name].struct
-        item = f"item_{name}({', '.join(inner)})"
-        said.append(f"{name}=({item},)" if cls.parts[name].is_many else f"{name}={item}")
+        item = _called(f"item_{name}", cls.parts[name].struct, inner)
+        said[name] = f"({item},)" if cls.parts[name].is_many else item
     for name, implied in cls.always.items():
         known[f"always_{name}"] = implied
-        said.append(f"{name}=always_{name}")
-    made = f"operation({', '.join(said)})"
+        said[name] = f"always_{name}"
+    made = _called("operation", cls.operation_types[0], said)
     made = made if cls.refine is None else f"refine({made})"
     build: Callable[[Any], op.Operation] = function("build", ("def build(call):", f"    return {made}"), known)
     return build

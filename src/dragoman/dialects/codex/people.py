@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import Content, Conversion, Spelling, Tells, means, was
+from dragoman.dialects.base.spelling import Content, Spelling, Tells, means, was
+from dragoman.dialects.base.todo_lists import plan_items
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text
@@ -32,22 +33,6 @@ class FreeStep(msgspec.Struct, frozen=True):
     status: str
 
 
-def _plan_items(steps: tuple[Any, ...]) -> tuple[op.PlanItem, ...]:
-    wrong = [step.status for step in steps if step.status not in get_args(StepStatus)]
-    if wrong:
-        raise ValueError(f"{wrong[0]!r} is no state of a step: {', '.join(get_args(StepStatus))}")
-    return tuple(op.PlanItem(step.step, step.status) for step in steps)
-
-
-def _steps_of(step: type[Step | FreeStep]) -> Conversion:
-    def steps(items: tuple[op.PlanItem, ...]) -> tuple[Step | FreeStep, ...]:
-        if any(item.status in ("cancelled", "blocked") for item in items):
-            raise ValueError("a step has no such state")
-        return tuple(step(item.text, cast("StepStatus", item.status)) for item in items)
-
-    return Conversion(_plan_items, steps)
-
-
 class UpdatePlan(Spelling[op.UpdatePlan]):
     """Say the plan: all its steps and how they stand."""
 
@@ -62,8 +47,10 @@ class UpdatePlan(Spelling[op.UpdatePlan]):
         "items",
         "All steps, in order.",
         since="0.151.0",
-        convert=_steps_of(Step),
-        was=was("0.133.0", type=tuple[FreeStep, ...], convert=_steps_of(FreeStep)),
+        convert=plan_items(Step, "step"),
+        was=was(
+            "0.133.0", type=tuple[FreeStep, ...], convert=plan_items(FreeStep, "step", statuses=get_args(StepStatus))
+        ),
     )
     explanation: str | None = means("explanation", "Why the plan is as it is.", default=None)
 

@@ -28,7 +28,7 @@ from .files import (
     WriteFile,
 )
 from .people import AskUser, SaveMemory
-from .plans import WriteTodos, WriteTodosAtFirst, WriteTodosUnblocked
+from .plans import WriteTodos, WriteTodosAtFirst
 from .results import FromOutside
 from .search import Glob, GrepSearch, SearchFileContent
 from .web import GoogleWebSearch, WebFetch
@@ -52,7 +52,6 @@ DIALECT = Dialect(
         GoogleWebSearch,
         WebFetch,
         WriteTodos,
-        WriteTodosUnblocked,
         WriteTodosAtFirst,
         InvokeAgent,
         DelegateToAgent,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.spelling import Content, Spelling, means, was
+from dragoman.dialects.base.todo_lists import plan_items
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -20,14 +21,11 @@ class Todo(msgspec.Struct, frozen=True):
     status: Literal["pending", "in_progress", "completed", "cancelled", "blocked"]
 
 
-EarlierStatus = Literal["pending", "in_progress", "completed", "cancelled"]
-
-
 class EarlierTodo(msgspec.Struct, frozen=True):
     """One thing to do, before anything could be blocked."""
 
     description: str
-    status: EarlierStatus
+    status: Literal["pending", "in_progress", "completed", "cancelled"]
 
 
 class TellingPlans:
@@ -55,44 +53,27 @@ class WriteTodos(TellingPlans, Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, at most one of them in progress."""
 
     native_name = "write_todos"
-    since = "0.53"
+    since = "0.24"
     families = ("gemini-2*",)
     approximated = {"items": "an item is a description and a status"}
-    unsaid = {"explanation": "the list speaks for itself"}
 
-    todos: tuple[Todo, ...] = means("items", "The whole list, in order.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(op.PlanItem(todo.description, todo.status) for todo in self.todos)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> WriteTodos:
-        return cls(todos=tuple(Todo(item.text, item.status) for item in operation.items))
+    todos: tuple[Todo, ...] = means(
+        "items",
+        "The whole list, in order.",
+        since="0.53",
+        convert=plan_items(Todo, "description"),
+        was=was("0.34", type=tuple[EarlierTodo, ...], convert=plan_items(EarlierTodo, "description")),
+    )
 
 
-class WriteTodosUnblocked(TellingPlans, Spelling[op.UpdatePlan]):
+class WriteTodosAtFirst(TellingPlans, Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, at most one of them in progress."""
 
     native_name = "write_todos"
-    since, until = "0.24", "0.34"
-    families = ("gemini-2*",)
-    approximated = {"items": "an item is a description and a status"}
-    unsaid = {"explanation": "the list speaks for itself"}
-
-    todos: tuple[EarlierTodo, ...] = means("items", "The whole list, in order.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(op.PlanItem(todo.description, todo.status) for todo in self.todos)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> WriteTodosUnblocked | None:
-        if any(item.status == "blocked" for item in operation.items):
-            return None
-        return cls(todos=tuple(EarlierTodo(item.text, cast(EarlierStatus, item.status)) for item in operation.items))
-
-
-class WriteTodosAtFirst(WriteTodosUnblocked):
-    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
-
     since, until = "0.19", "0.19"
     families = ("gemini-*",)
+    approximated = WriteTodos.approximated
+
+    todos: tuple[EarlierTodo, ...] = means(
+        "items", "The whole list, in order.", convert=plan_items(EarlierTodo, "description")
+    )

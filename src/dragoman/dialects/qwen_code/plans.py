@@ -9,6 +9,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import Content, Spelling, Tells, means
+from dragoman.dialects.base.todo_lists import plan_items
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -22,6 +23,9 @@ class Todo(msgspec.Struct, frozen=True):
     status: Literal["pending", "in_progress", "completed"]
 
 
+_ITEMS = plan_items(Todo, "content", id="id")
+
+
 class TodoWrite(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, at most one of them in progress."""
 
@@ -29,17 +33,8 @@ class TodoWrite(Spelling[op.UpdatePlan]):
     on_request = "the client has it off unless a setting turns it on"
     on_request_since = "0.24"
     approximated = {"items": "an item is a text, a status and an id (empty: not said)"}
-    unsaid = {"explanation": "the list speaks for itself"}
 
-    todos: tuple[Todo, ...] = means("items", "The whole list, in order.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(_plan_item(todo) for todo in self.todos)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> TodoWrite | None:
-        todos = _todos(operation.items)
-        return None if todos is None else cls(todos=todos)
+    todos: tuple[Todo, ...] = means("items", "The whole list, in order.", convert=_ITEMS)
 
     tells: ClassVar[Tells] = {out.PlanOutcome: ("items",)}
     _LIST = re.compile(
@@ -47,10 +42,12 @@ class TodoWrite(Spelling[op.UpdatePlan]):
     )
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        todos = _todos(outcome.items) if isinstance(outcome, out.PlanOutcome) else None
-        if todos is None:
+        try:
+            kept = json_text(_ITEMS.back(outcome.items)) if isinstance(outcome, out.PlanOutcome) else None
+        except ValueError:
+            kept = None
+        if kept is None:
             return tell(operation, outcome)
-        kept = json_text(todos)
         return (
             "Todos have been modified successfully.\n\n<system-reminder>\n"
             f"The list is now:\n\n{kept}. Go on with it.\n</system-reminder>"
@@ -62,18 +59,4 @@ class TodoWrite(Spelling[op.UpdatePlan]):
             todos = read_json(found[1] if found else "", type=tuple[Todo, ...])
         except msgspec.DecodeError:
             return understand(operation, native)
-        return out.PlanOutcome(tuple(_plan_item(todo) for todo in todos))
-
-
-def _plan_item(todo: Todo) -> op.PlanItem:
-    return op.PlanItem(todo.content, todo.status, todo.id or None)
-
-
-def _todos(items: tuple[op.PlanItem, ...]) -> tuple[Todo, ...] | None:
-    """The list, or `None` when an item's status is none of its three."""
-    todos: list[Todo] = []
-    for item in items:
-        if item.status == "cancelled" or item.status == "blocked":
-            return None
-        todos.append(Todo(item.id or "", item.text, item.status))
-    return tuple(todos)
+        return out.PlanOutcome(_ITEMS.to(todos))
