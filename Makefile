@@ -24,7 +24,7 @@ export UV_SYSTEM_CERTS := true
 CACHED := env -u PYTHONDONTWRITEBYTECODE
 
 ##@ Use it
-demo: $(READY) ## show the main job at work (DEMO=quick: offline, a few seconds)
+demo: $(READY) ## show the main job at work, live (DEMO=quick: no model, no network, a few seconds)
 	@$(PYTHON) examples/demo.py
 
 ##@ Change it

@@ -183,15 +183,14 @@ def live_model() -> str | None:
 
 def fetch(name: str) -> None:
     """The file of the small model, with its size said first."""
-    model, path = MODEL_FILES.get(name), cached(name) if name in MODEL_FILES else None
-    if model is None or path is None:
+    if name not in MODEL_FILES or cached(name).is_file():
         return
-    if not path.is_file():
-        print()
-        paragraph(
-            f"No key is set and no model server answers here, so {model.title} runs on this machine. It is "
-            f"{model.size / 1e9:.1f} GB, fetched once into {path.parent}. (DEMO=quick: without it.)"
-        )
+    model = MODEL_FILES[name]
+    print()
+    paragraph(
+        f"No key is set and no model server answers here, so {model.title} runs on this machine. It is "
+        f"{model.size / 1e9:.1f} GB, fetched once into {cached(name).parent}. (DEMO=quick: without it.)"
+    )
     with progress(model.size) as tell:
         fetched(name, progress=tell)
 
@@ -281,6 +280,7 @@ def main() -> int:
             record = max((data / "runs").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
         read_back(record)
     print()
+    paragraph("The project and its session were in a scratch folder, which is removed now.")
     paragraph("Next: `pipx install '.[all]'` (or `uv tool install '.[all]'`), then `dragoman run --help`.")
     return 1 if done is False else 0
 
