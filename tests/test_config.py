@@ -31,8 +31,9 @@ from dragoman.config import (
 from dragoman.config.configuration import Refusal
 from dragoman.config.files import write_private
 from dragoman.config.kinds import Rule
-from dragoman.config.settings import Logs, Plugins, Policy, PolicyRule, Search
+from dragoman.config.settings import Logs, Plugins, Policy, Search
 from dragoman.errors import ConfigError, StorageError
+from dragoman.policy_rule import PolicyRule
 
 STRICTEST_FIRST = ("deny", "ask", "allow")
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.config import Settings
-from dragoman.config.settings import Policy, PolicyRule
+from dragoman.config.settings import Policy
 from dragoman.engine import Approval, ToolPolicy, verdict_on
 from dragoman.engine.command_lines import read_command_line
 from dragoman.errors import ConfigError
 from dragoman.model import Call, NativeCall, operations as op
+from dragoman.policy_rule import PolicyRule
 from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace, Tool, tool
 

@@ -12,11 +12,12 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dragoman.errors import ConfigError, nearest
+from dragoman.policy_rule import PolicyRule
 
 from .files.ordinary_file import read_ordinary_file
 from .files.toml_text import TomlPlace, read_toml
 from .kinds import Kind, file_named
-from .settings import Field, Key, Place, PolicyRule, Secret, Settings, fields_of, known_settings, place_of
+from .settings import Field, Key, Place, Secret, Settings, fields_of, known_settings, place_of
 
 PREFIX: Final = "DRAGOMAN_"
 

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.apis import Encoded, merged
-from dragoman.context_windows import window_of
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError, DefinitionError, ToolError
 from dragoman.model import (
@@ -172,7 +171,11 @@ class Orchestrator:
             rows = [row.window for _, row in model_rows(configuration, self.model)]
             stated = next((window for window in rows if window is not None), None)
         known = self.engine.limits(self.model).window if stated is None else stated
-        return window_of(self.model) if known is None else known
+        if known is not None:
+            return known
+        from dragoman.context_windows import window_of  # it loads the settings: importing the engine must not
+
+        return window_of(self.model)
 
     # ── running ────────────────────────────────────────────────────────────
 

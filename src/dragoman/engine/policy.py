@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from dragoman.config.settings import PolicyRule
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import ToolChoice
+from dragoman.policy_rule import PolicyRule, Verdict
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration, Settings
 
 OnError = Literal["continue", "abort", "retry"]
-Verdict = Literal["allow", "ask", "deny"]
 Where = Literal["auto", "native", "local"]
 
 

@@ -26,9 +26,10 @@ from dragoman.model.effects import fields_of
 from .command_lines import CommandLine, read_command_line
 
 if TYPE_CHECKING:
+    from dragoman.policy_rule import Verdict
     from dragoman.tools import Tool, Workspace
 
-    from .policy import Approval, ToolPolicy, Verdict
+    from .policy import Approval, ToolPolicy
 
 DEFAULT_RULE: Final = "the policy's default"
 """What is named as the rule where no rule fits."""

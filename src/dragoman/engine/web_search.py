@@ -25,10 +25,11 @@ from .page_reader import ModelReader
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
+    from dragoman.policy_rule import Verdict
     from dragoman.tools import Workspace
 
     from .engine import Engine
-    from .policy import ToolPolicy, Verdict, Where
+    from .policy import ToolPolicy, Where
 
 SEARCH: Final = "search_web"
 
