@@ -218,7 +218,7 @@ class Reply(Tagged, frozen=True):
 
     @property
     def role(self) -> Role:
-        """A reply stands in a conversation as the assistant's message."""
+        """In a conversation, a reply is the message of the assistant."""
         return "assistant"
 
     @property

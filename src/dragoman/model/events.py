@@ -140,7 +140,7 @@ class ToolCalled(Event, frozen=True, kw_only=True):
 
 
 class ToolProgressed(Event, frozen=True, kw_only=True):
-    """A running tool told how far it is."""
+    """A running tool reported its progress."""
 
     message: str
     fraction: float | None = None
@@ -208,7 +208,7 @@ class Interrupted(Event, frozen=True, kw_only=True):
 
 
 class ErrorOccurred(Event, frozen=True, kw_only=True):
-    """A provider, the network or the client failed; `retried` when it went on by itself."""
+    """A provider, the network or the client failed; `retried` when it was tried again without the user."""
 
     message: str
     status: int | None = None

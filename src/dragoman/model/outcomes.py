@@ -1,4 +1,4 @@
-"""What running an operation gave: typed, complete enough to be told in any vocabulary's own words.
+"""What running an operation gave: typed, and complete enough to be worded as any vocabulary words its results.
 
 Rules: a failure is a value the model reads, not an exception. A command that ran and
 exited with 3 is a `CommandOutcome`, not a `Failure`. What was cut says so and how much.
@@ -36,7 +36,7 @@ class Failure(Outcome, frozen=True):
 
 
 class UnknownOutcome(Outcome, frozen=True):
-    """Nobody knows whether the operation was done: the process ended, or the log stops here."""
+    """It is unknown whether the operation was done: the process ended, or the log stops here."""
 
     reason: str
 
@@ -150,7 +150,7 @@ class Entry(Value, frozen=True, gc=False):
 
 
 class DirectoryOutcome(Outcome, frozen=True):
-    """What a folder holds; `ignored` counts what was left out by ignore rules."""
+    """The entries of a folder; `ignored` counts those left out by ignore rules."""
 
     path: str
     entries: tuple[Entry, ...]
@@ -167,7 +167,7 @@ class PathsOutcome(Outcome, frozen=True):
 
 
 class Match(Value, frozen=True, gc=False):
-    """One match: a line (or lines) and what stands around it; for counts, `count`; for files, the path alone."""
+    """One match: a line (or lines) and the lines around it; for counts, `count`; for files, the path alone."""
 
     path: str
     line: int | None = None
@@ -237,7 +237,7 @@ class CommandOutcome(Outcome, frozen=True):
 
 
 class Job(Value, frozen=True):
-    """A background command and how it stands."""
+    """A background command and its status."""
 
     job: str
     command: str | None = None
@@ -278,7 +278,7 @@ class PagesOutcome(Outcome, frozen=True):
 
 
 class PlanOutcome(Outcome, frozen=True):
-    """The plan as it stands."""
+    """The current plan."""
 
     items: tuple[PlanItem, ...]
     explanation: str | None = None

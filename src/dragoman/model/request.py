@@ -160,7 +160,7 @@ class CallStarted(Chunk, frozen=True):
 
 
 class ArgumentsChunk(Chunk, frozen=True):
-    """More of a call's arguments: of their JSON text, or, with `path`, of the one value that stands there."""
+    """More of a call's arguments: of their JSON text, or, with `path`, of the one value at that path."""
 
     call_id: str
     text: str
