@@ -102,6 +102,14 @@ def test_an_outcome_is_told_in_sentences(operation: op.Operation, outcome: out.O
     assert told(operation, outcome) == (text, out.TextOutcome(text))
 
 
+@pytest.mark.parametrize(
+    "path, arguments", [("", {}), (".", {}), ("src", {"prefix": "src/"}), ("src/", {"prefix": "src/"})]
+)
+def test_an_empty_prefix_is_the_folder_it_is_given_for(path: str, arguments: dict[str, str]) -> None:
+    (call,) = PLAIN.write_call("1", op.ListDirectory(path, prefix=""))
+    assert (call.name, call.arguments) == ("vfs_list", arguments)
+
+
 def test_an_older_recording_told_as_json_is_still_read() -> None:
     call = PLAIN.read_call(NativeCall("1", "vfs_delete", {"path": "a"}))
     from dragoman.model import NativeResult

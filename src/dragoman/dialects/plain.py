@@ -106,7 +106,10 @@ class VfsList(Spelling[op.ListDirectory]):
 
     native_name = "vfs_list"
     formerly = ("list_directory",)
-    approximated = {"path": "a prefix begins at the workspace unless a folder is given"}
+    approximated = {
+        "path": "a prefix begins at the workspace unless a folder is given",
+        "prefix": "an empty prefix in a folder is written as that folder",
+    }
 
     prefix: str = means(
         "prefix", "What the paths begin with, for example `src/` or `notes/2024`. Default: all files.", default=""
@@ -128,7 +131,7 @@ class VfsList(Spelling[op.ListDirectory]):
     @classmethod
     def from_operation(cls, operation: op.ListDirectory) -> VfsList | None:
         """The same, written; an empty prefix in a folder is that folder as a prefix."""
-        prefix, folder = operation.prefix, operation.path
+        prefix, folder = operation.prefix, operation.path or "."
         if prefix == "" and folder != ".":
             prefix, folder = f"{folder.rstrip('/')}/", "."
         return cls(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
+from functools import cache
 from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
@@ -48,9 +49,12 @@ ODD_VALUES: Final[tuple[Any, ...]] = (
 """What an argument may hold when a model, or a log, holds to no schema."""
 
 
+_hints_of = cache(typing.get_type_hints)
+
+
 def plain_values(operation: type[op.Operation]) -> list[op.Operation]:
     """With only the required fields, with each optional one beside them, and with all of them."""
-    hints = typing.get_type_hints(operation)
+    hints = _hints_of(operation)
     fields = msgspec.structs.fields(operation)
     required = {field.name: plain(field.name, hints[field.name]) for field in fields if field.required}
     optional = [{field.name: plain(field.name, hints[field.name])} for field in fields if not field.required]
@@ -74,7 +78,7 @@ def plain_values(operation: type[op.Operation]) -> list[op.Operation]:
 def telling_values(operation: type[op.Operation]) -> list[op.Operation]:
     """The plain values, and some that give a loss away: everything said at once, several of what may be several."""
     found = plain_values(operation)
-    hints = typing.get_type_hints(operation)
+    hints = _hints_of(operation)
     found.append(operation(**{one.name: plain(one.name, hints[one.name]) for one in msgspec.structs.fields(operation)}))
     for name, hint in hints.items():
         if get_origin(hint) is tuple and get_args(hint)[-1] is Ellipsis:
@@ -90,7 +94,7 @@ def _full(name: str, hint: Any) -> list[Any]:
     """The same kind of thing with every one of its fields said in turn."""
     if not (isinstance(hint, type) and issubclass(hint, msgspec.Struct)):
         return [plain(name, hint)]
-    hints = typing.get_type_hints(hint)
+    hints = _hints_of(hint)
     least = plain(name, hint)
     optional = [field.name for field in msgspec.structs.fields(hint) if not field.required]
     return [msgspec.structs.replace(least, **{one: plain(one, hints[one])}) for one in optional]
@@ -110,7 +114,7 @@ def plain(name: str, hint: Any) -> Any:
     if origin is dict:
         return {"key": "value"}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        hints = typing.get_type_hints(hint)
+        hints = _hints_of(hint)
         return hint(**{f.name: plain(f.name, hints[f.name]) for f in msgspec.structs.fields(hint) if f.required})
     if hint is bool:
         return True
