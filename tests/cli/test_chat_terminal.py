@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.cli.chat_commands import HELP
 from dragoman.logs import read_events
 from dragoman.model import CommandInvoked, ContextCompacted, UserSaid
 from tests.engine.loopback import Heard, Turn, loopback
@@ -224,3 +225,20 @@ async def test_what_there_is_is_shown_copied_and_saved(user: User) -> None:
     assert f"\x1b]52;c;{base64.b64encode(b'Hello you.').decode()}\x07" in terminal.raw
     assert "Hello you" in (user.here / "talk.md").read_text()
     assert (user.here / "talk.md").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+async def test_help_fits_the_terminal_and_breaks_no_word(user: User, columns: int) -> None:
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("> ")
+        terminal.types("/help\r")
+        terminal.sees("is complete.\n")
+        terminal.sees("> ")
+        terminal.types("\x04")
+
+    async with loopback() as server:
+        terminal, _ = await at_terminal(user, server, scene, "chat", columns=columns)
+    shown = terminal.screen.partition("> /help\n")[2].partition("\n> ")[0]
+    assert max(map(len, shown.splitlines())) <= columns
+    words = [word for text in HELP.values() for word in text.split()]
+    assert [word for word in words if word not in shown.split()] == []

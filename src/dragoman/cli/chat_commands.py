@@ -15,6 +15,7 @@ from dragoman.errors import DragomanError
 from .chat_session import ChatSession
 from .stopping import Terminated, forget_ctrl_c
 from .terminal.console import Console, foreign
+from .terminal.live import width_of
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -106,8 +107,17 @@ class ChatCommands:
     def _help(self, _: str) -> None:
         width = max(map(len, HELP))
         for words, about in HELP.items():
-            self._console.note(f"{words:<{width}}  {about}")
-        self._console.note(_KEYS)
+            self._wrapped(f"{words:<{width}}  ", about)
+        self._wrapped("", _KEYS)
+
+    def _wrapped(self, head: str, text: str) -> None:
+        """A row whose text goes on below itself where the terminal is narrow."""
+        from textwrap import fill
+
+        if sys.stderr.isatty():
+            columns = max(width_of(sys.stderr), len(head) + 20)
+            text = fill(text, columns - len(head)).replace("\n", "\n" + " " * len(head))
+        self._console.note(head + text)
 
     def _model(self, wanted: str) -> None:
         if wanted:
@@ -151,7 +161,7 @@ class ChatCommands:
             self._console.note(f"{name:<{width}}  {size:>10,} characters, about {size // 4:,} tokens")
         window = session.orchestrator.window
         share = f", {whole / 4 / window:.0%} of {window:,}" if window else "; the window of this model is not known"
-        self._console.note(f"{'together':<{width}}  {whole:>10,} characters, about {whole // 4:,} tokens{share}")
+        self._wrapped(f"{'together':<{width}}  ", f"{whole:>10,} characters, about {whole // 4:,} tokens{share}")
         if session.results:
             last = session.results[-1]
             if last.reply is not None and last.reply.usage.total is not None:
