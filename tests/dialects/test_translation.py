@@ -153,3 +153,13 @@ def test_a_vocabulary_that_says_only_some_tools_still_reads_the_others() -> None
     assert few.read_call(NativeCall("1", "Write", {"file_path": "a", "content": ""})) == Call(
         "1", (op.WriteFile("a", ""),), NativeCall("1", "Write", {"file_path": "a", "content": ""})
     )
+
+
+def test_losses_need_not_be_looked_for_but_a_call_that_cannot_be_said_is_listed_all_the_same() -> None:
+    quick = Translation(CLAUDE, GEMINI, losses=False)
+    call = NativeCall("c1", "Bash", {"command": "ls", "timeout": 5000})
+    assert Translation(CLAUDE, GEMINI).call(call).lost != ()
+    assert quick.call(call).lost == ()
+    assert quick.call(NativeCall("c1", "made_up", {})).lost == (
+        Lost("c1", "made_up", "*", "its vocabulary has no tool 'made_up'"),
+    )

@@ -81,7 +81,8 @@ class Translation:
 
     `offered` are the tools that may be called there, by name or as they were defined: nothing else is said, and no
     parameter that a definition does not have. Without it, `say_as` decides by itself. `folder` is the folder of the
-    session; with it, `paths` makes the paths of operations absolute, or relative where they are inside.
+    session; with it, `paths` makes the paths of operations absolute, or relative where they are inside. Without
+    `losses` only calls that cannot be said are listed as lost: to find the rest takes as long as to translate.
     """
 
     def __init__(
@@ -92,12 +93,13 @@ class Translation:
         offered: Collection[str] | Sequence[Definition] | None = None,
         folder: str | None = None,
         paths: Literal["absolute", "relative"] | None = None,
+        losses: bool = True,
     ) -> None:
         self._definitions: dict[str, Definition | None] | None = None
         if offered is not None:
             self._definitions = dict(_named(one) for one in offered)
             say_as = say_as.only(self._definitions) if isinstance(say_as, Dialect) else say_as
-        self._read_as, self._say_as = read_as, say_as
+        self._read_as, self._say_as, self._losses = read_as, say_as, losses
         self._folder, self._paths = None if folder is None else folder.rstrip("/") or "/", paths
 
     # ── calls ──────────────────────────────────────────────────────────────
@@ -126,7 +128,8 @@ class Translation:
                     fitting = fitting if fitting.id == own else msgspec.structs.replace(fitting, id=own)
                     said.append(Call(own, (meant,), fitting))
                     places.append(place)
-                lost += [self._loss(call, one.field, one.reason) for one in self._say_as.loss(meant)]
+                if self._losses:
+                    lost += [self._loss(call, one.field, one.reason) for one in self._say_as.loss(meant)]
         except Unspeakable as error:
             return self._unsaid(call, error.reason)
         return Translated(call, tuple(said), tuple(places), tuple(lost))
@@ -168,7 +171,7 @@ class Translation:
         lost: list[Lost] = []
         for call, place in zip(translated.calls, translated.places, strict=True):
             outcome = outcomes[place] if place < len(outcomes) else outcomes[-1]
-            result, fields = _told(self._say_as, call, (outcome,))
+            result, fields = _told(self._say_as, call, (outcome,), losses=self._losses)
             results.append(result)
             lost += [self._loss(translated.source, field, reason) for field, reason in fields]
         return Retold(tuple(results), tuple(lost))
@@ -187,7 +190,7 @@ class Translation:
             parts.setdefault(place, []).extend(heard)
         source = translated.source
         outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))
-        told, fields = _told(self._read_as, source, outcomes)
+        told, fields = _told(self._read_as, source, outcomes, losses=self._losses)
         return Retold((told,), tuple(self._loss(source, field, reason) for field, reason in fields))
 
     # ── paths ──────────────────────────────────────────────────────────────
@@ -248,10 +251,12 @@ def _has_ended(outcome: out.Outcome) -> bool:
 
 
 def _told(
-    speaker: Speaker, call: Call, outcomes: tuple[out.Outcome, ...]
+    speaker: Speaker, call: Call, outcomes: tuple[out.Outcome, ...], *, losses: bool
 ) -> tuple[NativeResult, list[tuple[str, str]]]:
     """Outcomes in a speaker's words, and what of them its own reader does not find there."""
     told = speaker.write_result(call, outcomes)
+    if not losses and not any(map(still_runs, outcomes)):
+        return told, []
     heard = speaker.read_result(call, told).outcomes
     lost: list[tuple[str, str]] = []
     operations = call.operations or (op.Unrecognised(call.native.name),)
@@ -263,7 +268,7 @@ def _told(
             content = words[0] if len(words) == 1 else "\n".join(str(one) for one in words)
             told = msgspec.structs.replace(told, content=content, is_error=None)
             return told, [("result", "its tool has no words for what still runs; it is told in plain ones")]
-        lost += _differences(outcome, understood)
+        lost += _differences(outcome, understood) if losses else []
     return told, lost
 
 

@@ -45,7 +45,7 @@ def respoken(conversation: Conversation, facade: Offer, speaker: Speaker) -> tup
 class _Respeaking:
     def __init__(self, conversation: Conversation, facade: Offer, speaker: Speaker) -> None:
         self._dialect = facade.dialect.name
-        self._translation = cache(lambda dialect: Translation(speaker(dialect), facade))
+        self._translation = cache(lambda dialect: Translation(speaker(dialect), facade, losses=False))
         results = [part.result for item in conversation for part in item.parts if isinstance(part, ResultPart)]
         self._answered = frozenset(result.call_id for result in results)
         self.notes: list[Note] = []
