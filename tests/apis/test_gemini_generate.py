@@ -383,6 +383,17 @@ def test_a_wrong_offset_is_fixed_by_the_text_it_means_and_told() -> None:
     assert reply.citations == (Citation(span=Span(5, 9), location=wrong),)
 
 
+def test_an_index_of_a_source_that_is_not_there_is_kept_as_it_came() -> None:
+    supports = [{"segment": {"startIndex": 0, "endIndex": 1}, "groundingChunkIndices": [0, 1, 7]}]
+    chunks = [{"web": {"uri": "https://a.example"}}]
+    reply = decoded({"text": "x"}, groundingMetadata={"groundingChunks": chunks, "groundingSupports": supports})
+    assert reply.citations == (
+        Citation("https://a.example", span=Span(0, 1), metadata={NAME: {"source": "web"}}),
+        Citation(span=Span(0, 1), location={"groundingChunkIndex": 1}),
+        Citation(span=Span(0, 1), location={"groundingChunkIndex": 7}),
+    )
+
+
 def test_sources_nothing_was_said_of_and_passages_of_documents_are_citations_too() -> None:
     passage = {"title": "Doc", "text": "the passage", "documentName": "docs/1", "pageNumber": 4}
     image = {"sourceUri": "https://page.example", "imageUri": "https://img.example", "title": "I"}

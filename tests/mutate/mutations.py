@@ -138,6 +138,8 @@ def _is_left_alone(node: ast.AST) -> bool:
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
+        case ast.keyword(arg="gc"):  # whether a struct is tracked by the garbage collector
+            return True
         case ast.Expr(value=ast.Constant()):  # a docstring, or the words after a field
             return True
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="LOG" | "logger" | "_LOG")))):

@@ -40,6 +40,7 @@ def test_each_kind_of_change(source: str, expected: list[str]) -> None:
         "x: Literal[1] | None",
         "if TYPE_CHECKING:\n    x = 1",
         "assert a < b",
+        "class A(Struct, gc=False): ...",
         "x = f'{a + 1}'",
         "def f(a: Literal[1]) -> Literal[2]: ...",
     ],

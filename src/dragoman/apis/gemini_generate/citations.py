@@ -108,12 +108,11 @@ def _ground(texts: _Texts, grounding: dict[str, Any]) -> None:
         if not indices:
             texts.add(Citation(location=location), span)
         for place, index in enumerate(indices):
-            found = index is not None and 0 <= index < len(sources)
-            if index is not None and found:
+            if index is not None and 0 <= index < len(sources):
+                source = sources[index]
                 used.add(index)
-            source = (
-                sources[index] if index is not None and found else Citation(location={"groundingChunkIndex": index})
-            )
+            else:
+                source = Citation(location={"groundingChunkIndex": index})
             if place < len(scores):
                 source = replace(
                     source, metadata={NAME: {**source.metadata.get(NAME, {}), "confidence": scores[place]}}
