@@ -578,6 +578,18 @@ def test_an_index_used_again_or_skipped_begins_another_block() -> None:
     assert reply.parts == (TextPart("a"), TextPart("a"), TextPart("b"))
 
 
+def test_a_call_whose_index_is_used_again_is_finished_before_the_next_begins() -> None:
+    calls = [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in ("a", "b")]
+    begun = [{"type": "content_block_start", "index": 0, "content_block": call} for call in calls]
+    chunks, _ = streamed(start(), *begun, *end("tool_use"))
+    assert [chunk for chunk in chunks if isinstance(chunk, CallStarted | CallFinished)] == [
+        CallStarted("a", "f"),
+        CallFinished(NativeCall("a", "f", {})),
+        CallStarted("b", "f"),
+        CallFinished(NativeCall("b", "f", {})),
+    ]
+
+
 def test_a_block_whose_start_was_lost_is_read_from_its_deltas() -> None:
     _, reply = streamed(start(), *block(0, {}, text_delta("a"))[1:], *end())
     assert reply.parts == (TextPart("a"),)

@@ -521,15 +521,11 @@ def test_arguments_come_value_by_value_and_can_be_looked_at_on_the_way() -> None
     ]
     assert stream.arguments(id) == {"to": {"full name": "Zo"}}
     fed({"partialArgs": [{"jsonPath": "$.to['full name']", "stringValue": "ë"}], **more})
-    fed(
-        {
-            "partialArgs": [
-                {"jsonPath": "$.seats[1].row", "numberValue": 7.0},
-                {"jsonPath": "$.ok", "boolValue": True},
-            ],
-            **more,
-        }
-    )
+    several = [{"jsonPath": "$.seats[1].row", "numberValue": 7.0}, {"jsonPath": "$.ok", "boolValue": True}]
+    assert fed({"partialArgs": several, **more}) == [
+        ArgumentsChunk(id, "7.0", path="$.seats[1].row"),
+        ArgumentsChunk(id, "true", path="$.ok"),
+    ]
     fed({"partialArgs": [{"jsonPath": "$.note", "nullValue": "NULL_VALUE"}], **more})
     arguments = {"to": {"full name": "Zoë"}, "seats": [None, {"row": 7.0}], "ok": True, "note": None}
     assert stream.arguments(id) == arguments

@@ -523,6 +523,12 @@ def test_pieces_of_calls_find_their_call(pieces: list[dict[str, Any]], calls: li
     assert told == {one.id for one in reply.calls}
 
 
+@pytest.mark.parametrize("images", [[], "x", [{"type": "unknown"}]])
+def test_images_that_are_none_are_kept_as_they_came(images: Any) -> None:
+    reply = answer({"content": "x", "images": images})
+    assert (reply.parts, reply.metadata) == ((TextPart("x"),), {NAME: {"message": {"images": images}}})
+
+
 def test_an_id_that_comes_late_is_kept_beside_the_first() -> None:
     pieces = [piece(0, "a", "f", '{"x":'), piece(0, "b", None, "1}"), piece(0, said=" ")]
     chunks, reply = streamed(*(delta(tool_calls=[one]) for one in pieces), delta("tool_calls"))

@@ -35,11 +35,11 @@ def wire_name(name: str, namespace: str | None) -> str:
     return name if namespace is None else f"{namespace}__{name}"
 
 
-class GeminiTools(Tools, frozen=True):
+class GeminiTools(Tools, frozen=True, kw_only=True):
     """A toolset, and what of it the settings of every request depend on."""
 
-    mixed: bool = False
-    strict: bool = False
+    mixed: bool
+    strict: bool
 
 
 def are_mixed(definitions: Iterable[Definition]) -> bool:
