@@ -529,6 +529,21 @@ def test_images_that_are_none_are_kept_as_they_came(images: Any) -> None:
     assert (reply.parts, reply.metadata) == ((TextPart("x"),), {NAME: {"message": {"images": images}}})
 
 
+def test_a_picture_among_blocks_of_content_arrives_as_media() -> None:
+    block = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    chunks, reply = streamed(delta(content=[block]), delta("stop"))
+    media = Media("image/png", data="iVBORw0KGgo=")
+    assert chunks == [MediaArrived(media), Finished(FinishReason.STOP)]
+    assert [part.media for part in reply.parts if isinstance(part, MediaPart)] == [media]
+
+
+def test_a_field_told_in_pieces_is_put_together() -> None:
+    pieces = [{"a": [1], "b": 1, "c": 1}, {"a": [2], "b": 2, "c": None}, {"d": None, "e": [3]}, {"e": [4]}]
+    _, reply = streamed(*(delta(more=piece) for piece in pieces), delta("stop", content="x"))
+    whole = {"a": [1, 2], "b": 2, "c": 1, "d": None, "e": [3, 4]}
+    assert reply.metadata == {NAME: {"message": {"more": whole}}}
+
+
 def test_an_id_that_comes_late_is_kept_beside_the_first() -> None:
     pieces = [piece(0, "a", "f", '{"x":'), piece(0, "b", None, "1}"), piece(0, said=" ")]
     chunks, reply = streamed(*(delta(tool_calls=[one]) for one in pieces), delta("tool_calls"))
