@@ -5,6 +5,7 @@ This is the public door. Each name is loaded on first use, so importing it costs
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -92,8 +93,6 @@ def __getattr__(name: str) -> Any:
     room = _ROOM_OF.get(name)
     if room is None:
         raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
-    from importlib import import_module
-
     value = getattr(import_module(f".{room}", __name__), name)
     globals()[name] = value
     return value

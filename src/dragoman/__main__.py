@@ -16,6 +16,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 import os
 import signal
+import time
 from typing import NoReturn
 
 _GRACE = 5.0
@@ -41,8 +42,6 @@ def _end(code: int) -> None:
         os._exit(code)
 
     def end_later() -> None:
-        import time
-
         time.sleep(_GRACE)
         os._exit(code)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Final
 
 USUAL: Final = (
@@ -42,7 +43,5 @@ def child_environment(*names: str) -> dict[str, str]:
 
 def passes(name: str, allowed: Iterable[str]) -> bool:
     """Whether a variable is among those allowed. A name with a `*` never stands for what looks like a secret."""
-    from fnmatch import fnmatchcase
-
     looks_secret = _SECRET.search(name) is not None
     return any(name == one or (not looks_secret and "*" in one and fnmatchcase(name, one)) for one in allowed)

@@ -21,6 +21,7 @@ takes a name already taken is not used at all: it should put its own name before
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -248,8 +249,6 @@ def _taken(kind: str, name: str, by: str) -> str:
 
 def load_target(target: str) -> Any:
     """What `module:attribute` names."""
-    import importlib
-
     module, colon, attribute = target.partition(":")
     if not (module and colon and attribute):
         raise DefinitionError(f'"{target}"', ['a target is written "module:attribute"'])
@@ -261,8 +260,6 @@ def load_target(target: str) -> Any:
 
 def need(extra: str, purpose: str, module: str, *, package: str | None = None) -> ModuleType:
     """Imports a module of an optional part; when it is not installed, says which extra or `package` brings it."""
-    import importlib
-
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -324,8 +321,6 @@ class _DataFile:
 def run_file(path: Path, source: bytes) -> ModuleType:
     """Runs the source of a Python file as a module of its own, which no other file sees."""
     import hashlib
-    import os
-    import sys
     from importlib.util import module_from_spec, spec_from_file_location
 
     name = f"dragoman_plugin_{path.stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"

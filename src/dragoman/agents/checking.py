@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dragoman.errors import ConfigError, nearest
+
 from .agent import Agent, CustomTool
 from .template import placeholders
 
@@ -70,8 +72,6 @@ def _of_agent(agent: Agent) -> list[str]:
 
 
 def _of_key(format: str, key: str) -> str:
-    from dragoman.errors import nearest
-
     from .foreign import CLIENT_KEYS
 
     known = CLIENT_KEYS.get(format)
@@ -83,7 +83,6 @@ def _of_key(format: str, key: str) -> str:
 def _of_model(model: str | None, configuration: Configuration, *, trusted: bool) -> list[str]:
     """Why no run can use this model. A missing key is no reason: it may be set before the run."""
     from dragoman.engine.models import check_provider, check_unvouched_model, split_model
-    from dragoman.errors import ConfigError
 
     if model is None:
         return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -218,8 +219,6 @@ def _declared(folder: Folder) -> Iterator[FoundAgent]:
     settings = None if beside is None else folder.path.parent / beside
     if settings is None or not os.path.lexists(settings):
         return
-    from importlib import import_module
-
     reader = import_module(f".foreign_{folder.format}", __package__)
     try:
         rows = reader.declared_roles(text_of(settings), str(settings))

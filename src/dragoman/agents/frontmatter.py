@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,9 @@ import msgspec
 
 from dragoman.config.files import read_with_place
 from dragoman.errors import DefinitionError, nearest
+from dragoman.model import operations as op
+from dragoman.registry import DIALECTS, TOOLS
+from dragoman.schema import Reader, problems_against
 
 from .agent import Agent, AgentLimits, CustomTool
 from .clients import CLIENTS, OWN
@@ -80,8 +84,6 @@ Reads = Callable[[str, Problems, str | None, Collection[str]], Agent | None]
 def _reader(format: str) -> Reads:
     if format == OWN:
         return _own
-    from importlib import import_module
-
     read: Reads = import_module(f".foreign_{format}", __package__).read
     return read
 
@@ -154,8 +156,6 @@ def name_in(section: Section, path: str | None) -> str | None:
 
 
 def _dialect(section: Section) -> str | None:
-    from dragoman.registry import DIALECTS
-
     name = section.text("dialect")
     if name is not None and name not in DIALECTS:
         section.problem(f'there is no dialect "{name}".{nearest(name, DIALECTS)}', "dialect")
@@ -271,9 +271,6 @@ def _told_twice(tools: Collection[CustomTool], problems: Problems) -> None:
 
 def _taken(tools: Collection[CustomTool], known: Collection[str], problems: Problems) -> None:
     """A name stands for one tool: with two of them no run would begin."""
-    from dragoman.model import operations as op
-    from dragoman.registry import TOOLS
-
     for tool in tools:
         if tool.name in op.OPERATIONS or tool.name in known or tool.name in TOOLS:
             problems.add_at(tool.line or 1, f'there is a tool "{tool.name}" already; give yours a name of its own')
@@ -374,8 +371,6 @@ def _check_tool(section: Section, name: str, description: str, parameters: _Para
 
 def _check_defaults(section: Section, parameters: _Parameters) -> None:
     """A default goes into the prompt as an argument would. `null` says that there is none."""
-    from dragoman.schema import problems_against
-
     schema = parameters.schema
     within = () if parameters.by_name else ("properties",)
     for name, said in schema.get("properties", {}).items():
@@ -387,8 +382,6 @@ def _check_defaults(section: Section, parameters: _Parameters) -> None:
 
 
 def _check_result_schema(section: Section, schema: dict[str, Any]) -> None:
-    from dragoman.schema import Reader
-
     # An answer may be anything, the arguments of a tool only an object: so it is looked at inside of one.
     whole = {"type": "object", "properties": {"answer": schema}}
     if "$defs" in schema:

@@ -11,6 +11,7 @@ import asyncio
 import datetime
 import functools
 import logging
+import re
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AsyncExitStack
@@ -21,7 +22,19 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.config import Sandbox
-from dragoman.engine import Approvals, Approver, Engine, Hooks, Orchestrator, Question, ToolPolicy, after_calls, web_for
+from dragoman.dialects import provider_tool
+from dragoman.engine import (
+    Approvals,
+    Approver,
+    Engine,
+    Hooks,
+    Orchestrator,
+    Question,
+    ToolPolicy,
+    after_calls,
+    verdict_on,
+    web_for,
+)
 from dragoman.engine.models import (
     check_unvouched_model,
     configured_dialect,
@@ -38,18 +51,21 @@ from dragoman.model import (
     AgentStarted,
     AnyChunk,
     AnyEvent,
+    Call,
     ClientNoted,
     Event,
+    NativeCall,
     SessionEnded,
     SessionStarted,
     UserSaid,
     operations as op,
 )
-from dragoman.registry import DIALECTS
+from dragoman.registry import DIALECTS, TOOLS
 from dragoman.tools import Context, ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
 
 from .agent import Agent, AgentLimits
 from .agent_tool import Host, agent_tools, custom_tool
+from .frontmatter_text import LARGEST_FILE
 from .policies import policy_for
 from .profiles import with_profile
 from .sandboxes import sandbox_for
@@ -225,8 +241,6 @@ class Kernel:
         return [one.path.removesuffix(".md") for one in below if one.path.endswith(".md")]
 
     def _written(self, path: str) -> str | None:
-        from .frontmatter_text import LARGEST_FILE
-
         entry = None if self.workspace is None else self.workspace.entry(path)
         if self.workspace is None or entry is None:
             return None
@@ -267,10 +281,6 @@ class Kernel:
 
     def _allowed(self, live: Live, operation: op.Operation) -> bool:
         """Whether an agent may do something without anybody being asked."""
-        from dragoman.engine import verdict_on
-        from dragoman.model import Call, NativeCall
-        from dragoman.registry import TOOLS
-
         tag = str(operation.__struct_config__.tag)
         call = Call("", (operation,), NativeCall("", tag, {}))
         verdict, _ = verdict_on(call, (TOOLS[tag],), live.policy, self.workspace)
@@ -549,8 +559,6 @@ class Kernel:
 
         Only an agent that the caller chose names any: what a provider runs, nobody is asked about.
         """
-        from dragoman.dialects import provider_tool
-
         there = {tool.id for tool in self.tools if isinstance(tool, ProviderTool)}
         named = [name for name in live.agent.tools or () if name not in there and provider_tool(name) is not None]
         if not named:
@@ -656,8 +664,6 @@ class Kernel:
 
 def stem_of(name: str) -> str:
     """The name of an agent's file, without folder and ending: `agents/helper.md` is `helper`."""
-    import re
-
     bare = _bare(name)
     # What has no letter of any script in it is told apart by what it was.
     return re.sub(r"[^\w-]+", "-", bare).strip("-")[:100] or f"agent-{_hash(bare.encode())[:8]}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.errors import ConfigError, nearest
+from dragoman.registry import DIALECTS
 
 from .agent import Agent
 from .tool_words import own_names
@@ -39,8 +40,6 @@ def with_profile(agent: Agent, configuration: Configuration | None) -> Agent:
 
 
 def _dialect(profile: str, dialect: str | None) -> str | None:
-    from dragoman.registry import DIALECTS
-
     if dialect is not None and dialect not in DIALECTS:
         known = f"there is no dialect {dialect!r} that an agent could name.{nearest(dialect, DIALECTS)}"
         raise ConfigError(f"profile {profile!r}: {known}")

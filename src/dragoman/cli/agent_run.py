@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from dragoman.errors import EngineError
+from dragoman.errors import DragomanError, EngineError
 
 from .advice import advice
 from .runner import Runner
@@ -100,8 +100,6 @@ class AgentSession(Session):
                 self._console.note(line)
         if ended.status == "cancelled":
             return ExitCode.INTERRUPTED
-        from dragoman.errors import DragomanError
-
         return exit_code_of(cause) if isinstance(cause, DragomanError) else ExitCode.FAULT
 
     # ── the kernel ─────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dragoman.errors import MediaError, ToolError
+from dragoman.model import operations as op
 from dragoman.tools.workspace import LARGEST_ATTACHMENT, attachment
 
 if TYPE_CHECKING:
@@ -70,8 +71,6 @@ async def _page(url: str, web: Web) -> str | Media:
     fetched = await web.get(url)
     if fetched.media_type not in ("text/html", "application/xhtml+xml"):
         return content_of(fetched.body, url)
-    from dragoman.model import operations as op
-
     (page,) = (await web.fetch(op.FetchPage(url))).pages
     cut = " (cut)" if page.truncated else ""
     return f"Contents of {url}{cut}:\n\n{page.text or ''}"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from dragoman.errors import DragomanError
+from dragoman.errors import DragomanError, nearest
 
 from .chat_session import ChatSession
+from .records import newest_first, runs_folder
 from .stopping import Terminated, forget_ctrl_c
 from .terminal.console import Console, foreign
 from .terminal.live import width_of
@@ -82,8 +85,6 @@ class ChatCommands:
             return False  # a path, or a text that begins with one
         known = self._known.get(word)
         if known is None:
-            from dragoman.errors import nearest
-
             self._console.error(f'there is no command "{word}".{nearest(word, NAMES)} /help lists them.')
         else:
             self._guarded(known, rest.strip())
@@ -213,15 +214,11 @@ class ChatCommands:
         self._console.note("A new conversation begins.")
 
     def _resume(self, wanted: str) -> None:
-        from .records import newest_first, runs_folder
-
         folder = runs_folder(self._session.configuration)
         if wanted:
             self._runner.run(self._session.continue_with(wanted))
             self._session.begins()
             return
-        import datetime
-
         from dragoman.logs import read_events
         from dragoman.model import UserSaid
 
@@ -231,8 +228,6 @@ class ChatCommands:
             self._console.note(foreign(f"{path.stem[:8]}  {when}  {said[:80]}", one_line=True))
 
     def _copy(self, _: str) -> None:
-        from base64 import b64encode
-
         text = self._session.last_answer()
         if text is None:
             self._console.note("There is no answer to copy yet.")

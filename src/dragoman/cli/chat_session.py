@@ -3,6 +3,7 @@ turns reaches the model with the next message."""
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from dragoman.errors import ToolError
+from dragoman.errors import ToolError, writing
+from dragoman.model.outcomes import ChangesOutcome, CommandOutcome
+from dragoman.tools.workspace import LARGEST_ATTACHMENT
 
 from .attachments import attached, content_of, message_of
 from .records import find_record, runs_folder
@@ -24,7 +27,7 @@ from .terminal.console import Console, ExitCode
 if TYPE_CHECKING:
     from dragoman.engine import Answer, ToolPolicy
     from dragoman.model import Media, Message
-    from dragoman.model.outcomes import ChangesOutcome, Outcome
+    from dragoman.model.outcomes import Outcome
     from dragoman.tools.workspace import Journal
 
     from .terminal.type_ahead import TypeAhead
@@ -103,8 +106,6 @@ class ChatSession(Session):
 
     def _file(self, name: str) -> str | Media | None:
         """A file of the workspace that a message names; `None` when there is none of that name."""
-        from dragoman.tools.workspace import LARGEST_ATTACHMENT
-
         try:
             entry = self.workspace.entry(name)
             if entry is None or entry.kind != "file":
@@ -118,8 +119,6 @@ class ChatSession(Session):
 
     def file_changes(self) -> ChangesOutcome:
         """What is different now from before this conversation, as far as file tools did it."""
-        from dragoman.model.outcomes import ChangesOutcome
-
         return ChangesOutcome(tuple(one.change for one in self._whole.changes(self.workspace.held)))
 
     def undo(self) -> tuple[ChangesOutcome, int]:
@@ -220,7 +219,6 @@ class ChatSession(Session):
 
     def save(self, path: Path) -> None:
         """Writes the conversation as Markdown, with known secrets masked."""
-        from dragoman.errors import writing
         from dragoman.logs import Chosen, write_as
 
         events = [self._secrets.value(event) for event in self.events]
@@ -243,7 +241,6 @@ class ChatSession(Session):
         approval. The model sees it with the next message."""
         from dragoman.engine import verdict_on
         from dragoman.model import Call, CommandInvoked, NativeCall, operations as op
-        from dragoman.model.outcomes import CommandOutcome
         from dragoman.registry import TOOLS
         from dragoman.tools import perform
 
@@ -270,6 +267,4 @@ def _words(outcome: Any) -> str:
 
 
 def _private(path: str, flags: int) -> int:
-    import os
-
     return os.open(path, flags, 0o600)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
+
+from dragoman.errors import nearest
 
 from .log_files import out_of_pipes
 
@@ -34,7 +36,6 @@ def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime
 def _client(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
     if name is None:
         return None
-    from dragoman.errors import nearest
     from dragoman.logs import FORMATS
 
     if name not in FORMATS:
@@ -46,9 +47,6 @@ def _client(_: click.Context, __: click.Parameter, name: str | None) -> str | No
 
 def kind_of_event(_: click.Context, __: click.Parameter, said: str | tuple[str, ...] | None) -> Any:
     """`--kind`: what no event is called is told, instead of found nowhere."""
-    from typing import get_args
-
-    from dragoman.errors import nearest
     from dragoman.model import AnyEvent
 
     known = [str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)]
@@ -64,7 +62,6 @@ def operation_named(context: click.Context, __: click.Parameter, name: str | Non
     """`--op`: a plugin may have operations of its own, so one that is not known is only warned of."""
     if name is None:
         return None
-    from dragoman.errors import nearest
     from dragoman.model import Operation
 
     known = {str(kind.__struct_config__.tag) for kind in _kinds_of(Operation)}

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from dragoman.errors import LogError
+
 from .log_files import are_own, events_of, files_of
 from .terminal.console import here
 
@@ -26,7 +28,6 @@ def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
     """The events a run begins with that goes on with the session of this path or id; what stays behind is said."""
     import datetime
 
-    from dragoman.errors import LogError
     from dragoman.model import SessionStarted
 
     found = files_of(console, (wanted,))
@@ -49,8 +50,6 @@ def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
 
 def _one_session(wanted: str, events: list[AnyEvent]) -> tuple[str | None, list[AnyEvent]]:
     """The session that was meant, and its events."""
-    from dragoman.errors import LogError
-
     ids = dict.fromkeys(event.session for event in events if event.stream == "main")
     named: list[str | None] = [id for id in ids if id is not None and id.startswith(wanted)]
     meant = named or list(ids)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import stat
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.errors import LogError
 
 from .terminal.console import Function
 
@@ -17,8 +26,6 @@ if TYPE_CHECKING:
 
 def format_option(function: Function) -> Function:
     """`--format`, the same for every command that reads files it is given."""
-    import click
-
     return click.option("--format", metavar="NAME", help="Read files as this format, instead of by what they hold.")(
         function
     )
@@ -48,7 +55,6 @@ def are_own(console: Console, files: Iterable[Found]) -> bool:
 
     Anybody can write any other log. Reading one is harmless, but what it says is done only where the user asks for it.
     """
-    import os
     from pathlib import Path
 
     from dragoman.logs.history import homes
@@ -64,9 +70,6 @@ def out_of_pipes(wanted: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_pipe(name: str) -> bool:
-    import os
-    import stat
-
     try:
         return name == "-" or stat.S_ISFIFO(os.stat(name).st_mode)
     except (OSError, ValueError):
@@ -75,9 +78,7 @@ def _is_pipe(name: str) -> bool:
 
 def _kept(pipe: str) -> str:
     """What comes out of a pipe, in a file until the end: a log is known by its content, and its bytes are shown."""
-    import atexit
     import shutil
-    import sys
     import tempfile
     from pathlib import Path
 
@@ -99,10 +100,6 @@ def events_of(console: Console, files: list[Found], *, printed: bool = False) ->
     Events that are `printed` to a terminal as they come are progress enough: a bar would stand between them. Of several
     files one that cannot be opened is warned of, and costs nothing else.
     """
-    import sys
-    from contextlib import nullcontext
-
-    from dragoman.errors import LogError
     from dragoman.logs import numbered
     from dragoman.logs.history import read_log
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from dragoman.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -40,7 +42,6 @@ def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os
 def _stored(configuration: Configuration) -> Iterator[str]:
     """Keys that `dragoman keys set` stored."""
     from dragoman.config.files import stored_key, stored_keys
-    from dragoman.errors import ConfigError
 
     try:
         for name in stored_keys(configuration.config_dir):

@@ -8,6 +8,7 @@ that is reached is an `EngineError` that names the setting to change.
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -325,8 +326,6 @@ class Connection(asyncio.Protocol):
         if self._unpacker is None:
             self._take(arrived)
             return
-        import zlib
-
         try:
             for piece in self._unpacker.feed(arrived):
                 self._take(piece)

@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.errors import ConfigError, nearest
-from dragoman.model import Call, Decision, Failure, NativeResult, Outcome, Result, operations as op, outcomes as out
+from dragoman.model import (
+    Call,
+    Decision,
+    Failure,
+    Kind,
+    NativeResult,
+    Outcome,
+    Result,
+    operations as op,
+    outcomes as out,
+)
 from dragoman.tools import Answers, Cancellation, Context, Tool, Toolset, Web, standard_context
 from dragoman.tools.processes import abandon, in_thread
 from dragoman.tools.running import enclosure_in, outcome_of, run_operation
@@ -557,8 +567,6 @@ def _deadline(tools: tuple[Tool, ...], default: float | None) -> float | None:
 
 
 def _only_reads(tool: Tool) -> bool:
-    from dragoman.model import Kind
-
     return tool.kind in (Kind.READ, Kind.SEARCH)
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from dragoman.dialects import provider_tool
 from dragoman.errors import ToolError
 from dragoman.model import Citation, Page, PagesOutcome, Reply, Request, operations as op, user
 from dragoman.tools import ProviderTool
@@ -38,8 +39,6 @@ class GroundedSearch:
     async def search(
         self, query: str, *, allowed_domains: Sequence[str], blocked_domains: Sequence[str], limit: int
     ) -> PagesOutcome:
-        from dragoman.dialects import provider_tool
-
         row = provider_tool(self._tool.id)
         assert row is not None  # it was found in the catalogue
         only = f" Use only pages of {', '.join(allowed_domains)}." if allowed_domains else ""

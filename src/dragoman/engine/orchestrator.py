@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from dragoman.apis import Encoded, merged
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.errors import ConfigError, DefinitionError, ToolError
+from dragoman.errors import ConfigError, DefinitionError, ToolError, nearest
 from dragoman.model import (
     AnyChunk,
     AnyEvent,
@@ -417,8 +417,6 @@ def _as_conversation(prompt: str | Message | Conversation) -> Conversation:
 
 def _request_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings that are fields of a request: temperature, max_output_tokens, …"""
-    from dragoman.errors import nearest
-
     known = ("max_output_tokens", "temperature", "top_p", "stop", "seed", "response_schema")
     for name in settings:
         if name not in known:

@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cached_property
+from posixpath import join, normpath
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from dragoman.errors import ToolError
-from dragoman.model import Call, operations as op
+from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
 from .command_lines import CommandLine, read_command_line
@@ -140,8 +141,6 @@ def redirect_check(
     """
 
     def verdict(one: op.Operation) -> Judged:
-        from dragoman.model import NativeCall
-
         return verdict_on(Call("", (one,), NativeCall("", "")), (tool,), policy, workspace)
 
     def check(url: str) -> str | None:
@@ -322,8 +321,6 @@ class Case:
 
         Never as the model wrote it: `src/../secret` must not pass for something in `src`.
         """
-        from posixpath import join, normpath
-
         workspace = self._workspace
         try:
             inside = normpath(path) if workspace is None else workspace.resolve(path)

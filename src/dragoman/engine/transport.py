@@ -13,7 +13,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from dragoman.errors import ConfigError, EngineError
 
@@ -296,7 +296,6 @@ def _proxy_authorization(proxy: SplitResult) -> dict[str, str]:
     if proxy.username is None:
         return {}
     from base64 import b64encode
-    from urllib.parse import unquote
 
     said = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
     return {"proxy-authorization": f"Basic {b64encode(said.encode()).decode()}"}

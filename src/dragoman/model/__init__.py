@@ -6,6 +6,7 @@ form, `conversation` what was said, `request` what is asked of a model, `events`
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ _MODULES = ("operations", "outcomes", "calls", "conversation", "request", "event
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
     if not name.startswith("_"):
         if name in _MODULES:
             return import_module(f".{name}", __name__)

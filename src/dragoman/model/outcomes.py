@@ -9,6 +9,8 @@ from __future__ import annotations
 import datetime
 from typing import Any, Literal
 
+import msgspec
+
 from .base import Tagged, Value
 from .operations import PlanItem
 
@@ -76,8 +78,6 @@ class Media(Value, frozen=True):
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"the data of media is bytes, or text in base64, not {type(data).__name__}")
         import base64
-
-        import msgspec
 
         content = bytes(data)
         msgspec.structs.force_setattr(self, "data", base64.b64encode(content).decode("ascii"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import typing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import NODEFAULT
@@ -13,7 +14,6 @@ from .docstrings import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from weakref import WeakKeyDictionary
 
 
 class Field(NamedTuple):
@@ -65,8 +65,6 @@ def class_info(hint: Any) -> ClassInfo:
     if not isinstance(hint, type):
         return _read_class(hint.__origin__, hint)
     if _KNOWN is None:
-        from weakref import WeakKeyDictionary
-
         # Reading a class costs more than all else, and one class serves many tools.
         _KNOWN = WeakKeyDictionary()
     info = _KNOWN.get(hint)

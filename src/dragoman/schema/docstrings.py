@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import NamedTuple
 
 # Looked for before docstring-parser is loaded: most docstrings are one sentence, and its own guess tries every style.
@@ -50,8 +51,6 @@ def describe(docstring: str | None) -> Described:
         from inspect import cleandoc
 
         return Described(cleandoc(docstring), {})
-    from importlib import import_module
-
     try:
         parsed = import_module(f"docstring_parser.{style}").parse(docstring)
     except RuntimeError as error:  # docstring_parser.ParseError

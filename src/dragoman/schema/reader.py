@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import typing
+from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -123,8 +124,6 @@ class Reader(Generic[T]):
 
     def renamed(self, name: str) -> Reader[T]:
         """The same reader under another name, for its messages."""
-        from copy import copy
-
         reader = copy(self)
         reader.name = name
         return reader

@@ -12,7 +12,9 @@ with the command; `stop_command` ends it too. The next command starts a new one.
 from __future__ import annotations
 
 import os
+from collections import deque
 from contextlib import asynccontextmanager, suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -39,7 +41,6 @@ from .tool import Tool
 
 if TYPE_CHECKING:
     import asyncio
-    from collections import deque
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from dragoman.config import Sandbox
@@ -284,7 +285,6 @@ class Shell:
     async def _turn(self, name: str, context: Context) -> AsyncIterator[None]:
         """Wait until the calls that came before are through with the standing shell of this name."""
         import asyncio
-        from collections import deque
 
         turns, mine = self._turns.setdefault(name, deque()), asyncio.Event()
         turns.append(mine)
@@ -418,8 +418,6 @@ class Shell:
 
     async def _ended(self, command: Command, seconds: float | None, context: Context) -> bool:
         """Wait until it has ended, at most so long and no longer than somebody wants to know."""
-        from time import monotonic
-
         until = None if seconds is None else monotonic() + seconds
         while True:
             context.cancellation.raise_if_cancelled()

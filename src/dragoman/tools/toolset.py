@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from dragoman.errors import DefinitionError, ToolError, nearest
 
 from .provider_tool import ProviderTool
@@ -187,8 +189,6 @@ class Toolset:
     def digest(self) -> str:
         """A name for exactly these tools in this order: equal digests, equal snapshots."""
         from hashlib import sha256
-
-        import msgspec
 
         return sha256(msgspec.json.encode(self.snapshot(), order="sorted")).hexdigest()
 

@@ -13,8 +13,9 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
+from hashlib import blake2s
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -538,7 +539,6 @@ class _Errors:
 
     def open(self) -> Any:
         """The file to give to a server, as a context: what is written to it is kept."""
-        from contextlib import contextmanager
 
         @contextmanager
         def opened() -> Any:
@@ -649,8 +649,6 @@ _LONGEST_REPORT: Final = 1000
 
 def _definition(tool: McpTool) -> str:
     """Names a tool's definition, as its server gave it: any change of it gives another name."""
-    from hashlib import blake2s
-
     return blake2s(tool.model_dump_json(include=_DEFINITION).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -7,6 +7,7 @@ they are described in text. A link is passed on as text; nothing here opens it.
 
 from __future__ import annotations
 
+from binascii import Error
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -77,7 +78,6 @@ def _piece(block: ContentBlock) -> str | out.Media:
 def _media(media_type: str, data: str, uri: str | None = None) -> str | out.Media:
     """Media by what their bytes are, or words that say why they are not shown."""
     from base64 import b64decode
-    from binascii import Error
 
     where = f"[{uri}] " if uri else ""
     named = media_type[:100]

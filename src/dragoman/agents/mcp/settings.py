@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from dragoman.config import SERVER_FILES, Secret, digest, read_settings_file
+from dragoman.config import SERVER_FILES, Secret, digest, read_settings_file, shown
 from dragoman.config.files import current_folder
 from dragoman.config.settings import McpServer as Row
 from dragoman.errors import ConfigError, DefinitionError, nearest
@@ -46,8 +46,6 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     def shown(self) -> str:
         """Where it is, in one line and without secrets: variables stay unfilled."""
         from shlex import join
-
-        from dragoman.config import shown
 
         return join(self.command) if self.transport == "stdio" else str(shown("url", self.url))
 

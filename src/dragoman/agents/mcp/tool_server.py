@@ -8,7 +8,9 @@ was given. Standard output carries messages of the protocol alone.
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
+import stat
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
@@ -280,9 +282,6 @@ async def _standard_input() -> AsyncIterator[Any]:
     The event loop reads them: the package would have a thread wait for them, which no Ctrl-C could end. Where that
     cannot be, as with an ordinary file, there is nothing to wait for either, and it is left to the package.
     """
-    import os
-    import stat
-
     mode = os.fstat(0).st_mode
     if os.name != "posix" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(0)):
         yield None

@@ -13,6 +13,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 
 _PDEATHSIG, _SUBREAPER = 1, 36
 _BRAND_LIMITS = (10, 5)  # of file locks and of resident memory, as in tools/processes/supervisor.py
@@ -53,8 +54,6 @@ def _mark(brand: str) -> None:
 
 def _waited(server: int, starter: int, *, told: bool) -> int:
     """How the server ended. Where the system does not tell of our starter's death, it is looked for."""
-    import time
-
     while True:
         process, status = os.waitpid(-1, 0 if told else os.WNOHANG)
         if process == server:

@@ -11,6 +11,7 @@ import abc
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -610,7 +611,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     seconds = _number(said)
     if seconds is not None or said is None:
         return seconds
-    from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
     try:

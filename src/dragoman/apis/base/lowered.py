@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.errors import DefinitionError
 from dragoman.model.base import Value
 from dragoman.model.calls import NativeCall
 
@@ -174,7 +175,6 @@ def fits(schema: dict[str, Any], value: Any, root: Any) -> bool:
 
 def fitting(schema: dict[str, Any], values: list[Any], root: Any) -> list[Any]:
     """The values that fit a schema; all of them where it cannot be read."""
-    from dragoman.errors import DefinitionError
     from dragoman.schema import Reader
 
     definitions = {key: root[key] for key in ("$defs", "definitions") if isinstance(root, dict) and key in root}

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from dragoman.apis.lowering import GEMINI_JSON, lower
 from dragoman.errors import EngineError
 from dragoman.model.conversation import Message, Provenance, ResultPart, Role
@@ -125,8 +127,6 @@ def _snake(name: str) -> str:
 
 def _with_choice(request: Request) -> Request:
     """The request with its choice of tools typed, where that says the same."""
-    from msgspec.structs import replace
-
     options = dict(request.provider_options)
     config = {key: value for key, value in camel(options.pop("toolConfig", None)).items() if value is not None}
     calling = camel(config.get("functionCallingConfig"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
 from dragoman.model.calls import ExecutedBy
@@ -104,8 +106,6 @@ def _blocked(said: dict[str, Any], reply: Reply) -> Reply:
     reason = feedback.get("blockReason")
     if not reason and not feedback.get("blockReasonMessage"):
         return reply
-    from msgspec.structs import replace
-
     return replace(reply, finish=FinishReason.FILTERED, finish_raw=str(reason) if reason else None)
 
 

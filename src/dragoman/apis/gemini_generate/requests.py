@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from dragoman.apis.base.api import Encoded, Tools
 from dragoman.apis.base.conversation_order import History, Remark, Turn
@@ -102,8 +103,6 @@ def path_of(request: Request) -> str:
 
 def _as_path(model: str) -> str:
     """The name of a model as a part of a URL, so that it can name nothing but a model."""
-    from urllib.parse import quote
-
     segments = model.split("/")
     if not {"", ".", ".."}.isdisjoint(segments):
         raise ConfigError(f'"{model}" cannot be the name of a model: a part of it is empty or made of dots')

@@ -31,6 +31,7 @@ from dragoman.model.request import Request
 
 from .families import ways
 from .media import takes_media, write_media
+from .replies import read_block
 from .settings import joined_name
 from .tools import freeform_names
 from .values import NAME, list_or_empty, object_or_empty, of_this_api, with_signature, write_json
@@ -359,8 +360,6 @@ def _thinking_block(part: ThinkingPart) -> dict[str, Any]:
 
 def read_result_content(content: list[Any]) -> tuple[str | Media, ...] | str:
     """The content of a `tool` message that is a list: texts and media, or the JSON of what is neither."""
-    from .replies import read_block
-
     pieces: list[str | Media] = []
     for block in list_or_empty(content):
         part = read_block(block)

@@ -10,6 +10,7 @@ import click
 
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.cli.terminal.streams import plugins_aside
+from dragoman.errors import nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -75,7 +76,6 @@ def _examined(found: FoundAgent, configuration: Configuration) -> FoundAgent:
 
 def _format(format: str | None) -> str | None:
     from dragoman.agents import AGENT_FORMATS
-    from dragoman.errors import nearest
 
     if format is not None and format not in AGENT_FORMATS:
         known = ", ".join(AGENT_FORMATS)

@@ -8,6 +8,7 @@ import click
 
 from dragoman.cli.filter_options import filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
+from dragoman.errors import LogError
 
 if TYPE_CHECKING:
     from dragoman.logs import Filter, Query
@@ -38,7 +39,6 @@ def command(
     """
     if last and wanted:
         raise click.UsageError("Name sessions, or say --last: not both.")
-    from dragoman.errors import LogError
     from dragoman.logs import analyse_session
 
     query, ids = _chosen(console, wanted, asked)

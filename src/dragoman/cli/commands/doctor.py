@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,6 @@ def command() -> None:
 @click.pass_obj
 def inspect(console: Console, *, file: Path, lines: int, as_json: bool) -> ExitCode:
     """Show what FILE is taken for, how sure every format is, and its first events with the bytes they came from."""
-    from itertools import islice
-
     from dragoman.logs import Originals, numbered, read
     from dragoman.logs.base import confidences
     from dragoman.model import ToolCalled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -48,8 +49,6 @@ def set_key(console: Console, *, provider: str) -> ExitCode:
 @click.pass_obj
 def list_keys(console: Console, *, as_json: bool) -> ExitCode:
     """List the providers that have a key, and where it comes from; no key is shown."""
-    import os
-
     from dragoman.config.files import stored_keys
     from dragoman.engine.models import PROVIDERS
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.cli.filter_options import filter_options, kind_of_event, operation_named
-from dragoman.cli.terminal.console import Console, ExitCode, json_option
+from dragoman.cli.filter_options import filter_options, kind_of_event, operation_named, query_of
+from dragoman.cli.log_files import as_line, files_of, raw_lines
+from dragoman.cli.terminal.console import Console, ExitCode, as_json, json_option
 from dragoman.errors import PatternError
 
 if TYPE_CHECKING:
@@ -88,11 +91,8 @@ def grep_command(
     dragoman lab grep '"name":"apply_patch"' --raw=bytes | jq .payload.input
     dragoman lab grep -i "permission denied" --op run_command --since 1w
     """
-    from itertools import islice
-
     import msgspec
 
-    from dragoman.cli.log_files import as_line, files_of
     from dragoman.logs import Filter, Originals
     from dragoman.logs.history import Pattern, grep, grep_records
 
@@ -129,9 +129,6 @@ def grep_command(
 
 def _json_of(event: AnyEvent) -> str:
     """An event as --json prints it."""
-    from dragoman.cli.log_files import as_line
-    from dragoman.cli.terminal.console import as_json
-
     return as_json(as_line(event)).decode()
 
 
@@ -152,8 +149,6 @@ def _chooser(
 
     if asked.project is None and asked.model is None:
         return lambda events: chosen_events(events, asked)
-    from dragoman.cli.filter_options import query_of
-
     query = query_of(console, files)
     keys = {(row.session, row.stream) for rows in query.families(asked) for row in rows}
     return lambda events: (event for event in chosen_events(events, asked) if key_of(event) in keys)
@@ -167,9 +162,6 @@ class _Printer:
 
     def both(self, match: Match) -> None:
         """The record as it was written, and what was read from it."""
-        from dragoman.cli.log_files import as_line, raw_lines
-        from dragoman.cli.terminal.console import as_json
-
         self._heading(match)
         line = as_line(match.event)
         read = line.get("operations") or line.get("outcomes") or [line]
@@ -208,8 +200,6 @@ def _lines(match: Match, before: int, after: int) -> dict[int, tuple[str, list[t
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     found: dict[int, tuple[str, list[tuple[int, int]]]] = {}
-    from bisect import bisect_right
-
     for start, end in match.spans:
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, max(start, end - 1)) - 1
         for number in range(max(0, first - before), min(len(lines), last + after + 1)):

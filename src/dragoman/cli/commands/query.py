@@ -10,6 +10,7 @@ import click
 from dragoman.cli.filter_options import query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.vocabulary import text_from
+from dragoman.errors import QueryRefused
 
 if TYPE_CHECKING:
     from dragoman.logs.history import Asked
@@ -66,7 +67,6 @@ def command(
     dragoman query "SELECT name, count(*) FROM calls GROUP BY name ORDER BY 2 DESC"
     dragoman query "SELECT model, sum(tokens), sum(cost) FROM usage WHERE NOT repeated GROUP BY model"
     """
-    from dragoman.errors import QueryRefused
     from dragoman.logs import SqlLimits
     from dragoman.logs.history import distinct, tables_page
 

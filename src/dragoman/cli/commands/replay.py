@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +14,6 @@ from dragoman.cli.sandbox import sandbox_option, use_mode
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 
 if TYPE_CHECKING:
-    from collections import Counter
-
     from dragoman.engine.history import Replayed
 
 _SHOWN = 12
@@ -65,9 +65,6 @@ def command(
     people, models or the network are passed over, as are those that were refused. Exits with 1 when the outcome of a
     call differs from the log; other words alone are shown and exit with 0.
     """
-    from collections import Counter
-    from contextlib import aclosing
-
     from dragoman.cli.runner import run as run_in_loop
     from dragoman.engine.models import configured_sandbox
     from dragoman.logs import FORMATS

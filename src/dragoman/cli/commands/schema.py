@@ -9,6 +9,7 @@ import click
 
 from dragoman.cli.log_files import files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
+from dragoman.errors import nearest
 
 if TYPE_CHECKING:
     from dragoman.logs import Found
@@ -30,7 +31,6 @@ def _wanted(function: Any) -> Any:
 
 
 def _files(console: Console, wanted: tuple[str, ...], format: str | None, client: str | None) -> list[Found]:
-    from dragoman.errors import nearest
     from dragoman.logs import FORMATS
 
     if client is not None and client not in FORMATS:

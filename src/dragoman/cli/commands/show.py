@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -191,8 +193,6 @@ def outcome_line(outcome: object) -> str:
 
 
 def _show_raw(console: Console, events: Iterable[AnyEvent], *, as_json: bool) -> ExitCode:
-    from itertools import groupby
-
     from dragoman.logs import Originals
 
     shown, width = ExitCode.NO, _width()
@@ -218,7 +218,6 @@ def _show_raw(console: Console, events: Iterable[AnyEvent], *, as_json: bool) ->
 def _width() -> int:
     """The columns of the terminal; 0 where the output is none, and nothing is to be folded."""
     import shutil
-    import sys
 
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
@@ -240,8 +239,6 @@ def _beside(console: Console, left: list[str], right: list[str], width: int) -> 
         for text in right:
             console.line(f"  | {text}", "quiet")
         return
-    from itertools import zip_longest
-
     half = (width - 3) // 2
     rows = zip_longest(_folded(left, half), _folded(right, half), fillvalue="")
     for told, raw in rows:

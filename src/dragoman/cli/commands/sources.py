@@ -10,6 +10,7 @@ import click
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.cli.terminal.text import is_utf8
+from dragoman.errors import LogError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +60,6 @@ def _row(format: str, home: Path, files: Iterable[Path]) -> dict[str, Any]:
 @click.pass_obj
 def detect(console: Console, *, folder: Path, as_json: bool) -> ExitCode:
     """Look for logs below FOLDER, by what the files hold, and say which client wrote them and how sure that is."""
-    from dragoman.errors import LogError
     from dragoman.logs import recognise
     from dragoman.logs.history import find_logs
 
@@ -84,7 +84,6 @@ def detect(console: Console, *, folder: Path, as_json: bool) -> ExitCode:
 @click.pass_obj
 def add(console: Console, *, folder: Path, client: str | None) -> ExitCode:
     """Look for logs in FOLDER too, from now on. It is written into your settings."""
-    from dragoman.errors import nearest
     from dragoman.logs import FORMATS
 
     if client is not None and client not in FORMATS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -76,8 +77,6 @@ def command(
     limit = asked.limit
     asked = msgspec.structs.replace(asked, tool=tool, operation=operation, limit=None)
     if tokens_only:
-        import gc
-
         gc.disable()  # millions of small things are made and let go, none of them in a cycle, and then this ends
         places = console.configuration().settings.logs
         query = Query(homes=places.homes, folders=places.folders, paths=wanted or None)

@@ -11,7 +11,7 @@ from dragoman.cli.sandbox import sandbox_option, use_mode
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.cli.terminal.streams import prints_go_aside
 from dragoman.cli.vocabulary import arguments_of, operation_of
-from dragoman.errors import nearest
+from dragoman.errors import ToolError, nearest
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
@@ -75,7 +75,6 @@ def command(
 
 
 def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
-    from dragoman.errors import ToolError
     from dragoman.model import CallFunction
     from dragoman.registry import TOOLS
     from dragoman.tools import Tool

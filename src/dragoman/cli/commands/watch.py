@@ -8,6 +8,7 @@ import click
 
 from dragoman.cli.log_files import as_line, files_of
 from dragoman.cli.terminal.console import Console, ExitCode, foreign, json_option
+from dragoman.errors import LogError, nearest
 
 if TYPE_CHECKING:
     import datetime
@@ -37,13 +38,10 @@ def command(
 
     Sessions and sub-agents that begin later are followed too.
     """
-    from dragoman.errors import LogError
     from dragoman.logs import FORMATS, Found
     from dragoman.logs.history import Watch
 
     if client is not None and client not in FORMATS:
-        from dragoman.errors import nearest
-
         raise click.BadParameter(f"there is no client {client!r}.{nearest(client, FORMATS)}", param_hint="--client")
 
     def find() -> list[Found]:

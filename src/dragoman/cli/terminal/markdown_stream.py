@@ -5,6 +5,7 @@ Rule: nothing flickers. A block is written over at most once, when it ended, and
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from typing import TYPE_CHECKING, Final, TextIO
@@ -62,8 +63,6 @@ class Prose:
         return len(fences) % 2 == 0
 
     def _rendered(self, text: str, width: int) -> str:
-        import io
-
         from rich.console import Console as RichConsole
 
         file = io.StringIO()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from posixpath import join, normpath
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -247,8 +248,6 @@ def _change(
 
 def _as_written(path: str, workspace: Workspace) -> str:
     """A path within the workspace as its words say it, without a look at what is there: no link is followed."""
-    from posixpath import join, normpath
-
     root = str(getattr(workspace, "root", "/"))
     whole = normpath(join(root, path))
     return whole[len(root.rstrip("/")) + 1 :] if whole.startswith(f"{root.rstrip('/')}/") else whole

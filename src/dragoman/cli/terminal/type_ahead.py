@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import select
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -100,8 +101,6 @@ class TypeAhead:
 
     def _rest(self) -> None:
         """What has come and was not read yet."""
-        import select
-
         with suppress(OSError, ValueError):
             while select.select([self._descriptor], [], [], 0)[0]:
                 data = os.read(self._descriptor, 65536)

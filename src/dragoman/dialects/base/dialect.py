@@ -29,6 +29,7 @@ from .availability import (
     qualified,
     run_by,
 )
+from .default_words import PLAIN_FAILURES, tell_all, understand
 from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
 from .provider_rows import ProviderRow
@@ -132,8 +133,6 @@ class Dialect:
         self.servers, self.functions = dict(servers or {}), frozenset(functions)
         self._only = only
         if failures is None:
-            from .default_words import PLAIN_FAILURES
-
             failures = PLAIN_FAILURES
         self.failures: Failures = failures
         self.unspelled = unspelled
@@ -432,8 +431,6 @@ class Dialect:
 
     def _remember_served(self, name: str, found: tuple[str | None, str]) -> None:
         if self._as_told is None:
-            from .default_words import understand
-
             self._as_told = AsTold(understand if self.unspelled is None else self.unspelled.understand)
         if len(self._served) < _REMEMBERED:
             self._served[name] = found
@@ -592,8 +589,6 @@ class Dialect:
             # A number of more than 4,300 digits, or one that is infinite as a float, is none that a tool prints.
             if isinstance(error, ValueError) and "integer string conversion" not in str(error):
                 raise
-            from .default_words import understand
-
             text = understand(op.Unrecognised(call.native.name, call.native.arguments), native)
             return Result(native.call_id, (text,) * max(1, len(call.operations)), native=native)
 
@@ -614,8 +609,6 @@ class Dialect:
         operations = call.operations or (op.Unrecognised(call.native.name, call.native.arguments),)
         if spelling is not None:
             return Result(native.call_id, spelling.to_outcomes(operations, native), native=native)
-        from .default_words import understand
-
         reader = understand if self.unspelled is None else self.unspelled.understand
         understood = tuple([reader(operation, native) for operation in operations])
         return Result(native.call_id, understood, native=native)
@@ -633,8 +626,6 @@ class Dialect:
         elif spelling is not None:
             told = spelling.from_outcomes(call.operations, tuple(outcomes))
         else:
-            from .default_words import tell_all
-
             teller = tell_all if self.unspelled is None else self.unspelled.tell
             told = teller(call.operations, tuple(outcomes)), None
         asked = call.native

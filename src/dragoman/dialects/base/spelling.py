@@ -12,6 +12,7 @@ direction obliges the other, or a `read_only` reason.
 from __future__ import annotations
 
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -488,7 +489,5 @@ def _unsaid_problems(cls: Any, canonical: Mapping[str, Any]) -> list[str]:
 
 
 def _where(cls: Any) -> str | None:
-    import sys
-
     module = sys.modules.get(cls.__module__)
     return getattr(module, "__file__", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,8 +44,6 @@ _OURS = (__name__, __name__.replace("template", "words"))
 
 def where_declared(depth: int = 2) -> str:
     """File and line of the declaration, for an error."""
-    import sys
-
     frame = sys._getframe(depth)
     while frame.f_back is not None and frame.f_globals.get("__name__") in _OURS:
         frame = frame.f_back

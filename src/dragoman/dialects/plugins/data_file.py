@@ -5,6 +5,7 @@ Rule: nothing in a file is run and nothing in it grows: no tags, no aliases, no 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -108,8 +109,6 @@ def _parse_yaml(path: Path, text: str) -> DataFile:
 
 
 def _loader(text: str) -> yaml.SafeLoader:
-    import re
-
     import yaml
 
     class Loader(yaml.SafeLoader):

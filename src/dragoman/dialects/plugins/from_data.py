@@ -37,6 +37,7 @@ from dragoman.dialects.base.parts import struct_in, without_none
 from dragoman.dialects.base.spelling import REQUIRED, Parameter, Spelling, SpellingMeta
 from dragoman.errors import DefinitionError, nearest
 from dragoman.model import operations as op
+from dragoman.registry import DIALECTS
 
 from .data_file import MISSING, DataFile, Table, parse
 from .laws import TO_DO
@@ -142,8 +143,6 @@ def _mcp(table: Table) -> tuple[McpNames, ...]:
 
 
 def _beside(table: Table) -> str | None:
-    from dragoman.registry import DIALECTS
-
     name = table.text("beside")
     if name is not None and name not in DIALECTS:
         table.problem(f'there is no dialect "{name}".{nearest(name, DIALECTS)}', "beside")

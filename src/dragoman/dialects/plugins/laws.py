@@ -20,6 +20,7 @@ from dragoman.model import operations as op
 from dragoman.model.calls import Call, NativeCall, NativeResult
 from dragoman.model.outcomes import Failure, FileOutcome, Outcome
 from dragoman.model.request import FunctionDefinition, ProviderDefinition
+from dragoman.schema import Reader
 
 from .samples import ODD_VALUES, plain_outcomes, plain_values, telling_values
 
@@ -67,8 +68,6 @@ def definition_problems(dialect: Dialect) -> Iterator[Problem]:
 
 
 def _schema_problems(definition: FunctionDefinition) -> Iterator[Problem]:
-    from dragoman.schema import Reader
-
     try:
         Reader.of_schema(definition.name, definition.parameters)
     except DefinitionError as error:

@@ -12,6 +12,7 @@ Rule: the machine stays usable. Threads are as many as there are idle cores, nev
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 import os
 import re
@@ -227,7 +228,6 @@ def _unread(data: bytes) -> None:
 
 def _digest(path: Path, text: str) -> str:
     """Names what a model has in mind after a text: another file, or another llama.cpp, has something else."""
-    import hashlib
     from importlib.metadata import version
 
     facts = path.stat()

@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -365,7 +366,6 @@ def _folder_beside(path: Path) -> Iterator[Path]:
 def _downloaded(requirement: str, folder: Path) -> None:
     """One wheel, with this Python's pip or, where there is none, with uv's."""
     import subprocess
-    import sys
     from importlib.util import find_spec
 
     from dragoman.tools.processes import find_program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dragoman.dialects import ProviderRow, provider_dialect
+from dragoman.dialects import ProviderRow, provider_dialect, provider_tool
 from dragoman.engine.policy import Where
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import ExecutedBy, Operation, operations as op
@@ -91,8 +91,6 @@ def does(tool: object, operation: type[Operation]) -> bool:
     """Whether it is a provider's tool that does this operation on the provider's side."""
     if not isinstance(tool, ProviderTool):
         return False
-    from dragoman.dialects import provider_tool
-
     row = provider_tool(tool.id)
     return row is not None and row.executed_by is ExecutedBy.PROVIDER and operation in row.operations
 

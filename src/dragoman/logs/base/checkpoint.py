@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import io
 import pickle
+import sys
 import zlib
 from pathlib import Path
 from typing import Any, Final
@@ -96,8 +97,6 @@ def _part(whole: LogReader | Normaliser, name: str, kept: _Kept, path: Path) -> 
     """The part that is to be filled; a reader that is chosen by what it reads is of the same module as its chooser."""
     found: LogReader | Normaliser | None = getattr(whole, name)
     if found is None:
-        import sys
-
         kind = getattr(sys.modules[type(whole).__module__], kept.kind)
         if not issubclass(kind, LogReader):
             raise ValueError(f"{kept.kind} is no reader")

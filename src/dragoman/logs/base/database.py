@@ -5,6 +5,7 @@ Rule: what is read is a copy of the bytes, together with the write-ahead log tha
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ def glanced(path: Path, query: str) -> list[tuple[Any, ...]]:
     A file that is none, or is being changed at this moment, gives nothing.
     """
     import sqlite3
-    from contextlib import closing
 
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as database:

@@ -7,6 +7,7 @@ record of a file ends in an event or in `Unreadable`; nothing here raises over a
 from __future__ import annotations
 
 import abc
+import mmap
 import os
 import stat
 import sys
@@ -383,8 +384,6 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
 
 def _decoded_in_place(path: Path) -> Any:
     """A file as one JSON value; of a file of lines, however long, only the first is looked at."""
-    import mmap
-
     if path.stat().st_size > Gathered.largest:
         return None
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
+import msgspec
+
 from dragoman.errors import LogError
 from dragoman.logs.history.sessions import sessions_of
 from dragoman.logs.history.tables import as_json, failure_of, text_of
@@ -197,8 +199,6 @@ def _described(media: Media) -> str:
 
 
 def _plain(values: Any) -> Any:
-    import msgspec
-
     return msgspec.to_builtins(values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
@@ -304,8 +305,6 @@ def _prefixed(mark: str, text: str) -> str:
 
 
 def _pretty(value: Any) -> str:
-    import json
-
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 

@@ -25,6 +25,7 @@ from dragoman.model import (
     AgentsOutcome,
     AgentStarted,
     AnyEvent,
+    CallPart,
     ClientNoted,
     CommandInvoked,
     ContextCompacted,
@@ -38,6 +39,7 @@ from dragoman.model import (
     ModelThought,
     NativeCall,
     NativeResult,
+    ResultPart,
     SessionStarted,
     Source,
     TokensUsed,
@@ -485,8 +487,6 @@ class _Reader(LinesReader):
 
     def _hosted(self, block: dict[str, Any], value: Record) -> Iterator[AnyEvent]:
         """Blocks that only the API's own reader knows: calls the provider ran, and what it gave."""
-        from dragoman.model import CallPart, ResultPart
-
         for part in APIS["anthropic_messages"].read_parts([block]):
             if isinstance(part, CallPart):
                 yield self.normaliser.called(value, part.call)

@@ -7,6 +7,7 @@ The extension for editors keeps its tasks otherwise: see `cline_task`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -400,8 +401,6 @@ def _media(block: dict[str, Any]) -> Media | None:
 
 def _encoded(value: Any) -> str:
     """JSON; halves of surrogates, which only the standard library writes, stay as they were."""
-    import json
-
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

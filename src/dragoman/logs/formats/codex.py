@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below
@@ -323,8 +325,6 @@ class _Reader(LinesReader):
             yield from self._result(part.result, place)
 
     def _result(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
-        import msgspec
-
         call = self.normaliser.calls.get(native.call_id)
         beside: Any = self._events.pop(native.call_id, None)
         if call is not None and call.native.name == "exec" and self._inside is not None:
@@ -336,8 +336,6 @@ class _Reader(LinesReader):
             yield from self._spawned(native, place)
 
     def _spawned(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
-        import msgspec
-
         try:
             told = read_json(native.content) if isinstance(native.content, str) else None
         except msgspec.DecodeError:
@@ -566,8 +564,6 @@ _NOTICE = re.compile(r"<subagent_notification>\s*(\{.*?\})\s*</subagent_notifica
 
 def _notices(text: str) -> Iterator[tuple[str, str, str | None]]:
     """What the client tells of agents that ended: who, how, with which words."""
-    import msgspec
-
     for told in _NOTICE.findall(text):
         try:
             notice = _mapping(read_json(told))
@@ -615,8 +611,6 @@ def _counts(usage: Any) -> dict[str, int] | None:
 
 def _numbered(call: NativeCall, place: Place) -> NativeCall:
     """A call that came without an id gets its record's place for one."""
-    import msgspec
-
     return call if call.id else msgspec.structs.replace(call, id=f"call{place.key}")
 
 

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
+from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -98,8 +99,6 @@ def _sure(text: str) -> str:
 
 def _surest(pattern: str) -> str:
     """The longest plain text that a regular expression cannot do without."""
-    from re import _constants, _parser  # type: ignore[attr-defined]
-
     parsed = _parser.parse(pattern)
     if parsed.state.flags & re.IGNORECASE or parsed.state.flags & re.VERBOSE:
         return ""

@@ -6,6 +6,7 @@ reaches for more is ended, and `LimitReached` says which limit it was.
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import re
@@ -239,8 +240,6 @@ class _Unpickler(pickle.Unpickler):
     }
 
     def __init__(self, content: bytes) -> None:
-        import io
-
         super().__init__(io.BytesIO(content))
 
     def find_class(self, module: str, name: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -37,6 +38,7 @@ from .index import name_of
 from .query import Query, key
 from .rows import SessionRow, TurnRow
 from .search import Match, Pattern, candidates, grep
+from .sessions import key_of
 from .tables import as_json, failure_of, tag_of, text_of
 
 FRESH: Final = 2.0
@@ -309,8 +311,6 @@ def _place(row: SessionRow) -> tuple[str, str, str]:
 
 def _asked_for(tool: str, asked: Filter, facts: dict[str, Any]) -> str:
     """A name for what was asked: a cursor goes on with that question only. An age (2d) is another time each time."""
-    import hashlib
-
     same = msgspec.structs.replace(asked, since=None, until=None)
     said = msgspec.json.encode((tool, same, facts), order="sorted")
     return hashlib.blake2b(said, digest_size=6).hexdigest()
@@ -354,7 +354,6 @@ def _chooser(
     asked: Filter, keys: set[tuple[str, str]], context: Context
 ) -> Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]:
     """What picks from a file's events, until the call is cancelled: nothing else could stop a search in its thread."""
-    from .sessions import key_of
 
     def chosen(events: Iterable[AnyEvent]) -> Iterable[AnyEvent]:
         for event in chosen_events(events, asked):

@@ -7,6 +7,7 @@ of a command is what was written while it ran; what the background wrote between
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -125,15 +126,12 @@ class StandingShell(Command):
 
     @property
     def duration_ms(self) -> int:
-        from time import monotonic
-
         ended = self.process.answered if self._answered else None
         return self.process.duration_ms if self._asked == 1 else round(1000 * ((ended or monotonic()) - self._began))
 
     async def begin(self, text: str, *, folder: str | None, seconds: float | None) -> None:
         """Give it a command, to be run in `folder` (where it is, when not said) and within so many seconds."""
         from shlex import quote
-        from time import monotonic
 
         process = self.process
         process.catch_up()
@@ -165,8 +163,6 @@ class StandingShell(Command):
 
     async def _drained(self) -> None:
         """Wait a little for what the command started and did not wait for: it may be writing the last output."""
-        from time import monotonic
-
         until = monotonic() + DRAIN_SECONDS
         while self.process.family(self._background) - self._own and monotonic() < until:
             await self.process.wait(lambda: not self.alive, _OFTEN)

@@ -6,7 +6,9 @@ command (`supervisor.py`), which runs without site-packages.
 
 from __future__ import annotations
 
+import marshal
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False
@@ -86,8 +88,6 @@ def confine(confinement: Confinement) -> None:
 
 def confined(confinement: str, *arguments: str) -> None:
     """Become a command under a confinement: for the trial whether it works here."""
-    import marshal
-
     confine(marshal.loads(bytes.fromhex(confinement)))
     os.execv(arguments[0], list(arguments))
 
@@ -113,7 +113,6 @@ def _beside(hidden: list[str]) -> list[str]:
 
 def _allow_below(ruleset: int, path: str, to_file: int, to_folder: int) -> None:
     import ctypes
-    import stat
 
     try:
         target = os.open(path, os.O_PATH | os.O_CLOEXEC)

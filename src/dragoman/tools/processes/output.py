@@ -9,7 +9,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Literal
 
 from dragoman.environment import child_environment
-from dragoman.errors import ToolError
+from dragoman.errors import PatternError, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,8 +185,6 @@ def _last_lines(text: str, count: int) -> str:
 def _matching(text: str, pattern: str) -> str:
     """The lines of a text that match; by ripgrep, whose work grows with the text and never faster."""
     import subprocess
-
-    from dragoman.errors import PatternError
 
     from .ripgrep import ripgrep_path
 

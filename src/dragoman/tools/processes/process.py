@@ -6,8 +6,11 @@ belongs to no event loop: each call attaches it to the loop it runs in.
 
 from __future__ import annotations
 
+import marshal
 import os
+import sys
 from contextlib import ExitStack, suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from dragoman.environment import child_environment
@@ -45,8 +48,6 @@ class Process:
         told: Callable[[StreamName, str], None],
         control: socket.socket | None = None,
     ) -> None:
-        from time import monotonic
-
         self.order = order
         self.streams = streams
         self.number: int | None = None
@@ -91,8 +92,6 @@ class Process:
 
     @property
     def duration_ms(self) -> int:
-        from time import monotonic
-
         return round(1000 * ((monotonic() if self._ended is None else self._ended) - self._started))
 
     @property
@@ -166,8 +165,6 @@ class Process:
 
     def _listen(self) -> bool:
         """Take what it answers on its control; whether it answered something."""
-        from time import monotonic
-
         if self._control is None:
             return False
         try:
@@ -187,8 +184,6 @@ class Process:
         return bool(said)
 
     def _note(self, word: str, rest: str) -> None:
-        from time import monotonic
-
         match word:
             case "process":
                 self.number = int(rest)
@@ -211,8 +206,6 @@ class Process:
 
     def _leave(self) -> None:
         """The supervisor is gone, and with it everything; unless it was killed, then what it left is ended here."""
-        from time import monotonic
-
         from .supervisor import end_all
 
         if self._loop is not None:
@@ -453,10 +446,8 @@ def _terminal() -> tuple[int, int]:
 
 
 def _supervise(order: Order, streams: tuple[int, int, int]) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    import marshal
     import socket
     import subprocess
-    import sys
 
     if os.name != "posix":
         raise ToolError("commands are run on Linux and macOS only")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
+import sysconfig
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, overload
@@ -52,9 +54,6 @@ _ALWAYS = (
 @functools.cache
 def ripgrep_path() -> str:
     """Where ripgrep is: installed with this package, beside this Python, or on the PATH."""
-    import sys
-    import sysconfig
-
     name = "rg.exe" if os.name == "nt" else "rg"
     folders = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
     for folder in folders:

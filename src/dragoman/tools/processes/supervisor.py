@@ -16,8 +16,11 @@ nothing is left running. A channel that closes without `clear` means that the wa
 
 from __future__ import annotations
 
+import marshal
 import os
+import select
 import sys
+from time import monotonic, sleep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,8 +95,6 @@ def end_all(root: int | None, brand: Brand | None) -> bool:
     A process that starts a copy of itself and ends, over and over, is gone before a look at all processes is through.
     So that look is followed by looks at what was started since, which take microseconds, until nothing new is seen.
     """
-    from time import monotonic, sleep
-
     give_up = monotonic() + _GIVE_UP_AFTER
     family = set() if root is None else {root}
     spared = {os.getpid()}
@@ -295,9 +296,6 @@ def _ended_well(supervisor: int, channel: int, grace: float) -> bool:
 
     Whether it ended by itself and left nothing.
     """
-    import select
-    from time import monotonic
-
     wake = _woken_by_children()
     poll = select.poll()
     poll.register(channel, 0)  # only its closing
@@ -428,9 +426,6 @@ class Supervisor:
         os.execve(order["arguments"][0], order["arguments"], order["environment"])
 
     def _watch(self, wake: int) -> None:
-        import select
-        from time import monotonic
-
         timeout, most = self.order["timeout"], self.order["processes"]
         self.deadline = None if timeout is None else monotonic() + timeout
         poll = select.poll()
@@ -463,8 +458,6 @@ class Supervisor:
         return None
 
     def _obey(self, said: bytes) -> None:
-        from time import monotonic
-
         *lines, self.said = (self.said + said).split(b"\n")
         for line in lines:
             word, _, seconds = line.partition(b" ")
@@ -495,8 +488,6 @@ class Supervisor:
 
     def _stop(self) -> None:
         """Ask everything to end; what has not by the end of the grace is killed."""
-        from time import monotonic
-
         if self.kill_at is not None:
             return
         self.kill_at = monotonic() + self.order["grace"]
@@ -509,8 +500,6 @@ class Supervisor:
                 _send(process, signal.SIGCONT)
 
     def _kill(self) -> None:
-        from time import monotonic
-
         give_up = monotonic() + _GIVE_UP_AFTER
         while self._reap() and monotonic() < give_up:
             _send(self.command, signal.SIGKILL, to_group=True)
@@ -551,8 +540,6 @@ def _exactly(descriptor: int, count: int) -> bytes:
 
 def main(channel: int) -> None:
     """Take an order from the channel and see to it."""
-    import marshal
-
     os.set_inheritable(channel, False)  # noqa: FBT003
     length = int.from_bytes(_exactly(channel, 4), "big")
     order: Order = marshal.loads(_exactly(channel, length))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from dragoman.errors import DragomanError, ToolError
@@ -151,7 +152,6 @@ def _is_ctrl_c(error: KeyboardInterrupt) -> bool:
     where it is not, any interrupt is taken for the user's.
     """
     import signal
-    from functools import partial
 
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -122,7 +123,6 @@ class Enclosure:
     def _temporary_folder(self) -> str:
         if self._temporary is None:
             import tempfile
-            import weakref
 
             self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="dragoman-"))
             self._removal = weakref.finalize(self, _remove, self._temporary)

@@ -6,6 +6,7 @@ outside its folder, and what a mechanism cannot do is part of its description.
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from dragoman.errors import ConfigError, ToolError, nearest
 from dragoman.tools.processes import landlock as landlock_module
 from dragoman.tools.processes.programs import find_program
 
-from .mechanism import Kind, Mechanism
+from .layout import Layout
+from .mechanism import Kind, Mechanism, wrapped
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
@@ -140,9 +142,6 @@ def _trial(kind: Kind, program: str) -> str | None:
 
 
 def _tried(kind: Kind, program: str, folder: str) -> str | None:
-    from .layout import Layout
-    from .mechanism import wrapped
-
     for name in ("inside", "outside", "temporary"):
         os.mkdir(os.path.join(folder, name))
     inside, outside = os.path.join(folder, "inside"), os.path.join(folder, "outside")
@@ -173,8 +172,6 @@ def _tried(kind: Kind, program: str, folder: str) -> str | None:
 
 
 def _confining(confinement: Confinement, arguments: list[str]) -> list[str]:
-    import marshal
-
     program = "import sys; sys.path.append(sys.argv[1]); import landlock; landlock.confined(*sys.argv[2:])"
     python = [sys.executable, "-I", "-S", "-X", "utf8", "-c", program]
     return [*python, os.path.dirname(landlock_module.__file__), marshal.dumps(dict(confinement)).hex(), *arguments]

@@ -6,9 +6,11 @@ in a fresh context, without cookies, downloads or service workers; nothing of th
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dragoman.environment import child_environment
@@ -239,7 +241,6 @@ class _Process:
         return await asyncio.shield(self._starting)
 
     async def _start(self) -> Chromium:
-        import os
         import tempfile
         from pathlib import Path
 
@@ -299,7 +300,6 @@ class _Process:
 
         Only where the system shows processes as files; elsewhere Playwright's own care must do.
         """
-        import os
         from pathlib import Path
 
         for process in _marked(marker):
@@ -332,15 +332,12 @@ def _marked(marker: str) -> set[int]:
 
 def _group(process: int) -> tuple[int, str]:
     """A process's group and program: the number alone may be another's by now."""
-    import os
-
     return os.getpgid(process), os.readlink(f"/proc/{process}/exe")
 
 
 async def _ended(groups: set[tuple[int, str]]) -> None:
     """Chromium is closed when its first process has ended: wait for the others, which are no more of use."""
     import asyncio
-    import os
     import signal
 
     from dragoman.tools.processes.supervisor import processes
@@ -366,8 +363,6 @@ async def _started(playwright: Any) -> Playwright:
     It has no option for that, so where it asks for the environment of that process it is given ours. A program that
     uses Playwright itself is not affected.
     """
-    from importlib import import_module
-
     from dragoman.installation import install_command
 
     transport: Any = import_module("playwright._impl.transport")
@@ -398,8 +393,6 @@ async def _started(playwright: Any) -> Playwright:
 
 
 def _find_chromium() -> str:
-    import os
-
     found = next(filter(None, map(find_program, _NAMES)), None)
     found = found or next(filter(os.path.exists, _ELSEWHERE), None)
     if found is None:

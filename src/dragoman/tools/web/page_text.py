@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -181,7 +182,6 @@ def _main(document: Document) -> Element | None:
 
 def _fix_links(document: Document, url: str) -> None:
     """Links as a reader elsewhere can use them: absolute, without scripts, without the bytes of pictures."""
-    from functools import lru_cache
     from urllib.parse import urljoin
 
     base_element = document.select_one("base[href]")

@@ -8,6 +8,7 @@ With instructions a page is put to a `PageReader`, where there is one, and its a
 from __future__ import annotations
 
 import re
+import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
@@ -424,8 +425,6 @@ class Inflater:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """What these bytes unpack to."""
-        import zlib
-
         if self._encoding in ("", "identity"):
             yield data
             return
@@ -443,8 +442,6 @@ class Inflater:
             raise self._broken(str(error)) from error
 
     def _window(self, data: bytes) -> int:
-        import zlib
-
         if self._encoding == "gzip":
             return zlib.MAX_WBITS | 16
         # "deflate" is meant to have a header, and by many servers is sent without.
