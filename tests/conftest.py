@@ -31,9 +31,12 @@ settings.load_profile("fixed")
 # (tests/repository/test_fixed_examples.py fails when this has no effect).
 providers._get_local_constants = lambda: providers._local_constants
 
-# A shell starts what runs in the background deaf to Ctrl-C, and so are all programs that are started from there.
+# A shell starts what runs in the background deaf to Ctrl-C, and `nohup` deaf to the end of the terminal; so are all
+# programs that are started from there.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 KEPT = (

@@ -17,6 +17,7 @@ from dragoman.errors import DragomanError, nearest
 from .chat_session import ChatSession
 from .records import newest_first, runs_folder
 from .stopping import Terminated, forget_ctrl_c
+from .terminal.call_lines import told_of
 from .terminal.console import Console, foreign
 from .terminal.live import width_of
 
@@ -171,7 +172,6 @@ class ChatCommands:
     # ── files ──────────────────────────────────────────────────────────────
 
     def _diff(self, _: str) -> None:
-        from .terminal.call_lines import told_of
 
         changes = self._session.file_changes()
         for line, style in told_of((changes,), None, output=True, diffs=True):
@@ -254,7 +254,6 @@ class ChatCommands:
     def _command(self, line: str) -> None:
         if not line:
             raise click.UsageError("Say which command: !ls")
-        from .terminal.call_lines import told_of
 
         outcome = self._runner.run(self._session.user_command(line))
         for text, style in told_of((outcome,), None, output=True, diffs=False):
