@@ -11,7 +11,7 @@ from dragoman.errors import EngineError
 from dragoman.model.conversation import AnyPart, MediaPart, OpaquePart, Reply, Usage
 from dragoman.model.request import Definition, Request
 
-from .content import write_media
+from .content import write_content
 from .families import FAMILIES, FEATURES, LIMITS
 from .fields import NAME
 from .items import read_items
@@ -76,7 +76,7 @@ class OpenAIResponses(Api):
         return write_request(request, history, tools, self.features(request.model))
 
     def _takes(self, part: MediaPart, model: str) -> bool:
-        return write_media(part.media) is not None
+        return write_content(part, "input_text") is not None
 
     def _problems(self, request: Request) -> Iterable[Problem]:
         thinking = request.thinking
