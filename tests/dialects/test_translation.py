@@ -77,11 +77,11 @@ def test_a_search_that_was_run_here_is_not_said_as_one_the_provider_ran() -> Non
 
 
 def test_paths_become_absolute_or_relative_with_the_folder_of_the_session() -> None:
-    absolute = Translation(GEMINI, CLAUDE, folder="/work/app/", paths="absolute")
-    for given, path in (("src/a.py", "/work/app/src/a.py"), ("./a", "/work/app/a"), ("/etc/hosts", "/etc/hosts")):
+    absolute = Translation(GEMINI, CLAUDE, folder="/srv/app/", paths="absolute")
+    for given, path in (("src/a.py", "/srv/app/src/a.py"), ("./a", "/srv/app/a"), ("/etc/hosts", "/etc/hosts")):
         assert said(absolute, "read_file", {"file_path": given}) == [("c1", "Read", {"file_path": path})]
-    relative = Translation(CLAUDE, GEMINI, folder="/work/app", paths="relative")
-    for given, path in (("/work/app/src/a.py", "src/a.py"), ("/work/apple/a", "/work/apple/a"), ("a", "a")):
+    relative = Translation(CLAUDE, GEMINI, folder="/srv/app", paths="relative")
+    for given, path in (("/srv/app/src/a.py", "src/a.py"), ("/srv/apple/a", "/srv/apple/a"), ("a", "a")):
         assert said(relative, "Read", {"file_path": given}) == [("c1", "read_file", {"file_path": path})]
     assert said(Translation(CLAUDE, GEMINI), "Read", {"file_path": "/x"}) == [("c1", "read_file", {"file_path": "/x"})]
 
