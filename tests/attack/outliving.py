@@ -154,8 +154,9 @@ def bring_each_other_back(dragoman: int) -> None:
 
 def kill_supervisor_and_dragoman(dragoman: int) -> None:
     daemon(sleep_under_another_name)
-    os.kill(os.getppid(), signal.SIGKILL)
-    os.kill(dragoman, signal.SIGKILL)
+    supervisor = os.getppid()
+    os.kill(dragoman, signal.SIGKILL)  # first: the end of the supervisor is the end of this process
+    os.kill(supervisor, signal.SIGKILL)
 
 
 def stop_watchers_and_kill_dragoman(dragoman: int) -> None:
