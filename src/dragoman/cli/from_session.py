@@ -34,7 +34,7 @@ def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
     session, events = _one_session(wanted, list(events_of(console, found)))
     told = _told(events, found)
     if not told.conversation:
-        raise LogError(f"nothing was said in the session {session or wanted!r} that could be gone on with")
+        raise LogError(f"the session {session or wanted!r} holds no messages to continue from")
     started = next((one for one in events if isinstance(one, SessionStarted)), None)
     facts: dict[str, Any] = {"session": run, "run": run, "client": "dragoman"}
     facts["time"] = datetime.datetime.now(datetime.UTC)

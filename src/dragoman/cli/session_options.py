@@ -173,7 +173,7 @@ def session_options(function: Function) -> Function:
             "--from",
             "from_session",
             metavar="SESSION",
-            help="Go on with a session of any client, with any model: its id or its file.",
+            help="Continue a session of any client with any model: its id or its file.",
         ),
         set_option,
     )

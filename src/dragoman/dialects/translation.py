@@ -1,13 +1,13 @@
 """Calls and results of one vocabulary in the words of another.
 
 Continuing a session with another model, porting it to another client and standing between a client and a model are the
-same work. A call is read in one vocabulary and said in the other, in as many calls as that takes; the result of the one
-is told as the results of the others (`split`), or theirs are told as its own (`join`).
+same work. A call is read in one vocabulary and written in the other, as one call or several. Its result is divided into
+their results (`split`), or their results are combined into its own (`join`).
 
 Rules:
-- Nothing is lost in silence: every `Translated` and every `Retold` lists what did not survive, by call.
-- A call is never said under a name that the target does not offer. What it cannot say is told as text (`as_text`).
-- What still runs, or may still run, is never told as ended.
+- Nothing is lost silently: every `Translated` and every `Retold` lists what was lost, by call.
+- A call is never written under a name that the target does not offer. Without words, it becomes text (`as_text`).
+- A command that is running, or may be, is never reported as finished.
 - Ids stay paired: a call that becomes one keeps its id, one that becomes several gets ids that begin with it.
 """
 

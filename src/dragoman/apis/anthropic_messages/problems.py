@@ -48,7 +48,8 @@ def _thinking_problems(request: Request, family: Family) -> Iterable[Problem]:
             message = f"{budget} tokens of thinking leave no room in max_output_tokens={most}"
             yield Problem("thinking", message, f"think with fewer (at least {LEAST_BUDGET}) or allow more output")
         forced = request.choice.mode in ("required", "one")
-        if forced and family.thinks == "both":  # elsewhere every kind of thinking excludes it, and that is told for all
+        # Other models cannot be forced with any kind of thinking; `choice_problems` reports that for all of them.
+        if forced and family.thinks == "both":
             message = "this model cannot be forced to call a tool while it thinks with a budget"
             yield Problem("choice", message, "choose auto, or give thinking a level")
         if request.top_p is not None and request.top_p < 0.95:
