@@ -213,8 +213,13 @@ class Api(abc.ABC):
             model=request.model,
             id_pattern=limits.call_id_pattern,
             id_length=limits.call_id_length,
+            stored=self._is_stored(request),
             at_once=self.results_at_once,
         )
+
+    def _is_stored(self, request: Request) -> bool:
+        """Whether the provider holds earlier turns of the conversation, so that a result may stand without its call."""
+        return False
 
     def _written(self, request: Request) -> Tools | None:
         """The tools of a request, written the first time they are seen."""

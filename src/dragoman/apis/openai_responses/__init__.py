@@ -54,15 +54,13 @@ class OpenAIResponses(Api):
 
         return read_request(body, model)
 
-    def _history(self, request: Request) -> History:
-        limits = self.limits(request.model)
-        return History(
-            request.conversation,
-            api=self.name,
-            model=request.model,
-            id_pattern=limits.call_id_pattern,
-            id_length=limits.call_id_length,
-            stored=_is_stored(request),
+    def _is_stored(self, request: Request) -> bool:
+        if any(request.provider_options.get(name) for name in _KEPT_THERE):
+            return True
+        return any(
+            isinstance(part, OpaquePart) and part.item.get("type") == "item_reference"
+            for item in request.conversation
+            for part in item.parts
         )
 
     def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
@@ -84,17 +82,6 @@ class OpenAIResponses(Api):
             yield Problem("thinking", f"{request.model} does not think", "leave thinking out, or choose another model")
         if not request.model and "prompt" not in request.provider_options:
             yield Problem("model", "no model is named", "name one")
-
-
-def _is_stored(request: Request) -> bool:
-    """Whether the provider holds earlier turns, so that a result may stand without its call."""
-    if any(request.provider_options.get(name) for name in _KEPT_THERE):
-        return True
-    return any(
-        isinstance(part, OpaquePart) and part.item.get("type") == "item_reference"
-        for item in request.conversation
-        for part in item.parts
-    )
 
 
 API = OpenAIResponses()

@@ -144,6 +144,36 @@ class LogReader(abc.ABC):
         yield from self.close()
 
 
+class EitherReader(LogReader):
+    """Reads a file that has one of two forms. Its first bytes decide, and are held until there are enough of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begin = b""
+        self._reader: LogReader | None = None
+
+    @abc.abstractmethod
+    def choose(self, begin: bytes, *, is_whole: bool) -> LogReader | None:
+        """The reader of a file that begins like this; `None` while more bytes are needed, or for an empty file."""
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        if self._reader is not None:
+            return self._reader.feed(data)
+        self._begin += data
+        return self._begun(is_whole=False)
+
+    def close(self) -> list[AnyEvent]:
+        events = [] if self._reader is not None else self._begun(is_whole=True)
+        return events if self._reader is None else events + self._reader.close()
+
+    def _begun(self, *, is_whole: bool) -> list[AnyEvent]:
+        self._reader = self.choose(self._begin, is_whole=is_whole)
+        if self._reader is None:
+            return []
+        begin, self._begin = self._begin, b""
+        return self._reader.feed(begin)
+
+
 class LinesReader(LogReader):
     """Reads a file of JSON lines. A format writes `record`, which gives the events of one line's value.
 

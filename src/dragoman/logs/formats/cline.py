@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import EitherReader, Gathered, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below, files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
@@ -106,7 +106,7 @@ class Cline(LogFormat):
             yield path.with_name(SHOWN)
 
     def reader(self, path: Path) -> LogReader:
-        return _Chosen(path)
+        return _Either(path)
 
 
 def _settings(places: Places) -> Path:
@@ -118,29 +118,14 @@ def _settings(places: Places) -> Path:
     return Path(places.environment.get("XDG_CONFIG_HOME") or places.home / ".config")
 
 
-class _Chosen(LogReader):
+class _Either(EitherReader):
     """Reads a session or a task: a list is one of a task's."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._begin = b""
-        self._reader: LogReader | None = None
-
-    def feed(self, data: bytes) -> list[AnyEvent]:
-        if self._reader is not None:
-            return self._reader.feed(data)
-        self._begin += data
-        first = self._begin.lstrip(b"\xef\xbb\xbf \t\r\n")
-        if not first:
-            return []
-        self._reader = TaskReader(self._path, CLIENT) if first.startswith(b"[") else _Reader(self._path)
-        return self._reader.feed(self._begin)
-
-    def close(self) -> list[AnyEvent]:
-        if self._reader is None and self._begin.strip():
-            self._reader = _Reader(self._path)
-            self._reader.feed(self._begin)
-        return [] if self._reader is None else self._reader.close()
+    def choose(self, begin: bytes, *, is_whole: bool) -> LogReader | None:
+        first = begin.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not first and not (is_whole and begin.strip()):
+            return None
+        return TaskReader(self._path, CLIENT) if first.startswith(b"[") else _Reader(self._path)
 
 
 class _Reader(DocumentReader):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number, text as _text
@@ -203,36 +203,17 @@ class Copilot(LogFormat):
         yield from files_in(home, "*/events.jsonl", "*.jsonl", "session_*.json")
 
     def reader(self, path: Path) -> LogReader:
-        return _Chosen(path)
+        return _Either(path)
 
 
-class _Chosen(LogReader):
+class _Either(EitherReader):
     """Reads lines, or a document: no line begins as one does."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._begin = b""
-        self._reader: LogReader | None = None
-
-    def feed(self, data: bytes) -> list[AnyEvent]:
-        if self._reader is not None:
-            return self._reader.feed(data)
-        self._begin += data
-        return self._chosen().feed(self._taken()) if len(self._begin) >= _ENOUGH else []
-
-    def close(self) -> list[AnyEvent]:
-        reader = self._chosen()
-        return reader.feed(self._taken()) + reader.close()
-
-    def _taken(self) -> bytes:
-        begin, self._begin = self._begin, b""
-        return begin
-
-    def _chosen(self) -> LogReader:
-        if self._reader is None:
-            is_document = _DOCUMENT.match(self._begin) is not None
-            self._reader = SessionReader(self._path, CLIENT) if is_document else _Reader(self._path)
-        return self._reader
+    def choose(self, begin: bytes, *, is_whole: bool) -> LogReader | None:
+        if len(begin) < _ENOUGH and not is_whole:
+            return None
+        is_document = _DOCUMENT.match(begin) is not None
+        return SessionReader(self._path, CLIENT) if is_document else _Reader(self._path)
 
 
 def _is_enveloped(record: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import (
@@ -126,7 +126,7 @@ class QwenCode(LogFormat):
                 yield path
 
     def reader(self, path: Path) -> LogReader:
-        return _EitherReader(path)
+        return _Either(path)
 
 
 def _has_parts(record: Mapping[str, Any]) -> bool:
@@ -146,37 +146,17 @@ def _document(sample: Sample) -> float:
     return 0.85 if types <= {"user"} and "projectHash" in document and ".qwen" in sample.path.parts else 0.0
 
 
-class _EitherReader(LogReader):
-    """Lines, or the document of the first versions: the first bytes tell."""
+class _Either(EitherReader):
+    """Reads lines, or the document of the first versions."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._start = b""
-        self._reader: LogReader | None = None
-
-    def feed(self, data: bytes) -> list[AnyEvent]:
-        if self._reader is not None:
-            return self._reader.feed(data)
-        self._start += data
-        if b"\n" not in self._start[:_WINDOW].lstrip() and len(self._start) < _WINDOW:
-            return []
-        return self._chosen().feed(self._begun())
-
-    def close(self) -> list[AnyEvent]:
-        reader = self._chosen()
-        return reader.feed(self._begun()) + reader.close()
-
-    def _begun(self) -> bytes:
-        start, self._start = self._start, b""
-        return start
-
-    def _chosen(self) -> LogReader:
-        if self._reader is None:
-            first, is_whole, _ = self._start[:_WINDOW].lstrip().partition(b"\n")
-            is_open = bool(is_whole) and first.rstrip().endswith((b"{", b","))
-            is_document = is_open or (b'"projectHash"' in first and b'"uuid"' not in first)
-            self._reader = ChatReader(self._path, CLIENT) if is_document else _Reader(self._path)
-        return self._reader
+    def choose(self, begin: bytes, *, is_whole: bool) -> LogReader | None:
+        start = begin[:_WINDOW].lstrip()
+        if b"\n" not in start and len(begin) < _WINDOW and not is_whole:
+            return None
+        first, line_ended, _ = start.partition(b"\n")
+        is_open = bool(line_ended) and first.rstrip().endswith((b"{", b","))
+        is_document = is_open or (b'"projectHash"' in first and b'"uuid"' not in first)
+        return ChatReader(self._path, CLIENT) if is_document else _Reader(self._path)
 
 
 class _Spawn(msgspec.Struct):
