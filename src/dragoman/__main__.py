@@ -38,6 +38,11 @@ def entry() -> NoReturn:
 def _end(code: int) -> None:
     import threading
 
+    # A KeyboardInterrupt that passed through an `exec` of text (a dataclass or named tuple being defined, say) makes
+    # CPython 3.11 kill a process of `python -m` with SIGINT at its end, although it was caught; the next `exec` of text
+    # clears that (`run_eval_code_obj` in pythonrun.c).
+    exec("")
+
     def end_at_once(*_: object) -> NoReturn:
         os._exit(code)
 

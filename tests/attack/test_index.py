@@ -117,7 +117,8 @@ def test_commands_wait_for_whoever_holds_the_index_and_lose_nothing(tmp_path: Pa
 def has_open(process: int, file: Path) -> bool:
     """Whether a process has this file open, or has ended."""
     try:
-        names = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{process}/fd")]
+        folder = f"/proc/{process}/fd"
+        names = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]
     except OSError:
         return True
     return str(file) in names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -183,3 +184,34 @@ command.entry()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-2, "", "")
+
+
+@pytest.mark.parametrize("signal", list(CODES))
+def test_a_signal_between_listening_and_the_first_line_of_the_command_is_reported(signal: str) -> None:
+    sending = f"""
+import os, signal
+install = signal.signal
+def send_when_heard(number, handler):
+    before = install(number, handler)
+    if number == signal.SIGHUP and callable(handler):
+        os.kill(os.getpid(), signal.{signal})
+    return before
+signal.signal = send_when_heard
+"""
+    done = run("print('went on')", signal, before=sending)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (CODES[signal], "", WORDS[signal])
+
+
+def test_ctrl_c_while_text_is_executed_ends_a_module_with_an_exit_code(tmp_path: Path) -> None:
+    # A dataclass executes text when it is defined, so this can happen in any import.
+    (tmp_path / "interrupted.py").write_text(
+        """
+import os, signal
+import dragoman.__main__ as command, dragoman.cli
+dragoman.cli._run = lambda *_: exec("import os, signal; os.kill(os.getpid(), signal.SIGINT); print('went on')")
+command.entry()
+"""
+    )
+    line = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")

@@ -125,7 +125,8 @@ class Memories:
 
     def _files(self) -> Iterator[Path]:
         try:
-            entries = sorted(os.scandir(self.folder), key=lambda entry: entry.name)
+            with os.scandir(self.folder) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
         except FileNotFoundError:
             return
         for entry in entries:

@@ -342,26 +342,38 @@ def set_option(function: Function) -> Function:
 
 def reported(console: Console, run: Callable[[], Any]) -> int:
     """Runs a command. Whatever happens becomes an exit code, and one clear message when it went wrong."""
-    with _prepared_streams(), signals_heard():
+    with _prepared_streams():
         try:
-            code = run()
-            stdout().flush()
-            return exit_code(code) if code == ExitCode.INTERRUPTED else int(code or ExitCode.OK)
-        except BrokenPipeError:
-            _discard_output()
-            return ExitCode.PIPE
-        except (click.Abort, KeyboardInterrupt):
-            _discard_output()
-            if sys.stderr.isatty():
-                sys.stderr.write("\n")  # after the terminal's own ^C
-            console.error(stopping.words())
-            return exit_code(ExitCode.INTERRUPTED)
-        except Exception as error:  # noqa: BLE001 - the outermost place: there is nobody else to tell
-            if console.debug:
-                import traceback
+            with signals_heard():
+                return _reported(console, run)
+        except KeyboardInterrupt:  # a signal that came between being heard and the first line of `_reported`
+            return _interrupted(console)
 
-                sys.stderr.write(foreign(traceback.format_exc()))
-            return _explained(console, error)
+
+def _reported(console: Console, run: Callable[[], Any]) -> int:
+    try:
+        code = run()
+        stdout().flush()
+        return exit_code(code) if code == ExitCode.INTERRUPTED else int(code or ExitCode.OK)
+    except BrokenPipeError:
+        _discard_output()
+        return ExitCode.PIPE
+    except (click.Abort, KeyboardInterrupt):
+        return _interrupted(console)
+    except Exception as error:  # noqa: BLE001 - the outermost place: there is nobody else to tell
+        if console.debug:
+            import traceback
+
+            sys.stderr.write(foreign(traceback.format_exc()))
+        return _explained(console, error)
+
+
+def _interrupted(console: Console) -> int:
+    _discard_output()
+    if sys.stderr.isatty():
+        sys.stderr.write("\n")  # after the terminal's own ^C
+    console.error(stopping.words())
+    return exit_code(ExitCode.INTERRUPTED)
 
 
 def _explained(console: Console, error: Exception) -> int:
