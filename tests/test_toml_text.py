@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.config.files import read_toml
-from dragoman.config.files.toml_text import MOST_PARTS, TomlPlace
+from dragoman.config.files.toml_text import MOST_PARTS, TextPlace
 
 TEXT = '''\
 # a comment with a.b = 1
@@ -65,7 +65,7 @@ def test_every_place_with_a_line_holds_a_value() -> None:
         assert _value_at(data, place) is not None, place
 
 
-def _value_at(data: Any, place: TomlPlace) -> Any:
+def _value_at(data: Any, place: TextPlace) -> Any:
     for part in place:
         data = data[part]
     return data

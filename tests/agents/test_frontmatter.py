@@ -325,7 +325,7 @@ def test_a_text_that_grows_out_of_references_is_refused_at_once() -> None:
 
 def test_what_is_nested_without_end_is_refused() -> None:
     (told,) = problems_of(f"---\nname: {'[' * 101}\n---\n")
-    assert told == "line 1: the frontmatter is nested too deeply"
+    assert told == "line 1: it is nested too deeply"
     (told,) = problems_of(f"---\nname: {'[' * 100}x{']' * 100}\ndescription: x\n---\n")
     assert told.startswith("line 2: name: must be text")
 
@@ -441,8 +441,9 @@ def test_any_values_are_an_agent_or_say_what_is_wrong(values: dict[str, Any], fo
 @pytest.mark.parametrize("source", ["x: [" + "a," * 60_000 + "]", "x:\n" + "- a\n" * 30_000, "k: [" + "{}," * 30_000])
 def test_a_frontmatter_of_very_many_parts_is_refused_before_all_of_it_is_read(source: str) -> None:
     """PyYAML takes seconds for it, and the files of a project are read unasked."""
-    from dragoman.agents.frontmatter_text import MOST_TOKENS, read_yaml
+    from dragoman.agents.frontmatter_text import MOST_TOKENS
+    from dragoman.config.files import read_yaml
 
-    values, _, ((_, problem),) = read_yaml(source)
+    values, _, ((_, problem),) = read_yaml(source, MOST_TOKENS)
     assert values is None
     assert problem == f"not valid YAML: it has more than {MOST_TOKENS:,} parts (keys, values, brackets)"

@@ -175,7 +175,7 @@ def test_a_broken_agent_file_costs_no_other_one(open_folder: Path) -> None:
     assert {name: problems[0].split(";")[0] for name, problems in found.items()} == {
         "alias.md": "line 3: aliases (`*name`) are not read",
         "binary.md": "line 1: it is not UTF-8 text",
-        "deep.md": "line 1: the frontmatter is nested too deeply",
+        "deep.md": "line 1: it is nested too deeply",
         "huge.md": "it cannot be read: larger than 1024 KiB",
         "loop.md": "it cannot be read: Too many levels of symbolic links",
         "parameters.md": "line 7: custom_tools[0].parameters: must be a table, not 'x'",

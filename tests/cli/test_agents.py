@@ -210,7 +210,7 @@ DEFECTS: dict[str, tuple[str | bytes, str]] = {
     ),
     "no valid YAML": (agent_with("tools: ["), "line 5: not valid YAML:"),
     "a control character": (agent_with("x: a\x07b"), "line 4: not valid YAML: the character U+0007 is not allowed"),
-    "nested too deeply": (agent_with(f"x: {'[' * 5000}"), "line 1: the frontmatter is nested too deeply"),
+    "nested too deeply": (agent_with(f"x: {'[' * 5000}"), "line 1: it is nested too deeply"),
     "a frontmatter without end": ("---\nname: odd\n", "line 1: the frontmatter that begins here has no end"),
     "no table": ("---\n- a\n---\n", "line 2: the frontmatter is no table"),
     "no UTF-8": (b"---\nname: odd\ndescription: \xff\n---\n", "line 3: it is not UTF-8 text; save it as UTF-8"),

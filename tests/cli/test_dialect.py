@@ -84,7 +84,7 @@ def test_data_that_is_broken_breaks_nothing_but_itself(user: User) -> None:
     broken = {one["origin"]: one["broken"] for one in user.types("plugins", "--json").json if one["broken"]}
     assert set(broken) == {str(wrong), str(torn), str(nameless)}
     assert 'line 6, tools[0].operation: there is no operation "delet_file"' in broken[str(wrong)]
-    assert broken[str(torn)].startswith("line 1: it is not valid YAML")
+    assert broken[str(torn)].startswith("line 1: not valid YAML")
     assert broken[str(nameless)] == 'it has no `name`: write name = "acme"'
     said = user.types("say", "delete_file", "path=a.py")
     assert (said.code, "codex" in said.out) == (0, True)

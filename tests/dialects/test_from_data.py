@@ -270,7 +270,7 @@ tools:
     "text, suffix, problem",
     [
         ("name = ", ".toml", "it is not valid TOML: Invalid value (at end of document)"),
-        ("a: [", ".yaml", "line 1: it is not valid YAML: expected the node content, but found '<stream end>'"),
+        ("a: [", ".yaml", "line 1: not valid YAML: expected the node content, but found '<stream end>'"),
         ("- a", ".yaml", "it holds no table of keys"),
         ("name: a\nname: b", ".yaml", 'line 2: "name" is there twice'),
         ("a: &x 1\nb: *x", ".yaml", "line 2: aliases (`*name`) are not read; write it out"),
@@ -281,7 +281,7 @@ tools:
         ("? [a]\n: b", ".yaml", "line 1: a key must be a word"),
         ("a: " + "[" * 5000, ".yaml", "it is nested too deeply"),
         ("a: " + "[" * 101, ".yaml", "it is nested too deeply"),
-        ("a: " + "[" * 100, ".yaml", "line 1: it is not valid YAML: expected the node content"),
+        ("a: " + "[" * 100, ".yaml", "line 1: not valid YAML: expected the node content"),
         (f"a = {'9' * 5000}", ".toml", "it is not valid TOML: Exceeds the limit"),
         ("a = " + "[" * 5000, ".toml", "it is nested too deeply"),
         ("a." * 100_000 + "a = 1", ".toml", "it is not valid TOML: more than 100 dots in keys or numbers (at line 1"),

@@ -11,7 +11,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src"
 
 OURS = {
-    "agents/frontmatter_text.py": (1, "the YAML resolver's own patterns, from a constant table"),
+    "config/files/yaml_text.py": (1, "the YAML resolver's own patterns, from a constant table"),
     "apis/base/api.py": (1, "the name pattern of an API, a constant of its limits"),
     "apis/base/conversation_order.py": (1, "the id pattern of an API, a constant of its limits"),
     "apis/lowering/walk.py": (1, "the name pattern of an API, a constant of its rules"),
@@ -22,7 +22,6 @@ OURS = {
     "dialects/claude_code/search.py": (1, "paths, escaped, between constants"),
     "dialects/cline/extension.py": (1, "a path, escaped, in a constant"),
     "dialects/codex/results.py": (1, "a constant table"),
-    "dialects/plugins/data_file.py": (1, "the YAML resolver's own patterns, from a constant table"),
     "dialects/base/mcp_names.py": (2, "a template, escaped but for its places"),
     "dialects/base/template_code.py": (1, "the words of a template, escaped, between patterns of ours"),
     "dialects/base/default_words.py": (4, "constants and words of the dialect's own source"),

@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError, nearest
 from dragoman.policy_rule import PolicyRule
 
 from .files.ordinary_file import read_ordinary_file
-from .files.toml_text import TomlPlace, read_toml
+from .files.toml_text import TextPlace, read_toml
 from .kinds import Kind, file_named
 from .settings import Field, Key, Place, Secret, Settings, fields_of, known_settings, place_of
 
@@ -265,7 +265,7 @@ def file_layer(layer: Literal["user", "project"], path: Path, content: bytes, *,
     return reader
 
 
-def _without_indexes(lines: Mapping[TomlPlace, int]) -> dict[Key, int]:
+def _without_indexes(lines: Mapping[TextPlace, int]) -> dict[Key, int]:
     """The first line of each key, whichever element of a list it belongs to."""
     keys: dict[Key, int] = {}
     for place, line in lines.items():

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-TomlPlace = tuple[str | int, ...]
+TextPlace = tuple[str | int, ...]
 """Keys and indexes that lead to a value: `("tools", 0, "name")`."""
 
 MOST_PARTS: Final = 100
@@ -28,7 +28,7 @@ _STRING_OR_COMMENT: Final = re.compile(
 _MULTI_LINE: Final = re.compile(r"\"\"\"|'''")
 
 
-def read_toml(text: str) -> tuple[dict[str, Any], dict[TomlPlace, int]]:
+def read_toml(text: str) -> tuple[dict[str, Any], dict[TextPlace, int]]:
     """The values of a text, and the line each key is written on; a key in an inline table is on the line of its table.
 
     Raises `ValueError` where the text is not TOML, and `RecursionError` where it is nested too deeply.
@@ -46,11 +46,11 @@ def _check_parts(text: str) -> None:
             raise ValueError(f"more than {MOST_PARTS} dots in keys or numbers (at line {number}, column 1)")
 
 
-def _lines_of_keys(text: str) -> dict[TomlPlace, int]:
+def _lines_of_keys(text: str) -> dict[TextPlace, int]:
     """Each line is read by itself: `tomllib` keeps no positions, and a second parser could disagree with it."""
-    lines: dict[TomlPlace, int] = {}
-    counts: dict[TomlPlace, int] = {}
-    table: TomlPlace = ()
+    lines: dict[TextPlace, int] = {}
+    counts: dict[TextPlace, int] = {}
+    table: TextPlace = ()
     in_string = False
     for number, line in enumerate(text.split("\n"), 1):
         keys = () if in_string else _keys_of(line.strip())
@@ -86,9 +86,9 @@ def _keys_of(line: str) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _numbered(keys: tuple[str, ...], counts: Mapping[TomlPlace, int]) -> TomlPlace:
+def _numbered(keys: tuple[str, ...], counts: Mapping[TextPlace, int]) -> TextPlace:
     """A header's keys with the index of the last element of each list they go through."""
-    place: TomlPlace = ()
+    place: TextPlace = ()
     for key in keys:
         place = (*place, key)
         if place in counts:

@@ -5,22 +5,16 @@ Rule: nothing in a file is run and nothing in it grows: no tags, no aliases, no 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
-from dragoman.config.files import TomlPlace as Place, read_toml
+from dragoman.config.files import TextPlace as Place, read_toml, read_yaml
 from dragoman.errors import DefinitionError, nearest
 
-if TYPE_CHECKING:
-    import yaml
-
 LARGEST_FILE: Final = 4 * 1024 * 1024
-DEEPEST: Final = 100
-"""Brackets of YAML that may be open at once."""
 
 
 class DataFile(msgspec.Struct, frozen=True):
@@ -70,117 +64,16 @@ def _parse_toml(path: Path, text: str) -> DataFile:
 
 # ── YAML ─────────────────────────────────────────────────────────────────────
 
-_PLAIN_SCALARS: Final = {
-    # The words of YAML 1.2: "no", "on" and "12:30" are text.
-    "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-    "null": (r"^(?:~|null|Null|NULL|)$", "~nN\0"),
-    "int": (r"^[-+]?[0-9]+$", "-+0123456789"),
-    "float": (r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
-}
-
-
-_KNOWN_TAGS: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str", *_PLAIN_SCALARS))
-
 
 def _parse_yaml(path: Path, text: str) -> DataFile:
-    import yaml
-
-    try:
-        loader = _loader(text)
-        try:
-            root = loader.get_single_node()
-        finally:
-            loader.dispose()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1}: " if mark is not None else ""
-        raise _unreadable(path, [f"{line}it is not valid YAML: {error.problem or error.context}"]) from error
-    except yaml.reader.ReaderError as error:
-        line = f"line {text[: error.position].count(chr(10)) + 1}: "
-        character = f"U+{ord(text[error.position]):04X}"
-        raise _unreadable(path, [f"{line}it is not valid YAML: the character {character} is not allowed"]) from error
-    reading = _Reading()
-    content = {} if root is None else reading.value(root, ())
-    if not isinstance(content, dict):
-        reading.problems.append("it holds no table of keys")
-    if reading.problems:
-        raise _unreadable(path, reading.problems)
-    return DataFile(path, content, reading.lines)
-
-
-def _loader(text: str) -> yaml.SafeLoader:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers: dict[str, Any] = {}
-
-        def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803 - PyYAML's name
-            # PyYAML looks at every open bracket again for each token: thousands of them take it seconds.
-            if self.flow_level >= DEEPEST:
-                raise RecursionError
-            super().fetch_flow_collection_start(TokenClass)
-
-    for name, (pattern, first) in _PLAIN_SCALARS.items():
-        letters = ["" if letter == "\0" else letter for letter in first]
-        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), letters)
-    return Loader(text)
-
-
-class _Reading:
-    """One walk over the nodes of a file."""
-
-    def __init__(self) -> None:
-        self.lines: dict[Place, int] = {}
-        self.problems: list[str] = []
-        self._seen: set[int] = set()
-
-    def value(self, node: yaml.Node, place: Place, line: int | None = None) -> Any:
-        """The plain value of a node; `line` is that of its key."""
-        import yaml
-
-        line = node.start_mark.line + 1 if line is None else line
-        self.lines[place] = line
-        if id(node) in self._seen:
-            self.problems.append(f"line {line}: aliases (`*name`) are not read; write it out")
-            return None
-        self._seen.add(id(node))
-        if not node.tag.startswith(_KNOWN_TAGS):
-            self.problems.append(f"line {line}: the tag {node.tag!r} is not read")
-            return None
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, place)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(inner, (*place, index)) for index, inner in enumerate(node.value)]
-        return self._scalar(node)
-
-    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
-        import yaml
-
-        found: dict[str, Any] = {}
-        for key, inner in node.value:
-            line = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode):
-                self.problems.append(f"line {line}: a key must be a word")
-                continue
-            if key.value in found:
-                self.problems.append(f'line {line}: "{key.value}" is there twice')
-            found[key.value] = self.value(inner, (*place, key.value), line)
-        return found
-
-    def _scalar(self, node: yaml.Node) -> Any:
-        try:
-            match node.tag.rpartition(":")[2]:
-                case "bool":
-                    return node.value.lower() == "true"
-                case "null":
-                    return None
-                case "int":
-                    return int(node.value)
-                case "float":
-                    return float(node.value)
-        except ValueError:  # `!!int "a"`, or more digits than Python reads
-            self.problems.append(f"line {node.start_mark.line + 1}: {node.value!r:.60} is no number")
-        return node.value
+    value, lines, wrong = read_yaml(text)
+    problems = [f"line {line}: {message}" for line, message in wrong]
+    content = {} if value is None else value
+    if not problems and not isinstance(content, dict):
+        problems.append("it holds no table of keys")
+    if problems:
+        raise _unreadable(path, problems)
+    return DataFile(path, content, lines)
 
 
 # ── taking a table apart ─────────────────────────────────────────────────────
