@@ -29,6 +29,17 @@ def problems_of(path: str, text: str) -> tuple[str, ...]:
 CLAUDE = ".claude/agents/reviewer.md"
 
 
+@pytest.mark.parametrize(
+    "stated, given, unmapped",
+    [("true", False, {}), ("false", True, {}), ("maybe", True, {"omitClaudeMd": "maybe"})],
+)
+def test_an_agent_of_claude_code_may_leave_out_the_projects_instructions(
+    stated: str, given: bool, unmapped: dict[str, str]
+) -> None:
+    agent = read(CLAUDE, f"---\nname: a\ndescription: d\nomitClaudeMd: {stated}\n---\nx\n")
+    assert (agent.project_instructions, agent.unmapped) == (given, unmapped)
+
+
 def test_an_agent_of_claude_code() -> None:
     text = """
         ---

@@ -183,8 +183,8 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         mcp_servers: {a: {}}
     """)
     assert problems_of(text) == (
-        'line 2: nmae: there is no key "nmae" here; known: name, description, profile, model, dialect, tools, '
-        'custom_tools, limits, policy, sandbox, mcp_servers. Did you mean "name"?',
+        'line 2: nmae: there is no key "nmae" here; known: name, description, profile, project_instructions, model, '
+        'dialect, tools, custom_tools, limits, policy, sandbox, mcp_servers. Did you mean "name"?',
         "line 3: description: is empty",
         'line 4: dialect: there is no dialect "claud_code". Did you mean "claude_code"?',
         'line 6: tools[0]: there is no tool "reed_file". Did you mean "read_file"?',

@@ -88,6 +88,27 @@ async def test_an_agent_is_found_by_its_name_and_the_model_can_be_another(user: 
     assert started.model == "theirs"
 
 
+async def test_agents_get_the_projects_instructions_unless_their_file_turns_them_off(user: User) -> None:
+    user.write(user.here / "AGENTS.md", "Use tabs.")
+    more = "model: openai-chat:m\ndialect: plain\ntools: [spawn_agent]\n{more}"
+    user.write(user.here / "agents" / "one.md", PLAIN.format(name="one", more=more.format(more="")))
+    off = "project_instructions: false\n"
+    user.write(user.here / "agents" / "two.md", PLAIN.format(name="two", more=more.format(more=off)))
+    spawns = Turn(calls=(("c1", "spawn_agent", {"prompt": "Help.", "agent": "two", "background": False}),))
+    async with loopback(spawns, Turn("Helped."), Turn("Done."), Turn("Alone.")) as server:
+        answer = await runs(user, server, "--agent", "one", "--yes", "Go")
+        assert answer.code == 0, answer.err
+        without = await runs(user, server, "--agent", "one", "--no-instructions", "Go")
+    assert "instructions: AGENTS.md\n" in answer.err
+    assert "--yes allows every call, and this folder is not trusted" in answer.err
+    assert "instructions:" not in without.err
+    first, two, second, last = (one.body["messages"][0]["content"] for one in server.requests)
+    assert first == second
+    assert first.startswith("You are one.")
+    assert "Use tabs." in first
+    assert (two.strip(), last.strip()) == ("You are two.", "You are one.")
+
+
 async def test_where_nobody_can_be_asked_what_would_be_is_refused(user: User) -> None:
     more = "model: openai-chat:m\ndialect: plain\ntools: [write_file]\n"
     path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))

@@ -75,6 +75,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     description: str = ""
     instructions: str = ""
     """The text below the frontmatter: what the agent is told before everything else."""
+    project_instructions: bool = True
+    """Whether it also gets the instruction files of the project (`AGENTS.md`), where the run reads them."""
     profile: str | None = None
     """A profile of the settings, for what the file does not state; `None` once that was filled in."""
     model: str | None = None

@@ -226,7 +226,11 @@ def _agent_for(kernel: Starter, live: Live, wanted: op.SpawnAgent) -> tuple[Agen
             agent = kernel.write(live, name or "agent", wanted.description or "", wanted.system_prompt)
         else:
             agent = Agent(
-                name="agent", instructions=live.agent.instructions, dialect=live.agent.dialect, tools=live.agent.tools
+                name="agent",
+                instructions=live.agent.instructions,
+                project_instructions=live.agent.project_instructions,
+                dialect=live.agent.dialect,
+                tools=live.agent.tools,
             )
         if wanted.model is not None:
             kernel.reach(wanted.model)
@@ -336,6 +340,7 @@ def custom_tool(kernel: Starter, live: Live, tool: CustomTool) -> Tool:
         agent = Agent(
             name=f"{live.agent.name}/{tool.name}",
             description=tool.description,
+            project_instructions=live.agent.project_instructions,
             model=tool.model or live.model,
             dialect=live.agent.dialect if tool.model is None else None,
             tools=live.agent.tools,

@@ -37,10 +37,19 @@ def read(text: str, problems: Problems, path: str | None, known: Collection[str]
         path,
         description=(description or "").replace("\\n", "\n"),
         instructions=page.body,
+        project_instructions=not _omits_project(draft),
         model=draft.model(provider="anthropic", aliases=_ALIASES),
         tools=tools,
         mcp_servers=_servers(draft),
     )
+
+
+def _omits_project(draft: Draft) -> bool:
+    """Whether the agent is to work without `CLAUDE.md`."""
+    stated = draft.section.take("omitClaudeMd")
+    if stated is not None and not isinstance(stated, bool):
+        draft.keep("omitClaudeMd", stated)
+    return stated is True
 
 
 def _tools(draft: Draft) -> tuple[str, ...] | None:

@@ -112,6 +112,7 @@ def _own(text: str, problems: Problems, path: str | None, known: Collection[str]
     name = name_in(section, path)
     description = section.text("description") or ""
     profile = section.text("profile")
+    project_instructions = section.of("project_instructions", bool) is not False
     model, dialect = section.text("model"), _dialect(section)
     custom = (*_custom_tools(section, "tools"), *_custom_tools(section, "custom_tools"))
     _told_twice(custom, problems)
@@ -130,6 +131,7 @@ def _own(text: str, problems: Problems, path: str | None, known: Collection[str]
         name=name,
         description=description,
         instructions=page.body,
+        project_instructions=project_instructions,
         profile=profile,
         model=model,
         dialect=dialect,

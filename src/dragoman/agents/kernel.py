@@ -94,7 +94,8 @@ class Kernel:
     `configuration` names others, and with `None` none are read; `profile` chooses one of their profiles. Who gives
     `engines` asks models in their own way: then settings hold only if `configuration` is given. `approver` is asked by
     all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and `watch` the chunks of every reply
-    with the agent whose it is. `web` makes what one agent reaches the web with.
+    with the agent whose it is. `web` makes what one agent reaches the web with. `instructions` are those of the
+    project: every agent gets them after its own, unless its file turns them off.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Kernel:
         profile: str | None = None,
         engines: Engines | None = None,
         workspace: Workspace | None = None,
+        instructions: str = "",
         tools: Toolset | Iterable[Tool | ProviderTool | Callable[..., Any]] = (),
         policy: ToolPolicy | None = None,
         sandbox: Sandbox | None = None,
@@ -122,6 +124,7 @@ class Kernel:
         self.agents = _by_name(with_profile(agent, given) for agent in agents)
         self._strangers = {agent.name: with_profile(agent, given) for agent in strangers}
         self.workspace = workspace
+        self._instructions = instructions
         self._vouches = True
         """Whether whoever made this kernel, or the user's own settings, chose `model`."""
         if given is not None:
@@ -497,7 +500,7 @@ class Kernel:
             model_name=name,
             dialect=live.dialect,
             configuration=self._configuration,
-            system=live.agent.instructions or None,
+            system=self._system(live.agent),
             workspace=self.workspace,
             context=live.context,
             hooks=self._hooks,
@@ -509,6 +512,11 @@ class Kernel:
             **self._settings,
         )
         return orchestrator
+
+    def _system(self, agent: Agent) -> str | None:
+        """The system prompt of an agent."""
+        project = self._instructions if agent.project_instructions else ""
+        return "\n\n".join(text for text in (agent.instructions, project) if text) or None
 
     def _engine(self, live: Live) -> tuple[Engine, str]:
         if live.model is None:

@@ -20,7 +20,7 @@ from .terminal.console import Console, ExitCode, exit_code_of, foreign, here
 from .terminal.streams import plugins_aside
 
 if TYPE_CHECKING:
-    from dragoman.agents import Activation, Agent, AgentLimits, FoundAgent, Instructions, Kernel, Live, McpServer
+    from dragoman.agents import Activation, Agent, AgentLimits, FoundAgent, Kernel, Live, McpServer
     from dragoman.config import Sandbox
     from dragoman.engine import Approver, Engine, Question, RunResult, ToolPolicy
     from dragoman.model import AnyChunk, AnyEvent
@@ -106,12 +106,6 @@ class AgentSession(Session):
 
     _searches_tools = False  # an agent's file says which tools it has
 
-    def instructions(self) -> Instructions:
-        """None: an agent's file says what it is told."""
-        from dragoman.agents import Instructions
-
-        return Instructions()
-
     def _kernel(self) -> Kernel:
         from dragoman.agents import Kernel, find_agents
         from dragoman.engine import web_for
@@ -132,6 +126,7 @@ class AgentSession(Session):
             configuration=self.configuration,
             engines=self._engine_of,
             workspace=self.workspace,
+            instructions=self.instructions().text,
             tools=self._all_tools(),
             policy=self._policy_of_agent(),
             sandbox=self._sandbox_of_agent(),
