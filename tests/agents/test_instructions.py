@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dragoman import config
-from dragoman.agents import Instructions, find_instructions
+from dragoman.agents import Instructions, NestedInstructions, find_instructions
 from dragoman.agents.instructions import LARGEST_FILE
+from dragoman.model import Call, NativeCall, operations as op, user
+from dragoman.tools import DiskWorkspace
 
 
 @pytest.fixture
@@ -78,6 +82,64 @@ def test_files_in_folders_below_are_named_for_when_they_are_needed(work: Path) -
     assert (instructions.files, instructions.nested) == ((), ("src/api/AGENTS.md",))
     assert "- src/api/AGENTS.md" in instructions.text
     assert "nested" not in instructions.text
+
+
+def nested(work: Path, told: list[tuple[list[str], list[str]]], **options: Any) -> NestedInstructions:
+    def tell(files: Sequence[Path], problems: Sequence[str]) -> None:
+        told.append(([os.path.relpath(path, work) for path in files], list(problems)))
+
+    return NestedInstructions(config.load(project_at=work), DiskWorkspace(work), work, tell, **options)
+
+
+def reads(path: str) -> Call:
+    return Call("c", (op.ReadFile(path),), NativeCall("c", "Read"))
+
+
+def test_the_instructions_of_a_folder_below_come_with_the_first_file_of_it_that_is_used(work: Path) -> None:
+    for folder in ("", "src", "src/api", "src/api/.cache", "src/api/vendor/x"):
+        write(work / folder / "AGENTS.md", f"in {folder}")
+    told: list[tuple[list[str], list[str]]] = []
+    remind = nested(work, told)
+    asked = user("Hello.")
+    assert remind([reads("README.md"), reads("../other/a.py")], (asked,)) is None
+    both = remind([reads("src/api/a.py"), reads(str(work / "src" / "b.py"))], (asked,))
+    assert both is not None
+    assert both.index("\n\nin src") < both.index("\n\nin src/api")
+    assert told == [(["src/AGENTS.md", "src/api/AGENTS.md"], [])]
+    # What the conversation holds is not given again; what a summary removed is.
+    assert remind([reads("src/api/a.py")], (asked, user(both))) is None
+    assert remind([reads("src/api/.cache/a.py"), reads("src/api/vendor/x/y.py")], (asked, user(both))) is None
+    assert remind([reads("src/api/a.py")], (asked,)) == both
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        op.WriteFile("src/a.py", ""),
+        op.MoveFile("a.py", "src/a.py"),
+        op.ListDirectory("src"),
+        op.SearchText("x", path="src"),
+        op.EditFile("src/new/deep/a.py", ()),
+    ],
+)
+def test_each_way_to_use_a_folder_counts(work: Path, operation: op.Operation) -> None:
+    write(work / "src" / "AGENTS.md", "nested")
+    call = Call("c", (operation,), NativeCall("c", "x"))
+    assert "nested" in (nested(work, [])([call], ()) or "")
+
+
+def test_what_is_too_long_or_forbidden_is_reported_once(work: Path) -> None:
+    write(work / "src" / "AGENTS.md", "x" * 100)
+    write(work / "dragoman.toml", "[[policy.rules]]\nverdict = 'deny'\nkind = 'read'\npath = 'docs/*'\n")
+    write(work / "docs" / "AGENTS.md", "y")
+    told: list[tuple[list[str], list[str]]] = []
+    remind = nested(work, told, longest=50)
+    for _ in range(2):
+        assert remind([reads("src/a"), reads("docs/a")], ()) is None
+    ((given, problems),) = told
+    assert given == []
+    assert "docs/AGENTS.md is left out of the instructions: rule 1" in problems[0]
+    assert "src/AGENTS.md: left out, since they are longer than 50 characters" in problems[1]
 
 
 def test_imports_are_followed_in_text_and_not_in_code(work: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import threading
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from dragoman.apis import APIS
 from dragoman.config import Price
 from dragoman.engine import LATER, Answer, Approval, Hooks, HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy
 from dragoman.engine.history import conversation_of
+from dragoman.engine.loop import EMPTY
 from dragoman.engine.transport import Transport
 from dragoman.errors import ConfigError, EngineError, LimitReached
 from dragoman.model import (
@@ -41,6 +43,7 @@ from dragoman.model import (
     ToolProgressed,
     ToolReturned,
     Usage,
+    UserSaid,
     operations as op,
     user,
 )
@@ -363,7 +366,7 @@ async def test_an_answer_is_not_taken_for_a_later_call_of_the_same_id() -> None:
 # ── hooks ────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("which", ["before", "mask", "after", "should_retry"])
+@pytest.mark.parametrize("which", ["before", "mask", "after", "should_retry", "remind"])
 @pytest.mark.parametrize("waits", [False, True])
 async def test_a_hook_that_raises_ends_the_run_and_leaves_a_history_that_can_be_sent(which: str, waits: bool) -> None:
     def hook(*_: Any) -> Any:
@@ -383,6 +386,28 @@ async def test_a_hook_that_raises_ends_the_run_and_leaves_a_history_that_can_be_
         await running.result()
     assert asyncio.all_tasks() == before
     assert accepted_everywhere(running.conversation)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+async def test_a_reminder_follows_the_results_of_calls_that_did_not_fail_and_is_recorded(empty: bool) -> None:
+    asked: list[list[str]] = []
+
+    async def remind(made: Sequence[Call], conversation: Conversation) -> str | None:
+        asked.append([call.id for call in made])
+        assert conversation[-1].role == "tool"
+        return "Mind the step." if len(asked) == 1 else None
+
+    events: list[AnyEvent] = []
+    first = calls(("look", {}), ("peer", {}))
+    steps = [first, *([Reply((), FinishReason.STOP)] if empty else []), calls(("peer", {})), "ok"]
+    run = orchestrator(steps, [look, peer], hooks=Hooks(remind=remind), emit=events.append)
+    result = await run.run("go")
+    assert (result.status, asked) == ("completed", [["c1"]])
+    assert [item.role for item in result.conversation][:4] == ["user", "assistant", "tool", "user"]
+    reminders = [event.text for event in events if isinstance(event, UserSaid) and event.by == "client"]
+    assert reminders == ["Mind the step.", *([EMPTY] if empty else [])]
+    assert conversation_of(events) == result.conversation
+    assert accepted_everywhere(result.conversation)
 
 
 async def test_a_mask_may_be_async() -> None:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
         load_agent as load_agent,
     )
     from .frontmatter import AGENT_FORMATS as AGENT_FORMATS, parse_agent as parse_agent, read_agent as read_agent
-    from .instructions import Instructions as Instructions, find_instructions as find_instructions
+    from .instructions import (
+        Instructions as Instructions,
+        NestedInstructions as NestedInstructions,
+        find_instructions as find_instructions,
+    )
     from .kernel import Kernel as Kernel
     from .mcp.servers import McpServers as McpServers
     from .mcp.settings import (
@@ -39,7 +43,7 @@ else:
             "checking": ("hindrances", "remarks"),
             "folders": ("FoundAgent", "agent_named", "find_agents", "load_agent"),
             "frontmatter": ("AGENT_FORMATS", "parse_agent", "read_agent"),
-            "instructions": ("Instructions", "find_instructions"),
+            "instructions": ("Instructions", "NestedInstructions", "find_instructions"),
             "kernel": ("Kernel",),
             "mcp.servers": ("McpServers",),
             "mcp.settings": ("McpServer", "configured_mcp_servers", "mcp_server_at"),

@@ -95,7 +95,7 @@ class Kernel:
     `engines` asks models in their own way: then settings hold only if `configuration` is given. `approver` is asked by
     all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and `watch` the chunks of every reply
     with the agent whose it is. `web` makes what one agent reaches the web with. `instructions` are those of the
-    project: every agent gets them after its own, unless its file turns them off.
+    project: every agent gets them after its own, and those that `hooks.remind` gives, unless its file turns them off.
     """
 
     def __init__(
@@ -503,7 +503,7 @@ class Kernel:
             system=self._system(live.agent),
             workspace=self.workspace,
             context=live.context,
-            hooks=self._hooks,
+            hooks=self._hooks_of(live.agent),
             approver=self._approver_of(live),
             approvals=self._approvals,
             pause=before,
@@ -517,6 +517,9 @@ class Kernel:
         """The system prompt of an agent."""
         project = self._instructions if agent.project_instructions else ""
         return "\n\n".join(text for text in (agent.instructions, project) if text) or None
+
+    def _hooks_of(self, agent: Agent) -> Hooks:
+        return self._hooks if agent.project_instructions else msgspec.structs.replace(self._hooks, remind=None)
 
     def _engine(self, live: Live) -> tuple[Engine, str]:
         if live.model is None:

@@ -127,6 +127,7 @@ class AgentSession(Session):
             engines=self._engine_of,
             workspace=self.workspace,
             instructions=self.instructions().text,
+            hooks=self._hooks(),
             tools=self._all_tools(),
             policy=self._policy_of_agent(),
             sandbox=self._sandbox_of_agent(),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Answer,
         Approver,
         Exchange,
+        Hooks,
         Orchestrator,
         Prepared,
         Question,
@@ -246,6 +247,7 @@ class Session:
             system=self._system(),
             workspace=self.workspace,
             context=self._context,
+            hooks=self._hooks(),
             approver=self._approver(),
             approvals=self._approvals,
             emit=self._emit,
@@ -318,6 +320,22 @@ class Session:
             )
             return Instructions()
         return self._instructions
+
+    def _hooks(self) -> Hooks:
+        from dragoman.agents import NestedInstructions
+        from dragoman.engine import Hooks
+
+        if self._options.no_instructions:
+            return Hooks()
+        longest = {"longest": EMBEDDED_INSTRUCTIONS} if self._is_embedded else {}
+        nested = NestedInstructions(self.configuration, self.workspace, self.folder, self._tell_nested, **longest)
+        return Hooks(remind=nested)
+
+    def _tell_nested(self, files: Sequence[Path], problems: Sequence[str]) -> None:
+        if files:
+            self.view.begins(f"instructions: {', '.join(map(self._place, files))}")
+        for problem in problems:
+            self._console.warn(problem)
 
     # ── tools and what they may do ─────────────────────────────────────────
 
@@ -512,7 +530,7 @@ class Session:
             return
         self._instructions_told = True
         names = [self._place(one.path) for one in given.files]
-        names += [f"{name} (when needed)" for name in given.nested]
+        names += [f"{name} (when a file below {os.path.dirname(name)} is used)" for name in given.nested]
         self.view.begins(f"instructions: {', '.join(names)}")
         project = self.configuration.project
         trusted = project is not None and project.trust.state == "trusted"

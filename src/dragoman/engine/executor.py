@@ -42,7 +42,7 @@ from .rules import redirect_check, verdict_on
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
-    from dragoman.model import AnyEvent
+    from dragoman.model import AnyEvent, Conversation
     from dragoman.tools import Workspace
 
 Emit = Callable[..., "AnyEvent | None"]
@@ -56,13 +56,16 @@ class Hooks(msgspec.Struct, frozen=True):
     `mask(call)` gives the call as events and logs may show it (one that a record shows otherwise than it was, and that
     was still to be run, is not run when a run goes on from that record: the model is told to make it again);
     `after(call, result)` gives another result, or `None`;
-    `should_retry(call, failure, attempt)` says whether a repeatable call is tried again.
+    `should_retry(call, failure, attempt)` says whether a repeatable call is tried again;
+    `remind(calls, conversation)` gives a text that the model gets after the results of these calls, or `None`; calls
+    that failed are not among them.
     """
 
     before: Callable[[Call], Any] | None = None
     mask: Callable[[Call], Any] | None = None
     after: Callable[[Call, Result], Any] | None = None
     should_retry: Callable[[Call, Failure, int], Any] | None = None
+    remind: Callable[[Sequence[Call], Conversation], Any] | None = None
 
 
 class Metrics(msgspec.Struct):

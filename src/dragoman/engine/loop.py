@@ -55,13 +55,13 @@ class Run(msgspec.Struct, frozen=True):
     cut: str | None = None
 
 
-class Shortened(msgspec.Struct, frozen=True):
-    """Said instead of a reply: the conversation to ask with, since the one in `Ask` is longer than the model takes."""
+class Revised(msgspec.Struct, frozen=True):
+    """Sent instead of a reply: the conversation to ask with in place of the one in `Ask`."""
 
     conversation: Conversation
 
 
-Steps = Generator[Ask | Run, Reply | Message | Shortened, Conversation]
+Steps = Generator[Ask | Run, Reply | Message | Revised, Conversation]
 
 
 def missing_call(choice: ToolChoice, reply: Reply) -> str | None:
@@ -103,8 +103,9 @@ def tool_loop(
         choice = after_calls(choice)
     most = policy.max_iterations - done
     for number in range(1, most + 1):
+        after_results = bool(conversation) and conversation[-1].role == "tool"
         reply = yield Ask(conversation, number, choice)
-        while isinstance(reply, Shortened):
+        while isinstance(reply, Revised):
             conversation = reply.conversation
             reply = yield Ask(conversation, number, choice)
         assert isinstance(reply, Reply)
@@ -121,7 +122,7 @@ def tool_loop(
             if wanted is not None:
                 conversation += _with_reminder(reply, wanted)
                 continue
-            if is_empty(reply) and conversation[-1].role == "tool" and number < most:
+            if is_empty(reply) and after_results and number < most:
                 conversation += _with_reminder(reply, EMPTY)
                 continue
         conversation += (reply,)

@@ -66,7 +66,7 @@ from .history.shortening import (
     without_results,
 )
 from .logged import log_listener
-from .loop import EMPTY, Ask, Run, Shortened, Steps, answered, is_empty, missing_call, tool_loop, unanswered
+from .loop import EMPTY, Ask, Revised, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
 from .offer import Note
 from .options import notes_on_options
 from .page_reader import ModelReader
@@ -219,6 +219,8 @@ class Running:
         self.doubtful: frozenset[str] = frozenset()
         """Ids of calls that an earlier process had begun: they may have had their effect."""
         self._known: frozenset[int] = frozenset()
+        self._done: list[Call] = []
+        """The calls of the last round that did not fail."""
         self._resumed = False
         self.conversation, more = respoken(conversation, facade, self._speaker)
         self.notes += more
@@ -404,9 +406,23 @@ class Running:
                 self.conversation = stop.value
                 self._note_empty_end()
                 return self._ended("completed")
-            if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words
+            if self._done and isinstance(wanted, Ask):
+                wanted = await self._reminded(wanted, steps)
+            if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words, or a hook's
                 self.conversation = wanted.conversation
                 self._events.user_said(wanted.conversation[-1], by="client")
+
+    async def _reminded(self, ask: Ask, steps: Steps) -> Ask:
+        """The same question, after what a hook has to say about the calls that were just made."""
+        remind, done, self._done = self._setup.hooks.remind, self._done, []
+        assert remind is not None
+        said: Any = remind(done, ask.conversation)
+        words = await said if hasattr(said, "__await__") else said
+        if not words:
+            return ask
+        revised = steps.send(Revised((*ask.conversation, user_message(words))))
+        assert isinstance(revised, Ask)
+        return revised
 
     def _missing_call(self, choice: ToolChoice, reply: Reply) -> str | None:
         """As `missing_call`, with the model's names; nothing is missing where no tool that runs here is offered."""
@@ -519,7 +535,7 @@ class Running:
                     if not is_too_long(raised) or refused > _REFUSALS:
                         raise
                     error = raised
-            wanted = steps.send(Shortened(await self._shortened(ask, error)))
+            wanted = steps.send(Revised(await self._shortened(ask, error)))
             assert isinstance(wanted, Ask)
             ask = wanted
 
@@ -642,7 +658,11 @@ class Running:
             calls = [_unknown(call) if call.id in hidden else call for call in calls]
         # Answers are for calls that waited: one made later is another, whatever its id.
         answers = self._answers if run.round == 0 else None
-        return _results(await executor.run(calls, step=run.round, answers=answers))
+        results = await executor.run(calls, step=run.round, answers=answers)
+        if self._setup.hooks.remind is not None:
+            ended = zip(calls, results, strict=True)
+            self._done = [call for call, one in ended if not any(isinstance(each, Failure) for each in one.outcomes)]
+        return _results(results)
 
     def _written(self, call: Call, result: Result) -> Result:
         """A result with the words the model is told it in."""
