@@ -16,6 +16,7 @@ from dragoman.model import (
     NativeCall,
     NativeResult,
     operations as op,
+    outcomes as out,
 )
 
 CLAUDE, CODEX, GEMINI, OPENCODE = (DIALECTS[name] for name in ("claude_code", "codex", "gemini_cli", "opencode"))
@@ -51,9 +52,30 @@ def test_only_what_is_offered_is_said_and_another_tool_that_is_says_it() -> None
 def test_a_tool_that_this_version_no_longer_offers_is_said_only_where_it_is_offered() -> None:
     listing = ("list_directory", {"dir_path": "src"})
     newest = CLAUDE.at("2.1.325")
-    without = Translation(GEMINI, newest, offered=["Read", "Bash", "Glob"])
-    assert said(without, *listing) == []
+    assert said(Translation(GEMINI, newest, offered=["Read", "Glob"]), *listing) == []
     assert [name for _, name, _ in said(Translation(GEMINI, newest, offered=["LS"]), *listing)] == ["LS"]
+
+
+def test_what_no_tool_says_is_said_as_a_command_and_its_output_is_the_result() -> None:
+    translation = Translation(GEMINI, CLAUDE.at("2.1.325"), offered=["Read", "Bash", "Glob"])
+    listed = NativeCall("c1", "list_directory", {"dir_path": "src"})
+    translated = translation.call(listed)
+    (call,) = translated.calls
+    assert (call.native.name, call.native.arguments) == ("Bash", {"command": "ls -1Ap src"})
+    assert (translated.lost, translated.commands) == ((), {"c1": op.ListDirectory("src")})
+    told = NativeResult("c1", "Directory listing for src:\n[DIR] inner\na.py")
+    (printed,) = translation.split(translated, told).results
+    assert printed.content == "inner/\na.py"
+    joined = translation.join(translated, [NativeResult("c1", "inner/\na.py\n", name="Bash")])
+    assert GEMINI.read_result(translated.source, joined.results[0]).outcomes == (
+        out.DirectoryOutcome("src", (out.Entry("inner", "directory"), out.Entry("a.py"))),
+    )
+
+
+def test_a_picture_is_read_with_the_tool_for_pictures_where_there_is_no_other() -> None:
+    translation = Translation(CLAUDE, DIALECTS["codex"].at("0.166.0"))
+    assert said(translation, "Read", {"file_path": "/w/a.PNG"}) == [("c1", "view_image", {"path": "/w/a.PNG"})]
+    assert [name for _, name, _ in said(translation, "Read", {"file_path": "/w/a.py"})] == ["exec_command"]
 
 
 def test_parameters_that_an_offered_definition_lacks_are_left_out_and_reported() -> None:

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dragoman.dialects import DIALECTS, Dialect, joined
+from dragoman.dialects import DIALECTS, Dialect, joined, with_intents
 from dragoman.dialects.plugins import laws
 from dragoman.dialects.translation import Lost, Translated, Translation, still_runs
 from dragoman.errors import Unspeakable
@@ -47,7 +47,10 @@ def test_there_and_back_a_call_means_the_same_but_for_what_is_reported_as_lost(
         return
     lost = _fields(translated.lost)
     heard = joined([one for call in translated.calls for one in target.read_call(call.native).operations])
-    if "*" not in lost:
+    for call in translated.calls:  # what a command says of an operation has laws of its own
+        if call.id in translated.commands:
+            assert with_intents(target.read_call(call.native)).intents == (translated.commands[call.id],)
+    if "*" not in lost and not translated.commands:
         for said, understood in zip(_meant(translated), heard, strict=True):
             assert type(said) is type(understood)
             differing = {name for name in said.__struct_fields__ if getattr(said, name) != getattr(understood, name)}

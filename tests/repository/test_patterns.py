@@ -22,6 +22,7 @@ OURS = {
     "dialects/claude_code/search.py": (1, "paths, escaped, between constants"),
     "dialects/cline/extension.py": (1, "a path, escaped, in a constant"),
     "dialects/codex/results.py": (1, "a constant table"),
+    "dialects/base/shell_commands.py": (1, "the text of a program of ours, with its two values left open"),
     "dialects/base/mcp_names.py": (2, "a template, escaped but for its places"),
     "dialects/base/template_code.py": (1, "the words of a template, escaped, between patterns of ours"),
     "dialects/base/default_words.py": (4, "constants and words of the dialect's own source"),

@@ -6,7 +6,9 @@ their results (`split`), or their results are combined into its own (`join`).
 
 Rules:
 - Nothing is lost silently: every `Translated` and every `Retold` lists what was lost, by call.
-- A call is never written under a name that the target does not offer. Without words, it becomes text (`as_text`).
+- A call is never written under a name that the target does not offer. What only its shell can do is written as a
+  command of it (`base.shell_commands`), and a picture goes to the tool for pictures. Without words, it becomes text
+  (`as_text`).
 - A command that is running, or may be, is never reported as finished.
 - Ids stay paired: a call that becomes one keeps its id, one that becomes several gets ids that begin with it.
 """
@@ -14,6 +16,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -28,7 +31,9 @@ from dragoman.model.request import Definition, FunctionDefinition
 from .base.availability import qualified
 from .base.default_words import tell
 from .base.dialect import Dialect, Loss
+from .base.shell_commands import in_shell, left_out, outcome_from, printed_for
 
+_PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 WHOLE: Final = "*"
 """The field of a loss that is the whole call."""
 
@@ -67,6 +72,8 @@ class Translated(msgspec.Struct, frozen=True):
     places: tuple[int, ...]
     """For each call, the place of its operation in the source."""
     lost: tuple[Lost, ...]
+    commands: dict[str, op.Operation] = {}
+    """What the calls of the target's shell do that no other tool of it says, by the id of the call."""
 
 
 class Retold(msgspec.Struct, frozen=True):
@@ -116,23 +123,48 @@ class Translation:
         lost = [self._loss(call, name, "it has no meaning outside its vocabulary") for name in call.unmapped]
         said: list[Call] = []
         places: list[int] = []
+        commands: dict[str, op.Operation] = {}
         try:
             for place, operation in enumerate(call.operations):
-                meant = self._placed(operation)
                 id = call.id if len(call.operations) == 1 else f"{call.id}_{place + 1}"
-                natives = self._say_as.write_call(id, meant)
-                for number, native in enumerate(natives, 1):
-                    fitting, dropped = self._fitting(native, call.native)
-                    lost += [self._loss(call, name, "the offered tool has no such parameter") for name in dropped]
-                    own = id if len(natives) == 1 else f"{id}_{number}"
-                    fitting = fitting if fitting.id == own else msgspec.structs.replace(fitting, id=own)
-                    said.append(Call(own, (meant,), fitting))
-                    places.append(place)
-                if self._losses:
-                    lost += [self._loss(call, one.field, one.reason) for one in self._say_as.loss(meant)]
+                spoken = self._spoken(call, id, self._placed(operation))
+                said += spoken.calls
+                places += [place] * len(spoken.calls)
+                lost += spoken.lost
+                commands.update(spoken.commands)
         except Unspeakable as error:
             return self._unsaid(call, error.reason)
-        return Translated(call, tuple(said), tuple(places), tuple(lost))
+        return Translated(call, tuple(said), tuple(places), tuple(lost), commands)
+
+    def _spoken(self, source: Call, id: str, meant: op.Operation) -> Translated:
+        """One operation in the target's words: its tool for it, its tool for pictures, or a command of its shell."""
+        try:
+            return self._written(source, id, meant)
+        except Unspeakable as error:
+            refused = error
+        if isinstance(meant, op.ReadFile) and meant.path.lower().endswith(_PICTURES):
+            with suppress(Unspeakable):
+                return self._written(source, id, op.ViewImage(meant.path))
+        command = in_shell(meant)
+        if command is not None:
+            with suppress(Unspeakable):
+                spoken = self._written(source, id, op.RunCommand(command.command))
+                left = [self._loss(source, one, "its command does not say it") for one in left_out(meant, command)]
+                return msgspec.structs.replace(spoken, lost=(*spoken.lost, *left), commands={id: command.meant})
+        raise refused
+
+    def _written(self, source: Call, id: str, meant: op.Operation) -> Translated:
+        lost: list[Lost] = []
+        said: list[Call] = []
+        natives = self._say_as.write_call(id, meant)
+        for number, native in enumerate(natives, 1):
+            fitting, dropped = self._fitting(native, source.native)
+            lost += [self._loss(source, name, "the offered tool has no such parameter") for name in dropped]
+            own = id if len(natives) == 1 else f"{id}_{number}"
+            said.append(Call(own, (meant,), fitting if fitting.id == own else msgspec.structs.replace(fitting, id=own)))
+        if self._losses:
+            lost += [self._loss(source, one.field, one.reason) for one in self._say_as.loss(meant)]
+        return Translated(source, tuple(said), (), tuple(lost))
 
     def _unsaid(self, call: Call, reason: str) -> Translated:
         return Translated(call, (), (), (self._loss(call, WHOLE, reason),))
@@ -171,6 +203,11 @@ class Translation:
         lost: list[Lost] = []
         for call, place in zip(translated.calls, translated.places, strict=True):
             outcome = outcomes[place] if place < len(outcomes) else outcomes[-1]
+            done = translated.commands.get(call.id)
+            if done is not None:
+                meant, outcome = outcome, printed_for(done, outcome)
+                unsaid = _differences(meant, outcome_from(done, outcome)) if self._losses else []
+                lost += [self._loss(translated.source, field, reason) for field, reason in unsaid]
             result, fields = _told(self._say_as, call, (outcome,), losses=self._losses)
             results.append(result)
             lost += [self._loss(translated.source, field, reason) for field, reason in fields]
@@ -187,6 +224,9 @@ class Translation:
         for call, place in zip(translated.calls, translated.places, strict=True):
             result = by_id.get(call.id)
             heard = (_NOT_MADE,) if result is None else self._say_as.read_result(call, result).outcomes
+            done = translated.commands.get(call.id)
+            if done is not None:
+                heard = tuple(outcome_from(done, one) for one in heard)
             parts.setdefault(place, []).extend(heard)
         source = translated.source
         outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))

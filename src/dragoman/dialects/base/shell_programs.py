@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from dragoman.model import operations as op
 
 from .patch_text import PatchError, read_patch
+from .shell_commands import replacement_in
 from .shell_line import Stage, Word, program_of
 
 
@@ -387,20 +388,34 @@ def _find(place: Place, stage: Stage) -> list[op.Operation]:
         return []
     start = next((index for index, word in enumerate(words) if word.startswith(("-", "(", "!"))), len(words))
     names, tests = words[:start], words[start:]
-    glob, sensitive = "*", None
+    match tests:  # a listing, as `shell_commands` writes it
+        case ["-mindepth", "1", "-maxdepth", depth, "-exec", "ls", "-1dp", "{}", "+"] if depth.isdecimal():
+            return _listing(place, names, int(depth))
+    glob, sensitive, below = "*", None, "**/"
     while tests:
-        match tests[:2]:
-            case ["-type", "f"]:
+        match tests:
+            case ["-type", "f", *rest]:
                 pass
-            case ["-name" | "-iname" as test, name] if glob == "*":
+            case ["-maxdepth", "1", *rest]:
+                below = ""
+            case ["-name" | "-iname" as test, name, *rest] if glob == "*":
                 glob, sensitive = name, False if test == "-iname" else None
-            case ["-print", *_]:
-                tests = [tests[0], *tests]
+            case ["(", "-name" | "-iname" as test, *_, ")"] if glob == "*":
+                globs = tests[2:-1:3]
+                if tests[1:] != [*_joined([[test, one] for one in globs], "-o"), ")"]:
+                    return []
+                glob, sensitive, rest = _either(globs) or "*", False if test == "-iname" else None, []
+            case ["-print", *rest]:
+                pass
             case _:
                 return []
-        tests = tests[2:]
+        tests = rest
     paths = [place.path(name) for name in names] if names else [place.here()]
-    return [op.FindFiles(f"**/{glob}", path, sensitive) for path in paths if path is not None]
+    return [op.FindFiles(f"{below}{glob}", path, sensitive) for path in paths if path is not None]
+
+
+def _joined(parts: Sequence[Sequence[str]], mark: str) -> list[str]:
+    return [word for index, part in enumerate(parts) for word in ([mark, *part] if index else part)]
 
 
 def _fd(place: Place, stage: Stage) -> list[op.Operation]:
@@ -513,7 +528,14 @@ def _patch(place: Place, stage: Stage) -> list[op.Operation]:
         return []
 
 
+def _python(place: Place, stage: Stage) -> list[op.Operation]:
+    done = replacement_in(stage.given) if len(stage.words) == 1 and stage.given is not None else None
+    path = None if done is None else place.path(done.path)
+    return [] if done is None or path is None else [replace(done, path=path)]
+
+
 CHANGES: Mapping[str, Reader] = {
+    "python3": _python,
     "rm": _rm,
     "git rm": lambda place, stage: _rm(place, stage, skip=2),
     "mv": _mv,
