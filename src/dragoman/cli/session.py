@@ -252,6 +252,7 @@ class Session:
             approvals=self._approvals,
             emit=self._emit,
             configuration=self.configuration,
+            guard=self._options.guard,
             output=None if self._options.schema is None else wanted_type(self._options.schema),
         )
         self.model, self.why = model, why
@@ -613,6 +614,8 @@ class Session:
         finally:
             self.view.pause()
         self.results.append(result)
+        if result.report is not None:
+            self.view.begins(self._secrets.text(result.report.summary))
         self.view.ended(result, time.monotonic() - began)
         if self._refused:
             calls = "1 call was" if self._refused == 1 else f"{self._refused} calls were"
@@ -661,6 +664,10 @@ class Session:
         if result.status == "limited":
             self._console.error(str(result.error))
             return ExitCode.LIMIT
+        if result.report is not None and result.report.problems:
+            for problem in result.report.problems:
+                self._console.warn(self._secrets.text(problem))
+            return ExitCode.NO
         if result.status == "failed":
             message = result.error.message if isinstance(result.error, Failure) else str(result.error)
             self._console.error(f"a call failed, and the policy says to end there: {message}")

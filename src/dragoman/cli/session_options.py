@@ -42,6 +42,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     approval: str | None = None
     max_iterations: int | None = None
     max_cost: float | None = None
+    guard: bool | None = None
     attach: tuple[str, ...] = ()
     schema: str | None = None
     retries: int | None = None
@@ -138,6 +139,11 @@ def session_options(function: Function) -> Function:
             type=click.FloatRange(min=0, min_open=True),
             metavar="DOLLARS",
             help="Stop once the run has cost more than this, in US dollars.",
+        ),
+        click.option(
+            "--guard/--no-guard",
+            default=None,
+            help="Check what the model calls done: files changed, commands run. On for the model in this process.",
         ),
         click.option(
             "--attach",

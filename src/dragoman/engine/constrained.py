@@ -51,6 +51,8 @@ from dragoman.model import (
     user,
 )
 
+from .loop import NOT_DONE
+
 if TYPE_CHECKING:
     from dragoman.model import ConversationItem
 
@@ -93,6 +95,8 @@ class ConstrainedEngine:
     name = "constrained"
     reads_pages = False
     """A whole page is more than a small model can take in."""
+    guarded = True
+    """A model this small calls things done that are not: runs are held to their task unless told otherwise."""
 
     def __init__(
         self, inner: HttpEngine, *, optional: bool = False, max_output_tokens: int = 1024, temperature: float = 0.0
@@ -180,7 +184,8 @@ class ConstrainedEngine:
         turn = _Turn(request.conversation)
         text = [] if _must_call(request) else [_branch({"say": request.response_schema or _TEXT})]
         if turn.begins and text:
-            return {"oneOf": [*text, _plan_of([name_of(one) for one in offered])]}
+            # Reminded of what was not done, a small model says again that it was: then only a plan can be said.
+            return {"oneOf": [*([] if turn.reminded else text), _plan_of([name_of(one) for one in offered])]}
         step = turn.step()
         if step is not None:
             planned = [self._call(one) for one in offered if name_of(one) == tool_of(step)]
@@ -323,6 +328,7 @@ class _Turn:
 
     def _begin(self, task: str) -> None:
         self.task, self.planned = task, list[str]()
+        self.reminded = False
         self.calls: dict[str, NativeCall] = {}
         self.results: list[NativeResult] = []
 
@@ -335,6 +341,7 @@ class _Turn:
             self.results.append(part.result)
         elif item.role == "user" and isinstance(item, Message):
             self._begin(item.text[:_REMEMBERED])
+            self.reminded = item.text.startswith(NOT_DONE)
 
     @property
     def begins(self) -> bool:

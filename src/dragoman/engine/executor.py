@@ -100,6 +100,7 @@ class Executor:
         write: Callable[[Call, Result], Result] | None = None,
         reconsider: Callable[[Call, Sequence[Outcome]], Call | None] | None = None,
         approvals: Approvals | None = None,
+        answer: Callable[[Call], Outcome | None] | None = None,
     ) -> None:
         self.policy, self.hooks, self.approver = policy, hooks, approver
         self.approvals = Approvals() if approvals is None else approvals
@@ -116,6 +117,8 @@ class Executor:
         self._enclosure = enclosure_in(context)
         self._emit = emit
         self._write = write or (lambda _, result: result)
+        self._answer = answer or (lambda _: None)
+        """Asked before a call is decided on: what it gives answers the call, which is not run then."""
         self._room = asyncio.Semaphore(policy.max_parallel)
         self._early: dict[str, Attempt] = {}
         self.offer(toolset, reconsider)
@@ -310,12 +313,15 @@ class Attempt:
         doubtful = self._step == 0 and self.call.id in executor.doubtful
         if doubtful and not all(tool.repeatable for tool in self.tools):
             return await self._tell(self._for_each(out.UnknownOutcome(_BROKE_OFF)))
-        decision = await self._decide() if self._refused is None else None
+        answer = executor._answer(self.call) if self._refused is None else None
+        decision = await self._decide() if self._refused is None and answer is None else None
         shown = self.call if executor.hooks.mask is None else await masked(self.call, executor.hooks)
         if executor._emit is not None:
             executor._emit("called", call=shown, decision=decision, call_id=self.call.id, step=self._step)
         if self._refused is not None:
             return await self._tell(self._for_each(self._refused))
+        if answer is not None:
+            return await self._tell(self._for_each(answer))
         outcomes = await self._run()
         if _failed(outcomes):
             other = executor._reconsider(self.call, outcomes)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 MALFORMED = "Your last tool call could not be read. Make it again: one call, its arguments a valid JSON object."
 
+NOT_DONE = "The task is not done yet. "
+"""How a guard's reminder begins."""
+
 EMPTY = "Your last reply was empty. Continue: answer using the tool results above, or call another tool."
 
 
@@ -85,11 +88,13 @@ def tool_loop(
     *,
     done: int = 0,
     missing: Callable[[ToolChoice, Reply], str | None] = missing_call,
+    unfinished: Callable[[Reply], str | None] = lambda _: None,
 ) -> Steps:
     """Continues until the model asks for nothing more; the conversation it gives ends with the model's last reply.
 
     A conversation that ends with calls nobody answered continues with them. `done` rounds count as made already.
-    `missing` is `missing_call` for a driver whose model knows the tools by other names.
+    `missing` is `missing_call` for a driver whose model knows the tools by other names. `unfinished` is asked about the
+    last reply: what it gives is said to the model, which continues.
     """
     choice = policy.choice
     repairs = 0
@@ -124,6 +129,10 @@ def tool_loop(
                 continue
             if is_empty(reply) and after_results and number < most:
                 conversation += _with_reminder(reply, EMPTY)
+                continue
+            reminder = unfinished(reply) if number < most else None
+            if reminder is not None:
+                conversation += _with_reminder(reply, reminder)
                 continue
         conversation += (reply,)
         if not ours or reply.finish in _ENDS:

@@ -86,6 +86,9 @@ class Orchestrator:
     that does not fit is given back to the model `output_retries` times.
 
     The provider's prompt cache is used unless `cache` is false: each request of a run begins with the one before it.
+
+    With `guard`, runs are held to their task by what was really done (see `task_guard`); the default is what the engine
+    asks for. A run whose answer has a type is not guarded.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class Orchestrator:
         prices: Sequence[Price] | None = None,
         output: Any = None,
         output_retries: int = 2,
+        guard: bool | None = None,
         **settings: Any,
     ) -> None:
         given = settings_for(configuration, profile, wanted=model is None or isinstance(model, str))
@@ -157,6 +161,8 @@ class Orchestrator:
         self.settings = _request_settings(settings)
         self.output = None if output is None else Output(output)
         self.output_retries = output_retries
+        wanted = getattr(self.engine, "guarded", False) if guard is None else guard
+        self.guard: bool = wanted and self.output is None
         named = dialect if dialect is not None else dialect_of(self.model) if self.model else "plain"
         chosen: Dialect = DIALECTS[named] if isinstance(named, str) else named
         self.dialect = chosen.at(family=family_of(self.model)) if self.model else chosen

@@ -41,6 +41,7 @@ from dragoman.model import (
     ResultPart,
     SessionEnded,
     SessionStarted,
+    TextPart,
     TokensUsed,
     ToolCalled,
     ToolChoice,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .facade import Facade
     from .policy import ToolPolicy
+    from .task_guard import TaskGuard, TaskReport
 
 _REFUSALS = 2
 """How often a conversation is shortened because the provider refused its length, before the run gives up."""
@@ -116,6 +118,7 @@ class Setup(Protocol):
     window: int | None
     prices: tuple[Price, ...]
     notes: tuple[Note, ...]
+    guard: bool
 
     @property
     def provider(self) -> str: ...
@@ -130,7 +133,7 @@ class Setup(Protocol):
 
 class RunResult(msgspec.Struct, frozen=True):
     """How a run ended. `status`: the model was done; a limit was reached; calls wait for an answer; a tool's failure
-    ended it (`on_error="abort"`); it was stopped between two rounds."""
+    ended it (`on_error="abort"`), or the guard found that the task was not done; it was stopped between two rounds."""
 
     id: str
     status: Status
@@ -149,6 +152,8 @@ class RunResult(msgspec.Struct, frozen=True):
     """Prices of the caller's own."""
     output: Any = None
     """The typed answer, where `Orchestrator(output=…)` asked for one."""
+    report: TaskReport | None = None
+    """What was changed and run, where a guard watched the run (`Orchestrator(guard=True)`)."""
 
     def followed_by(self, later: RunResult) -> RunResult:
         """Both as one: how the later one ended, and what both used."""
@@ -212,6 +217,7 @@ class Running:
         self._events = EventStream(id, (setup.emit, emit, log_listener()))
         self._stream = stream or observe is not None
         self._executor: Executor | None = None
+        self._guard: TaskGuard | None = None
         self._callable: frozenset[str] | None = None
         """Names of the tools the model may call in this round, as it knows them; `None`: all."""
         self._end: asyncio.Future[RunResult] | None = None
@@ -315,6 +321,7 @@ class Running:
         async with AsyncExitStack() as stack:
             stack.callback(ACCOUNT.reset, ACCOUNT.set(self))
             context = await self._context(stack)
+            self._guard = guard = self._guarding(context)
             self._executor = executor = Executor(
                 self.facade.toolset,
                 own.policy,
@@ -325,12 +332,19 @@ class Running:
                 emit=self._events.tool if self._events.heard else None,
                 write=self._written,
                 reconsider=self.facade.reconsidered,
+                answer=None if guard is None else guard.answer,
             )
             executor.doubtful = self.doubtful
             self.metrics = executor.metrics
             self._tell_start()
             self._room.learn_from(self.conversation, self.offered)
-            steps = tool_loop(self.conversation, own.policy, done=self._rounds_before, missing=self._missing_call)
+            steps = tool_loop(
+                self.conversation,
+                own.policy,
+                done=self._rounds_before,
+                missing=self._missing_call,
+                unfinished=lambda reply: None if guard is None else guard.reminder(reply.text),
+            )
             try:
                 result = await self._driven(steps, executor)
             except LimitReached as error:
@@ -353,7 +367,9 @@ class Running:
                 await executor.forget_early()
             reason = {"waiting": "interrupted", "stopped": "interrupted"}.get(result.status, result.status)
             self._events.emit(
-                SessionEnded, reason=reason, message=None if result.error is None else _message(result.error)
+                SessionEnded,
+                reason=reason,
+                message=_closing(result) if result.error is None else _message(result.error),
             )
             return result
 
@@ -379,6 +395,16 @@ class Running:
             services[PageReader] = ModelReader(lambda: (own.engine, own.model))
         return services
 
+    def _guarding(self, context: Context) -> TaskGuard | None:
+        """What holds this run to its task, where that is wanted."""
+        if not self._setup.guard or not self.facade.definitions:
+            return None
+        from .task_guard import TaskGuard  # its patterns take a moment to compile, and few runs need them
+
+        last = self.conversation[-1]
+        text = next((part.text for part in last.parts if isinstance(part, TextPart)), "")
+        return TaskGuard(text, context._workspace, begun=last.role != "user")
+
     async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
         wanted: Ask | Run = next(steps)
         while True:
@@ -400,12 +426,14 @@ class Running:
                 if executor.aborted is not None:
                     failure = next(one for one in executor.aborted.outcomes if isinstance(one, Failure))
                     return self._ended("failed", error=failure)
+                if self._guard is not None and self._guard.circles:
+                    return self._ended("limited", error=self._guard.circled())
             try:
                 wanted = steps.send(answer)
             except StopIteration as stop:
                 self.conversation = stop.value
                 self._note_empty_end()
-                return self._ended("completed")
+                return self._completed()
             if self._done and isinstance(wanted, Ask):
                 wanted = await self._reminded(wanted, steps)
             if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words, or a hook's
@@ -444,6 +472,14 @@ class Running:
         said: Any = pause(self)
         return (await said if hasattr(said, "__await__") else said) is not False
 
+    def _completed(self) -> RunResult:
+        """The model calls it done. Whether it is says the guard, where there is one."""
+        result = self._ended("completed")
+        if result.report is None or not result.report.problems:
+            return result
+        error = Failure("failed", "; ".join(result.report.problems))
+        return msgspec.structs.replace(result, status="failed", error=error)
+
     def _ended(
         self,
         status: Status,
@@ -466,6 +502,9 @@ class Running:
             (*self._setup.notes, *self.facade.notes, *self.notes),
             tuple(self.charged),
             self._setup.prices,
+            report=None
+            if self._guard is None
+            else self._guard.report("" if reply is None else reply.text, called_done=status == "completed"),
         )
 
     # ── asking ─────────────────────────────────────────────────────────────
@@ -658,7 +697,11 @@ class Running:
             calls = [_unknown(call) if call.id in hidden else call for call in calls]
         # Answers are for calls that waited: one made later is another, whatever its id.
         answers = self._answers if run.round == 0 else None
+        if self._guard is not None:
+            await self._guard.before(calls)
         results = await executor.run(calls, step=run.round, answers=answers)
+        if self._guard is not None:
+            await self._guard.after(calls, results)
         if self._setup.hooks.remind is not None:
             ended = zip(calls, results, strict=True)
             self._done = [call for call, one in ended if not any(isinstance(each, Failure) for each in one.outcomes)]
@@ -706,6 +749,10 @@ def _results(results: Sequence[Result]) -> Message:
 
 def _nobody(chunk: AnyChunk) -> None:
     """Sees chunks on behalf of nobody."""
+
+
+def _closing(result: RunResult) -> str | None:
+    return None if result.report is None else result.report.summary
 
 
 def _message(error: DragomanError | Failure) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .diff import marked_lines as marked_lines
     from .journal import Journal as Journal
     from .media import media_kind as media_kind
+    from .snapshot import Snapshot as Snapshot
     from .transaction_plan import FileChange as FileChange
 else:
     __all__, __getattr__ = door(
@@ -20,6 +21,7 @@ else:
             "diff": ("marked_lines",),
             "journal": ("Journal",),
             "media": ("media_kind",),
+            "snapshot": ("Snapshot",),
             "transaction_plan": ("FileChange",),
         },
     )
