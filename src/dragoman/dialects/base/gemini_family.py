@@ -211,12 +211,3 @@ def changed(native: NativeResult, path: str, kind: Literal["created", "modified"
 
 def _number(value: Any) -> int | None:
     return value if type(value) is int else None
-
-
-# ── questions to the user ────────────────────────────────────────────────────
-
-
-def question_in(asked: Any) -> op.Question:
-    """A question as both clients ask it: an empty text says nothing."""
-    options = tuple(op.Option(option.label, option.description or None) for option in asked.options)
-    return op.Question(asked.question, options, asked.header or None, asked.multiSelect)

@@ -272,7 +272,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> Told:
         """All outcomes of one call as its one result."""
         if len(outcomes) == 1 and operations:
-            return self.from_outcome(operations[0], outcomes[0]), None
+            flag = None if self.results is None else self.results.is_error(outcomes[0])
+            return self.from_outcome(operations[0], outcomes[0]), flag
         return tell_all(operations, outcomes), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:

@@ -11,7 +11,8 @@ and never backtracks. A text that matches no template stays text. Writing uses t
 fields fit the outcome; where none fits, the default wording of `default_words.py` is used.
 
 Beside templates there are `done` (a fixed sentence), `in_json` (a record as JSON), `single` (an outcome of one item),
-`picture`, `refusal` and `stays_text`. What a log has beside the text of a result is added by `recorded`.
+`by_hand` (two functions, where no template will do), `picture`, `refusal` and `stays_text`. What a log has beside the
+text of a result is added by `recorded`.
 
 The rules are checked when a template is made, and a broken one raises `DefinitionError`:
 
@@ -160,36 +161,35 @@ def done(
     return Done(sentence, begins, ends, keeps_note, of, when, () if asked is None else (asked,))
 
 
-class InJson(msgspec.Struct, frozen=True):
-    """An outcome as JSON; see `in_json`."""
+class ByHand(msgspec.Struct, frozen=True):
+    """An outcome written and read by two functions; see `by_hand` and `in_json`."""
 
     outcome: type[msgspec.Struct]
-    record: Any
-    to: Callable[[Any, Any], Any]
-    back: Callable[[Any, Any], Any]
+    write: Callable[[Any, Any], str | None]
+    read: Callable[[str, Any], Any]
     says: tuple[str, ...]
     nearly: Mapping[str, str]
-    indent: int
-    asked: tuple[type[op.Operation], ...] = ()
+    asked: tuple[type[op.Operation], ...]
 
-    def write(self, outcome: Any, asked: op.Operation) -> str | None:
-        """The JSON of its record, or `None` where the record cannot hold it."""
-        record = self.back(asked, outcome)
-        if record is None:
-            return None
-        text = json_text(record)
-        return msgspec.json.format(text, indent=self.indent) if self.indent else text
-
-    def saying(self, _templates: Mapping[Template, Template]) -> InJson:
+    def saying(self, _templates: Mapping[Template, Template]) -> ByHand:
         return self
 
-    def read(self, text: str, asked: op.Operation) -> out.Outcome | None:
-        """What the JSON says, or `None` where the text is no such JSON."""
-        try:
-            record = read_json(text, type=self.record)
-        except msgspec.DecodeError:
-            return None
-        return typing.cast("out.Outcome | None", self.to(asked, record))
+
+def by_hand(
+    outcome: type[out.Outcome],
+    write: Callable[[Any, Any], str | None],
+    read: Callable[[str, Any], Any],
+    *,
+    says: tuple[str, ...] = (),
+    nearly: Mapping[str, str] = {},
+    asked: tuple[type[op.Operation], ...] = (),
+) -> ByHand:
+    """An outcome that no template says: `write` gets it and the operation, `read` a text and the operation.
+
+    Either may give `None` for what is not said so. `says` are the fields of the outcome that survive, `nearly` those
+    of which a part is lost, with the reason.
+    """
+    return ByHand(outcome, write, read, says, nearly, asked)
 
 
 def in_json(
@@ -201,38 +201,60 @@ def in_json(
     says: tuple[str, ...] = (),
     nearly: Mapping[str, str] = {},
     indent: int = 0,
-) -> InJson:
-    """An outcome as the JSON of a record: `to` and `back` are functions between the two, each given the operation.
+) -> ByHand:
+    """An outcome as the JSON of a record: `to` and `back` are functions between the two, each given the operation."""
 
-    Either may give `None` for what is not said so. `says` are the fields of the outcome that survive, `nearly` those
-    of which a part is lost, with the reason.
-    """
-    return InJson(outcome, record, to, back, says, nearly, indent)
+    def write(told: Any, asked: op.Operation) -> str | None:
+        said = back(asked, told)
+        text = None if said is None else json_text(said)
+        return msgspec.json.format(text, indent=indent) if indent and text is not None else text
+
+    def read(text: str, asked: op.Operation) -> Any:
+        try:
+            return to(asked, read_json(text, type=record))
+        except msgspec.DecodeError:
+            return None
+
+    return by_hand(outcome, write, read, says=says, nearly=nearly)
 
 
-Current = typing.Union["Template", "Single", "Done", "InJson"]
+Current = typing.Union["Template", "Single", "Done", "ByHand"]
 Wording = typing.Union[Current, "Begins"]
 
 
 class Results:
-    """The wordings of a tool's results: `write` gives the content of an outcome, `read` the outcome of a result."""
+    """The wordings of a tool's results: `write` gives the content of an outcome, `read` the outcome of a result.
+
+    The first that fits is written; they are read in order, then `formerly`.
+
+    `formerly`: older wordings, read and never written; `read_first`: wordings that are never written and must be tried
+    before the current ones. `around`: a wrapper, always written, dropped where it is there. `back` changes an outcome
+    before it is written, `then` one that was read; both get the operation first. `default_first`: an outcome in the
+    JSON of the default wording is known as one before anything else, for a tool whose own words may be any text.
+    `text` gives the text of a result, where the client adds words to it. `from_native` gets the operation and the
+    result, and gives the outcome where it is known without the text: from a log's record, or from the error flag.
+    `recorded` adds to an outcome that was read what the log has beside the text: it gets the operation, the outcome
+    and the result. `is_error` says of an outcome whether its result is flagged as an error.
+    """
 
     def __init__(
         self,
-        current: Sequence[Current | Picture],
-        *,
-        read_first: Sequence[Wording],
-        formerly: Sequence[Wording],
-        around: tuple[str, str] | None,
-        back: Callable[[Any, Any], Any] | None,
-        then: Callable[[Any, Any], Any] | None,
-        unsaid: Mapping[str, str],
-        default_first: bool,
-        text: Callable[[NativeResult], str] | None,
-        recorded: Callable[[Any, Any, NativeResult], out.Outcome] | None,
+        *current: Current | Picture,
+        read_first: Sequence[Wording] = (),
+        formerly: Sequence[Wording] = (),
+        around: tuple[str, str] | None = None,
+        back: Callable[[Any, Any], Any] | None = None,
+        then: Callable[[Any, Any], Any] | None = None,
+        unsaid: Mapping[str, str] = {},
+        default_first: bool = False,
+        text: Callable[[NativeResult], str] | None = None,
+        from_native: Callable[[Any, NativeResult], out.Outcome | None] | None = None,
+        recorded: Callable[[Any, Any, NativeResult], out.Outcome] | None = None,
+        is_error: Callable[[out.Outcome], bool | None] = lambda _outcome: None,
     ) -> None:
         self._default_first = default_first
-        self._text, self._recorded = text, recorded
+        self._text, self._recorded, self._from_native = text, recorded, from_native
+        self.is_error = is_error
         self._said_by: dict[Template, Template] = {}
         self.current = tuple(one for one in current if not isinstance(one, Picture))
         self.picture = next((one for one in current if isinstance(one, Picture)), None)
@@ -259,7 +281,7 @@ class Results:
         kinds = typing.cast("set[type[out.Outcome]]", {one.outcome for one in plain})
         carried = {kind: _carried([one for one in plain if one.outcome is kind]) for kind in kinds}
         for one in self.current:
-            if isinstance(one, InJson) and one.says:
+            if isinstance(one, ByHand) and one.says:
                 carried[typing.cast("type[out.Outcome]", one.outcome)] = one.says
         return carried
 
@@ -284,13 +306,13 @@ class Results:
                     found.append((group[0].struct.__name__, field, True, nearly[field]))
                 elif field not in said:
                     found.append((group[0].struct.__name__, field, False, self.reason(group, field) or ""))
-        for json in [one for one in self.current if isinstance(one, InJson)]:
-            name = json.outcome.__name__
-            found += [(name, field, True, reason) for field, reason in json.nearly.items()]
-            found += [(name, field, False, reason) for field, reason in self._lost_in_json(json)]
+        for hand in [one for one in self.current if isinstance(one, ByHand)]:
+            name = hand.outcome.__name__
+            found += [(name, field, True, reason) for field, reason in hand.nearly.items()]
+            found += [(name, field, False, reason) for field, reason in self._lost_by_hand(hand)]
         return found
 
-    def _lost_in_json(self, one: InJson) -> list[tuple[str, str]]:
+    def _lost_by_hand(self, one: ByHand) -> list[tuple[str, str]]:
         name = one.outcome.__name__
         fields = [field for field in one.outcome.__struct_fields__ if field not in (*one.says, *one.nearly)]
         return [(field, self._unsaid.get(field) or LOST.get(f"{name}.{field}", "")) for field in fields]
@@ -340,7 +362,9 @@ class Results:
     def read(self, operation: op.Operation, native: NativeResult) -> out.Outcome | None:
         """What a result says, or `None` where it is in none of these words."""
         content = native.content
-        found: out.Outcome | None = None
+        found = None if self._from_native is None else self._from_native(operation, native)
+        if found is not None:
+            return found
         if self._is_plain and type(content) is str:  # nearly every result is, so this is written out
             for read in self._readers.get(type(operation)) or self._readers_for(type(operation)):
                 found = read(content, operation)
@@ -393,9 +417,9 @@ class Results:
             implied = {name for one in group for name in one.implied()}
             self._said_by |= {one: one.denying(implied) for one in group}
             problems += self._lost(group)
-        for json in [one for one in self.current if isinstance(one, InJson)]:
-            lost = [field for field, reason in self._lost_in_json(json) if not reason]
-            problems += [f"{json.outcome.__name__}.{field} is neither said nor `unsaid`" for field in lost]
+        for hand in [one for one in self.current if isinstance(one, ByHand)]:
+            lost = [field for field, reason in self._lost_by_hand(hand) if not reason]
+            problems += [f"{hand.outcome.__name__}.{field} is neither said nor `unsaid`" for field in lost]
         plain = [one for one in self.current if isinstance(one, Template)]
         for index, one in enumerate(plain):
             for other in plain[index + 1 :]:
@@ -485,39 +509,8 @@ def single(
     return Single(outcome, templates, facts, asked=asked)
 
 
-def one_of(
-    *current: Current | Picture,
-    read_first: Sequence[Wording] = (),
-    formerly: Sequence[Wording] = (),
-    around: tuple[str, str] | None = None,
-    back: Callable[[Any, Any], Any] | None = None,
-    then: Callable[[Any, Any], Any] | None = None,
-    unsaid: Mapping[str, str] = {},
-    default_first: bool = False,
-    text: Callable[[NativeResult], str] | None = None,
-    recorded: Callable[[Any, Any, NativeResult], out.Outcome] | None = None,
-) -> Results:
-    """All wordings of a tool's results. The first that fits is written; they are read in order, then `formerly`.
-
-    `formerly`: older wordings, read and never written; `read_first`: wordings that are never written and must be tried
-    before the current ones. `around`: a wrapper, always written, dropped where it is there. `back` changes an outcome
-    before it is written, `then` one that was read; both get the operation first. `default_first`: an outcome in the
-    JSON of the default wording is known as one before anything else, for a tool whose own words may be any text.
-    `text` gives the text of a result, where the client adds words to it. `recorded` adds to an outcome that was read
-    what the log has beside the text: it gets the operation, the outcome and the result.
-    """
-    return Results(
-        current,
-        read_first=read_first,
-        formerly=formerly,
-        around=around,
-        back=back,
-        then=then,
-        unsaid=unsaid,
-        default_first=default_first,
-        text=text,
-        recorded=recorded,
-    )
+one_of = Results
+"""All wordings of a tool's results."""
 
 
 def inside(results: Results) -> Body:

@@ -8,8 +8,9 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
+from dragoman.dialects.base.questions import questions
+from dragoman.dialects.base.spelling import Spelling, means, native_only, was
+from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -75,65 +76,20 @@ class PlainAsk(msgspec.Struct, frozen=True):
     multiSelect: Several  # noqa: N815 - the native name
 
 
-def _questions(asked: Any) -> op.AskUser:
-    return op.AskUser(
-        tuple(
-            op.Question(
-                ask.question,
-                tuple(op.Option(one.label, one.description or None, _preview(one)) for one in ask.options),
-                ask.header or None,
-                ask.multiSelect,
-            )
-            for ask in asked
-        )
-    )
+def _written(outcome: out.AnswersOutcome, _asked: op.Operation) -> str:
+    said = [f'"{one.question}"="{", ".join(filter(None, (*one.choices, one.text)))}"' for one in outcome.answers]
+    return f"Your questions have been answered: {', '.join(said)}. You can now continue with these answers in mind."
 
 
-def _preview(choice: Any) -> str | None:
-    found: str | None = getattr(choice, "preview", None) or getattr(choice, "markdown", None)
-    return found
-
-
-def _asked(operation: op.AskUser, ask: type[Any], choice: type[Any]) -> tuple[Any, ...] | None:
-    """Questions in the form of a version; choices of the first had no preview."""
-    if not 1 <= len(operation.questions) <= 4 or not all(2 <= len(one.options) <= 4 for one in operation.questions):
+def _answered(asked: op.AskUser, native: NativeResult) -> out.Outcome | None:
+    """The log has the answers beside the text; in the text, an answer may hold what ends another."""
+    text = told(native)
+    if not text.startswith(("Your questions have been answered: ", "User has answered your questions: ")):
         return None
-    named = len(choice.__struct_fields__)
-    return tuple(
-        ask(
-            one.text,
-            one.header or "",
-            tuple(choice(*(each.label, each.description or "", each.preview)[:named]) for each in one.options),
-            one.multiple,
-        )
-        for one in operation.questions
-    )
-
-
-class Answering:
-    """How answers are told: each question with its answer, in quotes."""
-
-    __slots__ = ()
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AnswersOutcome):
-            return tell(operation, outcome)
-        said = [f'"{one.question}"="{", ".join(filter(None, (*one.choices, one.text)))}"' for one in outcome.answers]
-        return f"Your questions have been answered: {', '.join(said)}. You can now continue with these answers in mind."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.AskUser)
-        text = told(native)
-        head = re.match(r"(?:Your questions have been answered|User has answered your questions): ", text)
-        if head is None:
-            return understand(operation, native)
-        known = fields(native).get("answers")
-        answers = []
-        for question in operation.questions:
-            given = text_in(known, question.text) or _quoted(text, question.text)
-            if given is not None:
-                answers.append(_answer(question, given))
-        return out.AnswersOutcome(tuple(answers)) if answers else out.TextOutcome(text)
+    known = fields(native).get("answers")
+    given = [(one, text_in(known, one.text) or _quoted(text, one.text)) for one in asked.questions]
+    answers = tuple(_answer(question, answer) for question, answer in given if answer is not None)
+    return out.AnswersOutcome(answers) if answers else out.TextOutcome(text)
 
 
 def _quoted(text: str, question: str) -> str | None:
@@ -152,67 +108,43 @@ def _answer(question: op.Question, given: str) -> out.Answer:
 
 NOBODY = "it is offered only when somebody can answer"
 ANSWERED = "the client fills it in when the user has answered"
-QUESTIONS = "a question has no id and no default, and a header and descriptions that say nothing are empty"
-FOUR = {"minItems": 1, "maxItems": 4}
+PLAIN = (
+    "a question has no id and no default, and a header and descriptions that say nothing are empty; "
+    "2.0.76 has no previews"
+)
 
 
-class AskUserQuestion(Answering, Spelling[op.AskUser]):
+class AskUserQuestion(Spelling[op.AskUser]):
     """Ask the user one or several questions, each with answers to choose from."""
 
     native_name = "AskUserQuestion"
-    since = "2.1.123"
+    since = "2.0.76"
     on_request, on_request_since = NOBODY, "2.1.197"
-    approximated = {"questions": QUESTIONS}
+    approximated = {"questions": PLAIN}
 
-    questions: tuple[Ask, ...] = means("questions", "The questions, one to four.", schema=FOUR)
+    questions: tuple[Ask, ...] = means(
+        "questions",
+        "The questions, one to four.",
+        since="2.1.123",
+        convert=questions(Ask, most=4),
+        schema={"minItems": 1, "maxItems": 4},
+        was=(
+            was("2.0.76", type=tuple[PlainAsk, ...], convert=questions(PlainAsk, most=4)),
+            was("2.1.54", since="2.1.54", type=tuple[AskWithMarkdown, ...], convert=questions(AskWithMarkdown, most=4)),
+        ),
+    )
     answers: dict[str, str] | None = native_only(ANSWERED)
-    annotations: dict[str, Any] | None = native_only(ANSWERED)
-    metadata: dict[str, Any] | None = native_only("where the question came from is the client's to know")
+    annotations: dict[str, Any] | None = native_only(ANSWERED, since="2.1.54")
+    metadata: dict[str, Any] | None = native_only(
+        "where the question came from is the client's to know", since="2.1.54"
+    )
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (_questions(self.questions),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> AskUserQuestion | None:
-        questions = _asked(operation, Ask, Choice)
-        return None if questions is None else cls(questions=questions)
-
-
-class AskUserQuestionWithMarkdown(Answering, Spelling[op.AskUser]):
-    """Ask the user one or several questions, each with answers to choose from."""
-
-    native_name = "AskUserQuestion"
-    since, until = "2.1.54", "2.1.54"
-    approximated = {"questions": QUESTIONS}
-
-    questions: tuple[AskWithMarkdown, ...] = means("questions", "The questions, one to four.", schema=FOUR)
-    answers: dict[str, str] | None = native_only(ANSWERED)
-    annotations: dict[str, Any] | None = native_only(ANSWERED)
-    metadata: dict[str, Any] | None = native_only("where the question came from is the client's to know")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (_questions(self.questions),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> AskUserQuestionWithMarkdown | None:
-        questions = _asked(operation, AskWithMarkdown, ChoiceWithMarkdown)
-        return None if questions is None else cls(questions=questions)
-
-
-class PlainAskUserQuestion(Answering, Spelling[op.AskUser]):
-    """Ask the user one or several questions, each with answers to choose from."""
-
-    native_name = "AskUserQuestion"
-    since, until = "2.0.76", "2.0.76"
-    approximated = {"questions": f"{QUESTIONS}; there are no previews"}
-
-    questions: tuple[PlainAsk, ...] = means("questions", "The questions, one to four.", schema=FOUR)
-    answers: dict[str, str] | None = native_only(ANSWERED)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (_questions(self.questions),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> PlainAskUserQuestion | None:
-        questions = _asked(operation, PlainAsk, PlainChoice)
-        return None if questions is None else cls(questions=questions)
+    results = one_of(
+        by_hand(
+            out.AnswersOutcome,
+            _written,
+            lambda _text, _asked: None,
+            nearly={"answers": "several choices are one text, and a text that is a choice is read as one"},
+        ),
+        from_native=_answered,
+    )

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal, cast, get_args
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
 import msgspec
 from msgspec import Meta
 
-from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, means
+from dragoman.dialects.base.spelling import Conversion, Spelling, Tells, means, was
+from dragoman.dialects.base.todo_lists import AddingItem, ChangingItem, plan_items
+from dragoman.dialects.base.words import (
+    CALLED,
+    Kind,
+    Template,
+    body,
+    done,
+    lines,
+    maybe,
+    one_of,
+    single,
+    skipped,
+    words,
+)
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted
@@ -17,8 +30,6 @@ from dragoman.model.json_text import converted
 from .results import fields, list_in, text_in, told
 
 Status = Literal["pending", "in_progress", "completed"]
-STATUSES: tuple[Status, ...] = ("pending", "in_progress", "completed")
-PLAN_STATUSES = get_args(op.PlanStatus)
 
 # ── the whole list ───────────────────────────────────────────────────────────
 
@@ -61,300 +72,213 @@ class AnyTodo(msgspec.Struct, frozen=True, gc=False):
     id: str | None = None
 
 
-def _doing(todo: Todo | AnyTodo) -> str | None:
-    """A form for the time it is done that only repeats the words says nothing of its own."""
-    return None if todo.activeForm == todo.content else todo.activeForm
+def _todos(struct: type[msgspec.Struct]) -> Conversion:
+    """What was cancelled is no longer to be done; what is blocked still is.
+
+    A form for the time it is done that only repeats the words says nothing of its own.
+    """
+    items = plan_items(struct, "content", statuses=get_args(Status))
+
+    def to(todos: tuple[Any, ...]) -> tuple[op.PlanItem, ...]:
+        read = items.to(todos)
+        return tuple([msgspec.structs.replace(one, doing=None) if one.doing == one.text else one for one in read])
+
+    def back(plan: tuple[op.PlanItem, ...]) -> Any:
+        current = [one for one in plan if one.status != "cancelled"]
+        return items.back(tuple(map(_open, current)))
+
+    return Conversion(to, back)
 
 
-def _items(todos: tuple[AnyTodo, ...]) -> tuple[op.PlanItem, ...]:
-    return tuple([op.PlanItem(one.content, one.status, one.id, None, _doing(one), one.priority) for one in todos])
+def _open(item: op.PlanItem) -> op.PlanItem:
+    status = item.status if item.status in get_args(Status) else "pending"
+    return msgspec.structs.replace(item, status=status, doing=item.doing or item.text)
 
 
-def _current(items: tuple[op.PlanItem, ...]) -> list[tuple[op.PlanItem, Status]]:
-    """What was cancelled is no longer to be done; what is blocked still is."""
-    return [
-        (item, item.status if item.status in STATUSES else "pending") for item in items if item.status != "cancelled"
-    ]
+_ANY = _todos(AnyTodo)
 
 
-class TellingPlans:
-    """How a plan that was written is told: in a sentence, without the plan."""
-
-    __slots__ = ()
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PlanOutcome):
-            return tell(operation, outcome)
-        return "Todos have been modified successfully. Go on with them."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.UpdatePlan)
-        if not told(native).startswith("Todos have been modified successfully"):
-            return understand(operation, native)
-        try:
-            todos = converted(fields(native).get("newTodos"), tuple[AnyTodo, ...])
-        except msgspec.ValidationError:
-            return out.PlanOutcome(operation.items)
-        return out.PlanOutcome(_items(todos))
+def _new_todos(_asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    """The log has the list as it is now."""
+    try:
+        return out.PlanOutcome(_ANY.to(converted(fields(native).get("newTodos"), tuple[AnyTodo, ...])))
+    except msgspec.ValidationError:
+        return outcome
 
 
-ITEMS = "an item that was cancelled is left out, one that is blocked is pending"
-EXPLANATION = {"explanation": "the list speaks for itself"}
+WRITTEN = one_of(
+    words(
+        out.PlanOutcome,
+        "Todos have been modified successfully{_more}",
+        items=CALLED,
+        explanation=CALLED,
+        _more=skipped(". Go on with them.", "(?s:.*)"),
+    ),
+    text=told,
+    recorded=_new_todos,
+)
+ITEMS = (
+    "an item is its words, how they are said while it is done, and a status (in 1.0.59 a priority and an id); "
+    "an item that was cancelled is left out, one that is blocked is pending"
+)
 WHOLE = "The whole list, in order."
 
 
-class TodoWrite(TellingPlans, Spelling[op.UpdatePlan]):
+class TodoWrite(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time."""
 
     native_name = "TodoWrite"
-    since = "2.0.76"
     on_request, on_request_since = "since 2.1.197 the list is kept item by item, unless that is switched off", "2.1.197"
-    approximated = {"items": f"an item is its words, how they are said while it is done, and a status; {ITEMS}"}
-    unsaid = EXPLANATION
+    approximated = {"items": ITEMS}
+    results = WRITTEN
+    tells: ClassVar[Tells] = {}  # the plan is that of the call, whatever became of it
 
-    todos: tuple[Todo, ...] = means("items", WHOLE)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        items = [op.PlanItem(todo.content, todo.status, doing=_doing(todo)) for todo in self.todos]
-        return (op.UpdatePlan(tuple(items)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> TodoWrite | None:
-        if not all(item.text for item in operation.items):
-            return None
-        todos = [Todo(item.text, status, item.doing or item.text) for item, status in _current(operation.items)]
-        return cls(todos=tuple(todos))
-
-
-class TodoWriteShort(TellingPlans, Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time."""
-
-    native_name = "TodoWrite"
-    since, until = "1.0.88", "1.0.88"
-    approximated = {"items": f"an item is its words and a status; {ITEMS}"}
-    unsaid = EXPLANATION
-
-    todos: tuple[ShortTodo, ...] = means("items", WHOLE)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple([op.PlanItem(todo.content, todo.status) for todo in self.todos])),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> TodoWriteShort | None:
-        if not all(item.text for item in operation.items):
-            return None
-        return cls(todos=tuple(ShortTodo(item.text, status) for item, status in _current(operation.items)))
+    todos: tuple[Todo, ...] = means(
+        "items",
+        WHOLE,
+        since="2.0.76",
+        convert=_todos(Todo),
+        was=(
+            was("1.0.59", type=tuple[RankedTodo, ...], convert=_todos(RankedTodo)),
+            was("1.0.88", since="1.0.88", type=tuple[ShortTodo, ...], convert=_todos(ShortTodo)),
+        ),
+    )
 
 
-class TodoWriteRanked(TellingPlans, Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time."""
-
-    native_name = "TodoWrite"
-    until = "1.0.59"
-    approximated = {"items": f"an item is its words, a status, a priority and an id; {ITEMS}"}
-    unsaid = EXPLANATION
-
-    todos: tuple[RankedTodo, ...] = means("items", WHOLE)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        items = [op.PlanItem(todo.content, todo.status, todo.id, priority=todo.priority) for todo in self.todos]
-        return (op.UpdatePlan(tuple(items)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> TodoWriteRanked | None:
-        if not all(item.text and item.id and item.priority in ("high", "medium", "low") for item in operation.items):
-            return None
-        return cls(
-            todos=tuple(
-                RankedTodo(item.text, status, cast(Any, item.priority), item.id or "")
-                for item, status in _current(operation.items)
-            )
-        )
-
-
-class TodoWriteMixed(TellingPlans, Spelling[op.UpdatePlan]):
+class TodoWriteMixed(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time."""
 
     native_name = "TodoWrite"
     read_only = "no version has all these names; each passes over those it does not know"
-    approximated = TodoWriteRanked.approximated
-    unsaid = EXPLANATION
+    approximated = {"items": ITEMS}
+    results = WRITTEN
+    tells: ClassVar[Tells] = {}
 
-    todos: tuple[AnyTodo, ...] = means("items", WHOLE)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(_items(self.todos)),)
+    todos: tuple[AnyTodo, ...] = means("items", WHOLE, convert=_ANY)
 
 
 # ── item by item ─────────────────────────────────────────────────────────────
 
 
-class TaskCreate(Spelling[op.AddPlanItem]):
+class Created(msgspec.Struct, frozen=True):
+    """What is said of an item that was added."""
+
+    id: str
+    text: str
+
+
+def _created(_asked: op.Operation, outcome: out.PlanOutcome) -> Created | None:
+    return Created(outcome.items[-1].id or "", outcome.items[-1].text) if outcome.items else None
+
+
+def _added(asked: op.AddPlanItem, said: Created) -> out.PlanOutcome:
+    return out.PlanOutcome((msgspec.structs.replace(asked.item, id=said.id or None, text=said.text),))
+
+
+class TaskCreate(AddingItem):
     """Add one thing to do."""
 
     native_name = "TaskCreate"
     since = "2.1.197"
     approximated = {"item": "a new item is pending, without an id or anybody's name; a description is always written"}
-
-    subject: str = means("item", "What is to be done, in a few words.")
-    description: str = means(None, "What is to be done, in full.")
-    activeForm: str | None = means(  # noqa: N815 - the native name
-        None, "The same as it is said while it is being done.", default=None
+    results = one_of(
+        words(
+            Created,
+            "Task #{id} created successfully: {text}",
+            of=out.PlanOutcome,
+            to=_added,
+            back=_created,
+            text=body(),
+        ),
+        text=told,
     )
-    metadata: dict[str, Any] | None = means(None, "Anything to keep beside it.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        item = op.PlanItem(
-            self.subject, description=self.description or None, doing=self.activeForm, metadata=self.metadata
-        )
-        return (op.AddPlanItem(item),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AddPlanItem) -> TaskCreate:
-        item = operation.item
-        return cls(subject=item.text, description=item.description or "", activeForm=item.doing, metadata=item.metadata)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PlanOutcome) or not outcome.items:
-            return tell(operation, outcome)
-        item = outcome.items[-1]
-        return f"Task #{item.id or ''} created successfully: {item.text}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.AddPlanItem)
-        found = re.fullmatch(r"Task #(\S*) created successfully: (.*)", told(native), re.DOTALL)
-        if found is None:
-            return understand(operation, native)
-        return out.PlanOutcome((msgspec.structs.replace(operation.item, id=found[1] or None, text=found[2]),))
 
 
-class TaskUpdate(Spelling[op.ChangePlanItem]):
+def _updated(asked: op.ChangePlanItem) -> str:
+    call = TaskUpdate.from_operation(asked)
+    changed = [] if call is None else [name for name in call.said() if name != "taskId"]
+    return f"Updated task #{asked.id} {', '.join(changed)}".rstrip()
+
+
+class TaskUpdate(ChangingItem):
     """Change one thing to do: its words, its status, who does it, what it waits for."""
 
     native_name = "TaskUpdate"
     since = "2.1.197"
+    results = one_of(
+        done(_updated, "Updated task #", of=out.PlanOutcome, keeps_note=False),
+        done("", "Updated task #", when=lambda outcome: bool(outcome.note)),
+        text=told,
+    )
 
-    taskId: str = means("id", "The task's number.")  # noqa: N815 - the native name
-    subject: str | None = means("text", "What is to be done, in a few words.", default=None)
-    description: str | None = means("description", "What is to be done, in full.", default=None)
-    activeForm: str | None = means(  # noqa: N815 - the native name
-        "doing", "The same as it is said while it is being done.", default=None
-    )
-    status: Literal["pending", "in_progress", "completed", "deleted"] | None = means(
-        "status", "How it stands with it; `deleted` removes it.", default=None
-    )
-    addBlocks: tuple[str, ...] | None = means(  # noqa: N815 - the native name
-        "add_blocks", "Tasks that must wait for this one.", default=None
-    )
-    addBlockedBy: tuple[str, ...] | None = means(  # noqa: N815 - the native name
-        "add_blocked_by", "Tasks this one must wait for.", default=None
-    )
-    owner: str | None = means("owner", "Who does it.", default=None)
-    metadata: dict[str, Any] | None = means("metadata", "Anything to keep beside it.", default=None)
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        status = None if self.status == "deleted" else self.status
-        return (
-            op.ChangePlanItem(
-                self.taskId,
-                self.subject,
-                status,
-                self.description,
-                self.activeForm,
-                self.owner,
-                TUPLE.to(self.addBlocks),
-                TUPLE.to(self.addBlockedBy),
-                self.metadata,
-                deleted=self.status == "deleted",
-            ),
+def _numbers(text: str) -> tuple[str, ...]:
+    return tuple(id.removeprefix("#") for id in text.split(", "))
+
+
+_ID = Kind(r"\S*", lambda id: id or None, lambda id: id or "", writes_none=True)
+_IDS = Kind(r"#[^\n]*", _numbers, lambda ids: ", ".join(f"#{id}" for id in ids))
+
+
+def _in_full(*description: str, **facts: Any) -> Template:
+    return words(
+        op.PlanItem,
+        "Task #{id}: {text}\nStatus: {status}",
+        *description,
+        maybe("\nBlocked by: {blocked_by}", blocked_by=()),
+        maybe("\nBlocks: {blocks}", blocks=()),
+        id=_ID,
+        blocked_by=_IDS,
+        blocks=_IDS,
+        **facts,
+    )
+
+
+def _listed(_asked: op.Operation, outcome: out.PlanOutcome) -> out.PlanOutcome:
+    """An item without an id has its number. Whose it is follows in brackets, which are not told from its words."""
+    items = [
+        msgspec.structs.replace(
+            item, id=item.id or str(number), text=f"{item.text} ({item.owner})" if item.owner else item.text
         )
-
-    @classmethod
-    def from_operation(cls, operation: op.ChangePlanItem) -> TaskUpdate | None:
-        status = operation.status
-        if (status is not None and status not in STATUSES) or (operation.deleted and status is not None):
-            return None
-        return cls(
-            taskId=operation.id,
-            subject=operation.text,
-            description=operation.description,
-            activeForm=operation.doing,
-            status="deleted" if operation.deleted else status,
-            addBlocks=operation.add_blocks or None,
-            addBlockedBy=operation.add_blocked_by or None,
-            owner=operation.owner,
-            metadata=operation.metadata,
-        )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.DoneOutcome) and (outcome.note or "").startswith("Updated task #"):
-            return outcome.note or ""
-        if not isinstance(outcome, out.PlanOutcome):
-            return tell(operation, outcome)
-        changed = [name for name in self.said() if name != "taskId"]
-        return f"Updated task #{self.taskId} {', '.join(changed)}".rstrip()
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = told(native)
-        return out.DoneOutcome(text) if text.startswith("Updated task #") else understand(operation, native)
+        for number, item in enumerate(outcome.items, 1)
+    ]
+    return out.PlanOutcome(tuple(items))
 
 
-class ReadingPlans:
-    """How things to do are told: one a line, or one in full."""
-
-    __slots__ = ()
-
-    _ONE = re.compile(
-        r"Task #(?P<id>\S*): (?P<text>[^\n]*)\nStatus: (?P<status>\w+)(?:\nDescription: (?P<description>.*?))??"
-        r"(?:\nBlocked by: (?P<blocked_by>#[^\n]*))?(?:\nBlocks: (?P<blocks>#[^\n]*))?",
-        re.DOTALL,
-    )
-    _LINE = re.compile(r"#(?P<id>\S*) \[(?P<status>\w+)\] (?P<text>.*?)(?: \[blocked by (?P<blocked_by>#[^\]]*)\])?")
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PlanOutcome):
-            return tell(operation, outcome)
-        if isinstance(operation, op.ReadPlan) and operation.id is not None and len(outcome.items) == 1:
-            return _in_full(outcome.items[0])
-        lines = [_in_a_line(item, str(number)) for number, item in enumerate(outcome.items, 1)]
-        return "\n".join(lines) or "No tasks found"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        known = fields(native)
-        tasks = [known["task"]] if isinstance(known.get("task"), dict) else list_in(known, "tasks")
-        items = None if tasks is None else [_recorded(task) for task in tasks]
-        if items is not None and None not in items:
-            return out.PlanOutcome(tuple(item for item in items if item is not None))
-        text = told(native)
-        if text == "No tasks found":
-            return out.PlanOutcome(())
-        one = self._ONE.fullmatch(text)
-        lines = [one] if one is not None else [self._LINE.fullmatch(line) for line in text.split("\n")]
-        if not all(line is not None and line["status"] in PLAN_STATUSES for line in lines):
-            return understand(operation, native)
-        return out.PlanOutcome(tuple(_told(line.groupdict()) for line in lines if line is not None))
+LIST = words(
+    out.PlanOutcome,
+    "{items}",
+    back=_listed,
+    items=lines(
+        words(
+            op.PlanItem,
+            "#{id} [{status}] {text}",
+            maybe(" [blocked by {blocked_by}]", blocked_by=()),
+            id=_ID,
+            blocked_by=_IDS,
+        ),
+        empty="No tasks found",
+    ),
+)
+IN_FULL = single(
+    out.PlanOutcome,
+    _in_full("\nDescription: {description}", description=body()),
+    _in_full(description=None),
+)
 
 
-def _in_full(item: op.PlanItem) -> str:
-    lines = [f"Task #{item.id or ''}: {item.text}", f"Status: {item.status}"]
-    if item.description is not None:
-        lines.append(f"Description: {item.description}")
-    if item.blocked_by:
-        lines.append(f"Blocked by: {', '.join(f'#{id}' for id in item.blocked_by)}")
-    if item.blocks:
-        lines.append(f"Blocks: {', '.join(f'#{id}' for id in item.blocks)}")
-    return "\n".join(lines)
+def _recorded(_asked: op.Operation, native: NativeResult) -> out.PlanOutcome | None:
+    known = fields(native)
+    tasks = [known["task"]] if isinstance(known.get("task"), dict) else list_in(known, "tasks")
+    items = None if tasks is None else [_recorded_item(task) for task in tasks]
+    if items is None or None in items:
+        return None
+    return out.PlanOutcome(tuple(item for item in items if item is not None))
 
 
-def _in_a_line(item: op.PlanItem, number: str) -> str:
-    owner = f" ({item.owner})" if item.owner else ""
-    blocked = f" [blocked by {', '.join(f'#{id}' for id in item.blocked_by)}]" if item.blocked_by else ""
-    return f"#{item.id or number} [{item.status}] {item.text}{owner}{blocked}"
-
-
-def _recorded(task: Any) -> op.PlanItem | None:
+def _recorded_item(task: Any) -> op.PlanItem | None:
     text, status = text_in(task, "subject"), text_in(task, "status") or "pending"
-    if text is None or status not in PLAN_STATUSES:
+    if text is None or status not in get_args(op.PlanStatus):
         return None
     return op.PlanItem(
         text,
@@ -362,51 +286,38 @@ def _recorded(task: Any) -> op.PlanItem | None:
         text_in(task, "id"),
         text_in(task, "description"),
         owner=text_in(task, "owner"),
-        blocks=_ids(list_in(task, "blocks")),
-        blocked_by=_ids(list_in(task, "blockedBy")),
+        blocks=_ids(list_in(task, "blocks") or ()),
+        blocked_by=_ids(list_in(task, "blockedBy") or ()),
     )
 
 
-def _ids(listed: list[Any] | None) -> tuple[str, ...]:
-    return tuple(id for id in listed or () if isinstance(id, str))
+def _ids(listed: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(id for id in listed if isinstance(id, str))
 
 
-def _told(line: dict[str, str | None]) -> op.PlanItem:
-    """Whose it is stands in brackets after the words, which may end in brackets themselves: it is not told apart."""
-    return op.PlanItem(
-        line["text"] or "",
-        cast(op.PlanStatus, line["status"]),
-        line["id"] or None,
-        line.get("description"),
-        blocks=_numbers(line.get("blocks")),
-        blocked_by=_numbers(line["blocked_by"]),
-    )
-
-
-def _numbers(text: str | None) -> tuple[str, ...]:
-    return tuple(id.removeprefix("#") for id in text.split(", ")) if text else ()
-
-
-class TaskList(ReadingPlans, Spelling[op.ReadPlan]):
+class TaskList(Spelling[op.ReadPlan]):
     """List the things to do."""
 
     native_name = "TaskList"
     since = "2.1.197"
     always = {"id": None}
+    results = one_of(LIST, formerly=(IN_FULL,), text=told, from_native=_recorded)
 
 
-class TodoRead(ReadingPlans, Spelling[op.ReadPlan]):
+class TodoRead(Spelling[op.ReadPlan]):
     """Read the list of things to do."""
 
     native_name = "TodoRead"
     read_only = "first versions had it; none whose tools are known does"
     always = {"id": None}
+    results = TaskList.results
 
 
-class TaskGet(ReadingPlans, Spelling[op.ReadPlan]):
+class TaskGet(Spelling[op.ReadPlan]):
     """Read one thing to do in full."""
 
     native_name = "TaskGet"
     since = "2.1.197"
+    results = one_of(IN_FULL, LIST, text=told, from_native=_recorded)
 
     taskId: str = means("id", "The task's number.")  # noqa: N815 - the native name

@@ -10,8 +10,9 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand, up_to_here
 from dragoman.dialects.base.match_lines import lines_of
+from dragoman.dialects.base.questions import LABELS
 from dragoman.dialects.base.reasons import usual
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means
 from dragoman.dialects.base.words import (
     ANY,
     CALLED,
@@ -432,6 +433,13 @@ def _said(_asked: op.Operation, outcome: out.AnswersOutcome) -> out.TextOutcome 
     return out.TextOutcome(answer.text if answer.text is not None else ", ".join(answer.choices))
 
 
+def _two_to_five(options: tuple[op.Option, ...]) -> tuple[str, ...]:
+    if not 2 <= len(options) <= 5:
+        raise ValueError("from two to five answers can be given")
+    labels: tuple[str, ...] = LABELS.back(options)
+    return labels
+
+
 class AskQuestion(Spelling[op.AskUser]):
     """Ask the user one question with two to five answers to choose from."""
 
@@ -440,18 +448,13 @@ class AskQuestion(Spelling[op.AskUser]):
         "questions": "a question has no header, id or default, takes one answer, and its options are bare texts"
     }
 
-    question: str = means("questions", "The question.")
-    options: tuple[str, ...] = means(None, "The answers.", schema={"minItems": 2, "maxItems": 5})
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.AskUser((op.Question(self.question, tuple(op.Option(option) for option in self.options)),)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> AskQuestion | None:
-        if len(operation.questions) != 1 or not 2 <= len(operation.questions[0].options) <= 5:
-            return None
-        (question,) = operation.questions
-        return cls(question=question.text, options=tuple(option.label for option in question.options))
+    question: str = means("questions.text", "The question.")
+    options: tuple[str, ...] = means(
+        "questions.options",
+        "The answers.",
+        convert=Conversion(LABELS.to, _two_to_five),
+        schema={"minItems": 2, "maxItems": 5},
+    )
 
     results = one_of(
         words(out.TextOutcome, "{text}", text=body(), of=out.AnswersOutcome, to=_answered, back=_said),

@@ -11,15 +11,10 @@ from dragoman.dialects.base.dialect import Dialect, Steer
 from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
-from .agents import COLLABORATION, MULTI_AGENT, CloseAgentById, SendInputById, WaitByIds
-from .commands import ContainerExec, ExecCommand, LocalShell, Shell, ShellCommand, WriteStdin
+from . import agents, commands, files, outside, people, programs
 from .extensions import READ as EXTENSIONS, STEERED
 from .families import CLASSIC, CODE_MODE, COLLABORATING, FIRST_CATALOGUE, MINI, variant
-from .files import ApplyPatch, GrepFiles, ListDir, PlainViewImage, ReadFile, ViewImage
-from .outside import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource, ToolSearch, WebSearch
-from .people import RequestUserInput, RequestUserInputAsync, UpdatePlan
 from .printed import READ as PRINTED
-from .programs import Exec, Wait
 from .results import FAILURES, ServerResults
 
 GOALS = "how long a session goes on is the client's to decide"
@@ -27,48 +22,51 @@ GOALS = "how long a session goes on is the client's to decide"
 DIALECT = Dialect(
     "codex",
     (
-        ExecCommand,
-        WriteStdin,
-        ShellCommand,
+        commands.ExecCommand,
+        commands.WriteStdin,
+        commands.ShellCommand,
         variant(
-            Shell,
+            commands.Shell,
             since="0.77.0",
             until="0.77.0",
             families=(f"!{MINI}", *(f"!{family}" for family in FIRST_CATALOGUE)),
         ),
-        Shell,
-        LocalShell,
-        ListMcpResources,
-        ListMcpResourceTemplates,
-        ReadMcpResource,
-        UpdatePlan,
-        RequestUserInput,
-        ApplyPatch,
-        variant(ApplyPatch, until="0.118.0", families=("gpt-5-codex*", "gpt-5.1-codex*")),
-        ViewImage,
-        PlainViewImage,
-        *MULTI_AGENT,
-        *(variant(one, namespace=None, since="0.118.0", until="0.118.0", families=CLASSIC) for one in MULTI_AGENT),
-        SendInputById,
-        CloseAgentById,
-        Exec,
-        variant(Exec, namespace=None, families=("gpt-5.5*",), on_request="offered by the feature code_mode"),
-        Wait,
-        variant(Wait, namespace=None, families=("gpt-5.5*",), on_request="offered by the feature code_mode"),
-        WaitByIds,
-        variant(RequestUserInput, namespace="functions", since="0.166.0", families=CODE_MODE),
-        RequestUserInputAsync,
-        *(variant(one, families=COLLABORATING) for one in COLLABORATION),
+        commands.Shell,
+        commands.LocalShell,
+        outside.ListMcpResources,
+        outside.ListMcpResourceTemplates,
+        outside.ReadMcpResource,
+        people.UpdatePlan,
+        people.RequestUserInput,
+        files.ApplyPatch,
+        variant(files.ApplyPatch, until="0.118.0", families=("gpt-5-codex*", "gpt-5.1-codex*")),
+        files.ViewImage,
+        files.PlainViewImage,
+        *agents.MULTI_AGENT,
+        *(
+            variant(one, namespace=None, since="0.118.0", until="0.118.0", families=CLASSIC)
+            for one in agents.MULTI_AGENT
+        ),
+        agents.SendInputById,
+        agents.CloseAgentById,
+        programs.Exec,
+        variant(programs.Exec, namespace=None, families=("gpt-5.5*",), on_request="offered by the feature code_mode"),
+        programs.Wait,
+        variant(programs.Wait, namespace=None, families=("gpt-5.5*",), on_request="offered by the feature code_mode"),
+        agents.WaitByIds,
+        variant(people.RequestUserInput, namespace="functions", since="0.166.0", families=CODE_MODE),
+        people.RequestUserInputAsync,
+        *(variant(one, families=COLLABORATING) for one in agents.COLLABORATION),
         *(
             variant(one, families=("gpt-5.5*",), on_request="offered by the feature multi_agent_v2")
-            for one in COLLABORATION
+            for one in agents.COLLABORATION
         ),
-        ToolSearch,
-        WebSearch,
-        ReadFile,
-        ListDir,
-        GrepFiles,
-        ContainerExec,
+        outside.ToolSearch,
+        outside.WebSearch,
+        files.ReadFile,
+        files.ListDir,
+        files.GrepFiles,
+        commands.ContainerExec,
         *EXTENSIONS,
         *PRINTED,
     ),

@@ -6,15 +6,14 @@ from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import Content, Spelling, Tells, means, was
+from dragoman.dialects.base.questions import questions
+from dragoman.dialects.base.spelling import Conversion, Spelling, Tells, means, was
 from dragoman.dialects.base.todo_lists import plan_items
+from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import json_text
 
 from .families import CLASSIC
-from .results import PLAN_HEARD, json_object
+from .results import PLAN_HEARD
 
 StepStatus = Literal["pending", "in_progress", "completed"]
 
@@ -71,6 +70,30 @@ class Asked(msgspec.Struct, frozen=True):
     options: tuple[Choice, ...]
 
 
+class Answers(msgspec.Struct, frozen=True):
+    """What the user said to one question."""
+
+    answers: list[Any]
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """What the user said to each question, by its id."""
+
+    answers: dict[str, Answers]
+
+
+def _answered(asked: op.AskUser, outcome: out.AnswersOutcome) -> Answered:
+    ids = {question.text: question.id or "" for question in asked.questions}
+    given = [(one.question, [*one.choices, *([] if one.text is None else [one.text])]) for one in outcome.answers]
+    return Answered({ids.get(question, question): Answers(answers) for question, answers in given})
+
+
+def _answers(asked: op.AskUser, said: Answered) -> out.AnswersOutcome:
+    texts = {question.id: question.text for question in asked.questions}
+    given = [(texts.get(id, id), tuple(map(str, one.answers))) for id, one in said.answers.items()]
+    return out.AnswersOutcome(tuple(out.Answer(question, choices) for question, choices in given))
+
+
 class RequestUserInput(Spelling[op.AskUser]):
     """Ask the user questions that have a few answers each."""
 
@@ -78,50 +101,17 @@ class RequestUserInput(Spelling[op.AskUser]):
     since, families = "0.101.0", CLASSIC
     approximated = {"questions": "a question has one answer, no default, and its answers no preview"}
 
-    questions: tuple[Asked, ...] = means("questions", "The questions.")
+    questions: tuple[Asked, ...] = means("questions", "The questions.", convert=questions(Asked, empty=False))
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.AskUser(tuple(_question(asked) for asked in self.questions)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> RequestUserInput | None:
-        asked: list[Asked] = []
-        for question in operation.questions:
-            choices = [Choice(option.label, option.description) for option in question.options if option.description]
-            if question.id is None or question.header is None or len(choices) != len(question.options):
-                return None  # the tool wants words that were not said
-            asked.append(Asked(question.id, question.header, question.text, tuple(choices)))
-        return cls(questions=tuple(asked))
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AnswersOutcome):
-            return tell(operation, outcome)
-        ids = {asked.question: asked.id for asked in self.questions}
-        answers = {
-            ids.get(answer.question, answer.question): {
-                "answers": [*answer.choices, *([] if answer.text is None else [answer.text])]
-            }
-            for answer in outcome.answers
-        }
-        return json_text({"answers": answers})
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        texts = {asked.id: asked.question for asked in self.questions}
-        told = json_object(native)
-        answers = told.get("answers") if isinstance(told, dict) else None
-        if not isinstance(answers, dict) or not all(map(_is_answer, answers.values())):
-            return understand(operation, native)
-        given = [(str(id), tuple(map(str, one["answers"]))) for id, one in answers.items()]
-        return out.AnswersOutcome(tuple(out.Answer(texts.get(id, id), choices) for id, choices in given))
-
-
-def _is_answer(told: Any) -> bool:
-    return isinstance(told, dict) and isinstance(told.get("answers"), list)
-
-
-def _question(asked: Asked) -> op.Question:
-    options = tuple(op.Option(choice.label, choice.description) for choice in asked.options)
-    return op.Question(asked.question, options, asked.header, id=asked.id)
+    results = one_of(
+        in_json(
+            out.AnswersOutcome,
+            Answered,
+            to=_answers,
+            back=_answered,
+            nearly={"answers": "a text and the choices are one list"},
+        )
+    )
 
 
 class Titled(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -138,20 +128,14 @@ class RequestUserInputAsync(Spelling[op.AskUser]):
     since, families = "0.166.0", ("gpt-6*",)
     approximated = {"questions": "a question is its words and the words of its answers, nothing else"}
 
-    questions: tuple[Titled, ...] = means("questions", "The questions.", schema={"minItems": 1})
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        questions = [
-            op.Question(asked.title, tuple(op.Option(label) for label in asked.options or ()))
-            for asked in self.questions
-        ]
-        return (op.AskUser(tuple(questions)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> RequestUserInputAsync:
-        return cls(
-            questions=tuple(
-                Titled(question.text, tuple(option.label for option in question.options) or None)
-                for question in operation.questions
-            )
-        )
+    questions: tuple[Titled, ...] = means(
+        "questions",
+        "The questions.",
+        schema={"minItems": 1},
+        convert=Conversion(
+            to=lambda asked: tuple(op.Question(one.title, tuple(map(op.Option, one.options or ()))) for one in asked),
+            back=lambda asked: tuple(
+                Titled(one.text, tuple(option.label for option in one.options) or None) for one in asked
+            ),
+        ),
+    )

@@ -4,10 +4,33 @@ from __future__ import annotations
 
 import re
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.questions import LABELS
+from dragoman.dialects.base.spelling import Spelling, means
+from dragoman.dialects.base.words import by_hand, one_of, refusal
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
+
+_ANSWER = re.compile(
+    r'User (?:selected option \d+|(?P<own>provided custom answer|answered)): "(?P<said>.*)"', re.DOTALL
+)
+
+
+def _answered(outcome: out.AnswersOutcome, asked: op.AskUser) -> str | None:
+    if len(outcome.answers) != 1:
+        return None
+    answer = outcome.answers[0]
+    said = answer.text if answer.text is not None else ", ".join(answer.choices)
+    labels = [option.label for option in asked.questions[0].options]
+    if said in labels:
+        return f'User selected option {labels.index(said) + 1}: "{said}"'
+    return f'User {"provided custom answer" if labels else "answered"}: "{said}"'
+
+
+def _answer_in(text: str, asked: op.AskUser) -> out.AnswersOutcome | None:
+    found = _ANSWER.fullmatch(text)
+    if found is None:
+        return None
+    chosen = () if found["own"] else (found["said"],)
+    return out.AnswersOutcome((out.Answer(asked.questions[0].text, chosen, found["own"] and found["said"]),))
 
 
 class AskQuestion(Spelling[op.AskUser]):
@@ -16,44 +39,18 @@ class AskQuestion(Spelling[op.AskUser]):
     native_name = "AskQuestion"
     approximated = {"questions": "a question has no header and no id, takes one answer, and its options are bare texts"}
 
-    question: str = means("questions", "The question.")
-    options: tuple[str, ...] = means(None, "Answers to choose from; none for an open question.")
-    defaultAnswer: str | None = means(None, "The answer when the user gives none.", default=None)  # noqa: N815 - native
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        options = tuple(op.Option(option) for option in self.options)
-        return (op.AskUser((op.Question(self.question, options, default=self.defaultAnswer),)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> AskQuestion | None:
-        if len(operation.questions) != 1:
-            return None
-        (question,) = operation.questions
-        options = tuple(option.label for option in question.options)
-        return cls(question=question.text, options=options, defaultAnswer=question.default)
-
-    _TOLD = re.compile(
-        r'User (?:selected option \d+|(?P<own>provided custom answer|answered)): "(?P<said>.*)"', re.DOTALL
+    question: str = means("questions.text", "The question.")
+    options: tuple[str, ...] = means(
+        "questions.options", "Answers to choose from; none for an open question.", convert=LABELS
+    )
+    defaultAnswer: str | None = means(  # noqa: N815 - the native name
+        "questions.default", "The answer when the user gives none.", default=None
     )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AnswersOutcome) or len(outcome.answers) != 1:
-            return tell(operation, outcome)
-        answer = outcome.answers[0]
-        said = answer.text if answer.text is not None else ", ".join(answer.choices)
-        if said in self.options:
-            return f'User selected option {self.options.index(said) + 1}: "{said}"'
-        return f'User {"provided custom answer" if self.options else "answered"}: "{said}"'
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        found = self._TOLD.fullmatch(text)
-        if found is not None:
-            answer = out.Answer(self.question, () if found["own"] else (found["said"],), found["own"] and found["said"])
-            return out.AnswersOutcome((answer,))
-        if text == "The user declined to answer your question.":
-            return out.Failure("denied", text)
-        return understand(operation, native)
+    results = one_of(
+        by_hand(out.AnswersOutcome, _answered, _answer_in, nearly={"answers": "several choices are read as one"}),
+        read_first=(refusal("The user declined to answer your question.", "denied"),),
+    )
 
 
 class Skills(Spelling[op.UseSkill]):

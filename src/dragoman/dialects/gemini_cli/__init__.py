@@ -6,65 +6,42 @@ from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
 from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
-from .agents import (
-    CliHelp,
-    CodebaseInvestigator,
-    CodebaseInvestigatorAtFirst,
-    CompleteTask,
-    DelegateToAgent,
-    Generalist,
-    InvokeAgent,
-)
-from .commands import ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand
-from .extensions import ActivateSkill, ListMcpResources, ReadMcpResource
+from . import agents, commands, extensions, files, people, plans, search, web
 from .failures import GeminiFailures
-from .files import (
-    ListDirectory,
-    ReadFile,
-    ReadManyFiles,
-    ReadManyIncluded,
-    Replace,
-    ReplaceCounted,
-    WriteFile,
-)
-from .people import AskUser, SaveMemory
-from .plans import WriteTodos, WriteTodosAtFirst
 from .results import FromOutside
-from .search import Glob, GrepSearch, SearchFileContent
-from .web import GoogleWebSearch, WebFetch
 
 DIALECT = Dialect(
     "gemini_cli",
     (
-        ReadFile,
-        ReadManyFiles,
-        ReadManyIncluded,
-        ListDirectory,
-        Glob,
-        GrepSearch,
-        SearchFileContent,
-        WriteFile,
-        Replace,
-        ReplaceCounted,
-        RunShellCommand,
-        ReadBackgroundOutput,
-        ListBackgroundProcesses,
-        GoogleWebSearch,
-        WebFetch,
-        WriteTodos,
-        WriteTodosAtFirst,
-        InvokeAgent,
-        DelegateToAgent,
-        CodebaseInvestigator,
-        CodebaseInvestigatorAtFirst,
-        Generalist,
-        CliHelp,
-        CompleteTask,
-        SaveMemory,
-        ListMcpResources,
-        ReadMcpResource,
-        ActivateSkill,
-        AskUser,
+        files.ReadFile,
+        files.ReadManyFiles,
+        files.ReadManyIncluded,
+        files.ListDirectory,
+        search.Glob,
+        search.GrepSearch,
+        search.SearchFileContent,
+        files.WriteFile,
+        files.Replace,
+        files.ReplaceCounted,
+        commands.RunShellCommand,
+        commands.ReadBackgroundOutput,
+        commands.ListBackgroundProcesses,
+        web.GoogleWebSearch,
+        web.WebFetch,
+        plans.WriteTodos,
+        plans.WriteTodosAtFirst,
+        agents.InvokeAgent,
+        agents.DelegateToAgent,
+        agents.CodebaseInvestigator,
+        agents.CodebaseInvestigatorAtFirst,
+        agents.Generalist,
+        agents.CliHelp,
+        agents.CompleteTask,
+        people.SaveMemory,
+        extensions.ListMcpResources,
+        extensions.ReadMcpResource,
+        extensions.ActivateSkill,
+        people.AskUser,
     ),
     steering=(
         Steer("enter_plan_mode", "a mode of the client", ("reason",), since="0.53"),

@@ -6,12 +6,10 @@ from typing import Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.gemini_family import question_in
-from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means
+from dragoman.dialects.base.questions import questions
+from dragoman.dialects.base.spelling import Conversion, Spelling, means
+from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import json_text, read_json
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -30,17 +28,15 @@ class SaveMemory(Spelling[op.SaveMemory]):
 
     fact: str = means("text", "The fact, in one sentence.")
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DoneOutcome):
-            return tell(operation, outcome)
-        return json_text({"success": True, "message": outcome.note or "Okay."})
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        try:
-            said = read_json(text_of(native.content), type=Remembered)
-        except msgspec.DecodeError:
-            return understand(operation, native)
-        return out.DoneOutcome(said.message)
+    results = one_of(
+        in_json(
+            out.DoneOutcome,
+            Remembered,
+            to=lambda _asked, said: out.DoneOutcome(said.message),
+            back=lambda _asked, outcome: Remembered(success=True, message=outcome.note or "Okay."),
+            says=("note",),
+        )
+    )
 
 
 class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -60,17 +56,19 @@ class AskedQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     multiSelect: bool = False  # noqa: N815 - the native name
 
 
+_QUESTIONS = questions(AskedQuestion)
+
+
 def _question(asked: AskedQuestion) -> op.Question:
-    question = question_in(asked)
+    question: op.Question = _QUESTIONS.to((asked,))[0]
     if asked.type == "yesno" and not question.options:
         return msgspec.structs.replace(question, options=(op.Option("Yes"), op.Option("No")))
     return question
 
 
 def _asked(question: op.Question) -> AskedQuestion:
-    options = tuple(AskedOption(option.label, option.description or "") for option in question.options)
-    kind: Literal["choice", "text"] = "choice" if options else "text"
-    return AskedQuestion(question.text, question.header or "", kind, options, question.multiple)
+    asked: AskedQuestion = _QUESTIONS.back((question,))[0]
+    return msgspec.structs.replace(asked, type="choice" if question.options else "text")
 
 
 class AskUser(Spelling[op.AskUser]):

@@ -87,7 +87,6 @@ DIALECT = Dialect(
         outside.UseSkill,
         agents.Task,
         agents.TodoWrite,
-        agents.TodoWriteWithIds,
         agents.TodoRead,
         outside.WebFetch,
         outside.WebSearch,

@@ -8,6 +8,7 @@ import msgspec
 
 from dragoman.dialects.base.conversions import EMPTY_IS_UNSAID, or_word
 from dragoman.dialects.base.spelling import Spelling, means, was
+from dragoman.dialects.base.todo_lists import plan_items
 from dragoman.dialects.base.words import (
     CALLED,
     Template,
@@ -52,6 +53,7 @@ class KeptTodo(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str = ""
 
 
+STATUSES = get_args(op.PlanStatus)
 PLANS = one_of(
     in_json(
         out.PlanOutcome,
@@ -69,50 +71,20 @@ PLANS = one_of(
 )
 
 
-def _plan_item(todo: Todo | EarlierTodo) -> op.PlanItem:
-    if todo.status not in get_args(op.PlanStatus):
-        raise ValueError(f"{todo.status!r} is no status; take one of {', '.join(get_args(op.PlanStatus))}")
-    id = todo.id if isinstance(todo, EarlierTodo) else ""
-    return op.PlanItem(todo.content, todo.status, id or None, priority=todo.priority or None)  # type: ignore[arg-type]
-
-
 class TodoWrite(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, at most one of them in progress."""
 
     native_name = "todowrite"
     results = PLANS
-    since = "1.18.4"
-    approximated = {"items": "an item is a text, a status and a priority (empty: not said)"}
-    unsaid = {"explanation": "the list speaks for itself"}
+    approximated = {"items": "an item is a text, a status, a priority and, up to 1.1.53, an id (empty: not said)"}
 
-    todos: tuple[Todo, ...] = means("items", "The whole list, in order.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(_plan_item(todo) for todo in self.todos)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> TodoWrite:
-        return cls(todos=tuple(Todo(item.text, item.status, item.priority or "") for item in operation.items))
-
-
-class TodoWriteWithIds(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
-
-    native_name = "todowrite"
-    results = PLANS
-    until = "1.1.53"
-    approximated = {"items": "an item is a text, a status, a priority and an id (empty: not said)"}
-    unsaid = {"explanation": "the list speaks for itself"}
-
-    todos: tuple[EarlierTodo, ...] = means("items", "The whole list, in order.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UpdatePlan(tuple(_plan_item(todo) for todo in self.todos)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.UpdatePlan) -> TodoWriteWithIds:
-        todos = (EarlierTodo(one.text, one.status, one.priority or "", one.id or "") for one in operation.items)
-        return cls(todos=tuple(todos))
+    todos: tuple[Todo, ...] = means(
+        "items",
+        "The whole list, in order.",
+        since="1.18.4",
+        convert=plan_items(Todo, "content", statuses=STATUSES),
+        was=was("1.1.53", type=tuple[EarlierTodo, ...], convert=plan_items(EarlierTodo, "content", statuses=STATUSES)),
+    )
 
 
 class TodoRead(Spelling[op.ReadPlan]):

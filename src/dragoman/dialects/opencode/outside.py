@@ -7,11 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import REQUIRED, SECONDS, Content, Spelling, means, native_only, was
-from dragoman.dialects.base.words import CALLED, body, in_json, maybe, one_of, single, words
+from dragoman.dialects.base.questions import questions
+from dragoman.dialects.base.spelling import REQUIRED, SECONDS, Spelling, means, native_only, was
+from dragoman.dialects.base.words import CALLED, body, by_hand, in_json, maybe, one_of, single, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 from .files import NOT_OFFERED
 
@@ -89,6 +88,21 @@ class AskedQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     multiple: bool = False
 
 
+_ANSWERED = "User has answered your questions: "
+
+
+def _answered(outcome: out.AnswersOutcome, _asked: op.Operation) -> str | None:
+    said = (f'"{one.question}"="{one.text or ", ".join(one.choices)}"' for one in outcome.answers)
+    return f"{_ANSWERED}{', '.join(said)}." if outcome.answers else None
+
+
+def _answers_in(text: str, _asked: op.Operation) -> out.AnswersOutcome | None:
+    if not text.startswith(_ANSWERED):
+        return None
+    found = re.findall(r'"(.*?)"="(.*?)"', text, re.DOTALL)
+    return out.AnswersOutcome(tuple(out.Answer(question, text=answer) for question, answer in found))
+
+
 class AskUser(Spelling[op.AskUser]):
     """Ask the user one or several questions."""
 
@@ -96,49 +110,16 @@ class AskUser(Spelling[op.AskUser]):
     until = "1.1.53"
     approximated = {"questions": "a question has no id, no default, and its options no preview"}
 
-    questions: tuple[AskedQuestion, ...] = means("questions", "The questions.")
+    questions: tuple[AskedQuestion, ...] = means("questions", "The questions.", convert=questions(AskedQuestion))
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (
-            op.AskUser(
-                tuple(
-                    op.Question(
-                        asked.question,
-                        tuple(op.Option(option.label, option.description or None) for option in asked.options),
-                        asked.header or None,
-                        asked.multiple,
-                    )
-                    for asked in self.questions
-                )
-            ),
+    results = one_of(
+        by_hand(
+            out.AnswersOutcome,
+            _answered,
+            _answers_in,
+            nearly={"answers": "an answer is read as a text, and one with quotes in it is cut"},
         )
-
-    @classmethod
-    def from_operation(cls, operation: op.AskUser) -> AskUser:
-        return cls(
-            questions=tuple(
-                AskedQuestion(
-                    question.text,
-                    question.header or "",
-                    tuple(AskedOption(option.label, option.description or "") for option in question.options),
-                    question.multiple,
-                )
-                for question in operation.questions
-            )
-        )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AnswersOutcome) or not outcome.answers:
-            return tell(operation, outcome)
-        said = (f'"{one.question}"="{one.text or ", ".join(one.choices)}"' for one in outcome.answers)
-        return f"User has answered your questions: {', '.join(said)}."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if not text.startswith("User has answered your questions: "):
-            return understand(operation, native)
-        found = re.findall(r'"(.*?)"="(.*?)"', text, re.DOTALL)
-        return out.AnswersOutcome(tuple(out.Answer(question, text=answer) for question, answer in found))
+    )
 
 
 class UseSkill(Spelling[op.UseSkill]):
@@ -237,7 +218,6 @@ class ReadMcpResource(Spelling[op.ReadMcpResource]):
     server: str = means("server", "The server.")
     uri: str = means("uri", "The resource's URI.")
 
-    _TOLD = re.compile(r"Resource: ([^\n]*)\n(?:MIME: ([^\n]*)\n)?(.*)", re.DOTALL)
     results = one_of(
         single(
             out.ResourcesOutcome,

@@ -9,38 +9,8 @@ from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
 from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
-from .agents import (
-    Agent,
-    CreateSubSession,
-    ListAgents,
-    SendMessage,
-    SendMessageToTask,
-    Task,
-    TaskCreate,
-    TaskList,
-    TaskUpdate,
-)
-from .commands import (
-    Monitor,
-    RunShellCommand,
-    TaskStop,
-)
-from .extensions import ReadMcpResource, UseSkill
+from . import agents, commands, extensions, files, people, plans, search, web
 from .failures import FAILURES
-from .files import (
-    Edit,
-    EditCounted,
-    ListDirectory,
-    NotebookEdit,
-    ReadFile,
-    ReadManyFiles,
-    WriteFile,
-    ZoomImage,
-)
-from .people import AskUserQuestion, ImageGen, SaveMemory
-from .plans import TodoWrite
-from .search import Glob, GlobFiltered, GrepSearch, GrepSearchIncluding, ToolSearch
-from .web import WebFetch, WebSearch
 
 SCHEDULE = "the client's own schedule"
 WORK = "the client's own worktrees"
@@ -48,39 +18,39 @@ WORK = "the client's own worktrees"
 DIALECT = Dialect(
     "qwen_code",
     (
-        Agent,
-        Task,
-        Edit,
-        EditCounted,
-        Glob,
-        GlobFiltered,
-        GrepSearch,
-        GrepSearchIncluding,
-        ListAgents,
-        ListDirectory,
-        NotebookEdit,
-        ReadFile,
-        ReadManyFiles,
-        RunShellCommand,
-        UseSkill,
-        ToolSearch,
-        WriteFile,
-        Monitor,
-        ReadMcpResource,
-        SendMessage,
-        SendMessageToTask,
-        TaskStop,
-        WebFetch,
-        WebSearch,
-        ZoomImage,
-        TodoWrite,
-        TaskCreate,
-        TaskUpdate,
-        TaskList,
-        CreateSubSession,
-        ImageGen,
-        AskUserQuestion,
-        SaveMemory,
+        agents.Agent,
+        agents.Task,
+        files.Edit,
+        files.EditCounted,
+        search.Glob,
+        search.GlobFiltered,
+        search.GrepSearch,
+        search.GrepSearchIncluding,
+        agents.ListAgents,
+        files.ListDirectory,
+        files.NotebookEdit,
+        files.ReadFile,
+        files.ReadManyFiles,
+        commands.RunShellCommand,
+        extensions.UseSkill,
+        search.ToolSearch,
+        files.WriteFile,
+        commands.Monitor,
+        extensions.ReadMcpResource,
+        agents.SendMessage,
+        agents.SendMessageToTask,
+        commands.TaskStop,
+        web.WebFetch,
+        web.WebSearch,
+        files.ZoomImage,
+        plans.TodoWrite,
+        agents.TaskCreate,
+        agents.TaskUpdate,
+        agents.TaskList,
+        agents.CreateSubSession,
+        people.ImageGen,
+        people.AskUserQuestion,
+        people.SaveMemory,
     ),
     steering=(
         Steer(

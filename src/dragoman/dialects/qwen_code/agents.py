@@ -11,78 +11,46 @@ import msgspec
 from dragoman.dialects.base.conversions import among, or_word
 from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only, was
+from dragoman.dialects.base.todo_lists import AddingItem, ChangingItem
+from dragoman.dialects.base.words import body, one_of, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
 TEAM = "only sessions that have teams switched on offer it"
 
 
-class TaskCreate(Spelling[op.AddPlanItem]):
+class Created(msgspec.Struct, frozen=True):
+    """What is said of an item that was added."""
+
+    id: str
+    text: str
+
+
+class TaskCreate(AddingItem):
     """Add one thing to do to the team's plan."""
 
     native_name = "task_create"
     read_only = TEAM
-
-    subject: str = means("item", "What is to be done, in a few words.")
-    description: str = means(None, "What is to be done, in full.")
-    activeForm: str | None = means(  # noqa: N815 - the native name
-        None, "The same as it is said while it is being done.", default=None
-    )
-    metadata: dict[str, Any] | None = means(None, "Anything to keep beside it.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        item = op.PlanItem(
-            self.subject, description=self.description or None, doing=self.activeForm, metadata=self.metadata
+    results = one_of(
+        formerly=(
+            words(
+                Created,
+                'Task #{id} created: "{text}"',
+                of=out.PlanOutcome,
+                to=lambda asked, said: out.PlanOutcome(
+                    (msgspec.structs.replace(asked.item, id=said.id, text=said.text),)
+                ),
+                text=body(),
+            ),
         )
-        return (op.AddPlanItem(item),)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.AddPlanItem)
-        found = re.fullmatch(r'Task #(\S+) created: "(.*)"', text_of(native.content), re.DOTALL)
-        if found is None:
-            return understand(operation, native)
-        return out.PlanOutcome((msgspec.structs.replace(operation.item, id=found[1], text=found[2]),))
+    )
 
 
-class TaskUpdate(Spelling[op.ChangePlanItem]):
+class TaskUpdate(ChangingItem):
     """Change one thing to do in the team's plan."""
 
     native_name = "task_update"
     read_only = TEAM
-
-    taskId: str = means("id", "The task's number.")  # noqa: N815 - the native name
-    subject: str | None = means("text", "What is to be done, in a few words.", default=None)
-    description: str | None = means("description", "What is to be done, in full.", default=None)
-    activeForm: str | None = means(  # noqa: N815 - the native name
-        "doing", "The same as it is said while it is being done.", default=None
-    )
-    status: Literal["pending", "in_progress", "completed", "deleted"] | None = means(
-        "status", "How it stands with it; `deleted` removes it.", default=None
-    )
-    owner: str | None = means("owner", "Who does it.", default=None)
-    addBlocks: tuple[str, ...] | None = means(  # noqa: N815 - the native name
-        "add_blocks", "Tasks that must wait for this one.", default=None
-    )
-    addBlockedBy: tuple[str, ...] | None = means(  # noqa: N815 - the native name
-        "add_blocked_by", "Tasks this one must wait for.", default=None
-    )
-    metadata: dict[str, Any] | None = means("metadata", "Anything to keep beside it.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (
-            op.ChangePlanItem(
-                self.taskId,
-                self.subject,
-                None if self.status == "deleted" else self.status,
-                self.description,
-                self.activeForm,
-                self.owner,
-                self.addBlocks or (),
-                self.addBlockedBy or (),
-                self.metadata,
-                deleted=self.status == "deleted",
-            ),
-        )
 
 
 class TaskList(Spelling[op.ReadPlan]):

@@ -6,11 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.gemini_family import question_in
-from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means, native_only
-from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
+from dragoman.dialects.base.questions import questions
+from dragoman.dialects.base.spelling import Spelling, means, native_only
+from dragoman.dialects.base.words import done, one_of
+from dragoman.model import operations as op
 
 
 class AskedOption(msgspec.Struct, frozen=True):
@@ -29,11 +28,6 @@ class AskedQuestion(msgspec.Struct, frozen=True):
     multiSelect: bool  # noqa: N815 - the native name
 
 
-def _asked(question: op.Question) -> AskedQuestion:
-    options = tuple(AskedOption(option.label, option.description or "") for option in question.options)
-    return AskedQuestion(question.text, question.header or "", options, question.multiple)
-
-
 class AskUserQuestion(Spelling[op.AskUser]):
     """Ask the user one or several questions."""
 
@@ -44,9 +38,7 @@ class AskUserQuestion(Spelling[op.AskUser]):
     questions: tuple[AskedQuestion, ...] = means(
         "questions",
         "The questions, one to four.",
-        convert=Conversion(
-            to=lambda asked: tuple(map(question_in, asked)), back=lambda questions: tuple(map(_asked, questions))
-        ),
+        convert=questions(AskedQuestion),
     )
     metadata: dict[str, Any] | None = native_only("where a question came from is the client's own affair")
 
@@ -61,14 +53,9 @@ class SaveMemory(Spelling[op.SaveMemory]):
     fact: str = means("text", "The fact, in one sentence.")
     scope: Literal["global", "project"] | None = native_only("where memories are kept is the client's to decide")
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DoneOutcome):
-            return tell(operation, outcome)
-        return outcome.note or f'Okay, I\'ve remembered that: "{self.fact}"'
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        return out.DoneOutcome(text) if text.startswith("Okay, ") else understand(operation, native)
+    results = one_of(
+        done(lambda asked: f'Okay, I\'ve remembered that: "{asked.text}"', "Okay, "),
+    )
 
 
 class ImageGen(Spelling[op.GenerateImage]):

@@ -23,7 +23,7 @@ class Todo(msgspec.Struct, frozen=True):
     status: Literal["pending", "in_progress", "completed"]
 
 
-_ITEMS = plan_items(Todo, "content", id="id")
+_ITEMS = plan_items(Todo, "content")
 
 
 class TodoWrite(Spelling[op.UpdatePlan]):
