@@ -1,10 +1,12 @@
 """Whether the embedded model does its tasks: fixed ones, with real tools in a folder of their own, checked by effect.
 
-    python -m bench.local_tasks [--tasks held] [--model local:…] [--dialect …] [--threads N] [--only a,b] [--verbose]
+    python -m bench.local_tasks [--tasks held] [--model local:…] [--dialect …] [--no-guard] [--only a,b] [--verbose]
 
 A task counts as done when the run ended by itself, the files are as they should be and the answer says what it must.
 It prints one line a task and the rate, apart for tasks of one call and of several. On a machine that does other things
-too the seconds of the processor say more than those of the clock: both are printed.
+too the seconds of the processor say more than those of the clock: both are printed. At the end the time to the first
+token is measured twice: with the instructions about the tools in the model's memory, and with the whole prompt read
+anew.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import msgspec
+
 from dragoman.engine import Orchestrator, RunResult, ToolPolicy
 from dragoman.engine.models import LocalEngine, engine_for
 from dragoman.errors import DragomanError
-from dragoman.model import AnyChunk, Reply, ThinkingPart
+from dragoman.model import AnyChunk, Reply, ThinkingPart, user
 from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace, Toolset
 
@@ -68,22 +72,27 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-async def tried(task: Task, engine: LocalEngine, model: str, dialect: str | None) -> Tried:
+def orchestrator(engine: LocalEngine, model: str, folder: Path, arguments: argparse.Namespace) -> Orchestrator:
+    return Orchestrator(
+        engine,
+        Toolset([TOOLS[tool] for tool in OFFERED]),
+        ToolPolicy(max_iterations=8),
+        model_name=model,
+        dialect=arguments.dialect,
+        system=SYSTEM,
+        workspace=DiskWorkspace(folder),
+        guard=False if arguments.no_guard else None,
+    )
+
+
+async def tried(task: Task, engine: LocalEngine, model: str, arguments: argparse.Namespace) -> Tried:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path, content in task.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(content)
         before = contents(folder)
-        run = Orchestrator(
-            engine,
-            Toolset([TOOLS[tool] for tool in OFFERED]),
-            ToolPolicy(max_iterations=8),
-            model_name=model,
-            dialect=dialect,
-            system=SYSTEM,
-            workspace=DiskWorkspace(folder),
-        )
+        run = orchestrator(engine, model, folder, arguments)
         watch = Watch()
         try:
             result = await run.run(task.prompt, observe=watch)
@@ -92,6 +101,25 @@ async def tried(task: Task, engine: LocalEngine, model: str, dialect: str | None
         after = contents(folder)
         changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         return Tried(task.done(folder, result), claims(task, result, changed), result, watch)
+
+
+async def first_token(
+    engine: LocalEngine, model: str, arguments: argparse.Namespace, *, kept: bool
+) -> tuple[float, float]:
+    """Seconds of the clock and of the processor until the first token of a reply to a task.
+
+    `kept`: what stands before the task was read before, and is in the model's memory.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        prompt = f"What is the {'first' if kept else 'last'} number in notes.txt?"
+        request = orchestrator(engine, model, Path(folder), arguments).prepare(prompt, stream=True).request
+    options = {**request.provider_options, "cache_prompt": kept}
+    request = msgspec.structs.replace(request, provider_options=options, max_output_tokens=1)
+    if kept:
+        await engine.ask(msgspec.structs.replace(request, conversation=(user("Hello."),)))
+    used, watch = time.process_time(), Watch()
+    await engine.inner.ask(engine.constrained(request), watch)
+    return watch.first, time.process_time() - used
 
 
 async def measured(arguments: argparse.Namespace) -> int:
@@ -108,7 +136,7 @@ async def measured(arguments: argparse.Namespace) -> int:
     done: dict[bool, list[bool]] = {False: [], True: []}
     for task in chosen:
         began, used = time.perf_counter(), time.process_time()
-        wrong, claimed, result, watch = await tried(task, engine, model, arguments.dialect)
+        wrong, claimed, result, watch = await tried(task, engine, model, arguments)
         seconds, worked = time.perf_counter() - began, time.process_time() - used
         firsts.append(watch.first)
         done[task.steps > 1].append(not wrong)
@@ -122,11 +150,14 @@ async def measured(arguments: argparse.Namespace) -> int:
         if arguments.verbose and result is not None:
             said = [*thoughts_of(result), *calls_of(result)]
             print("".join(f"    {line}\n" for line in said) + f"    → {result.text!r}", flush=True)
+    waits = {kept: await first_token(engine, model, arguments, kept=kept) for kept in (False, True)}
     await engine.close()
     for several, name in ((False, "one call"), (True, "several calls")):
         print(f"{name}: {sum(done[several])} of {len(done[several])}")
     everything = [*done[False], *done[True]]
-    print(f"all: {sum(everything)} of {len(everything)}; first token after {median(firsts):.1f} s (median)")
+    print(f"all: {sum(everything)} of {len(everything)}; first piece of a reply after {median(firsts):.1f} s (median)")
+    for kept, name in ((False, "reading the whole prompt anew"), (True, "with the instructions kept")):
+        print("first token {}: {:.1f} s, processor {:.1f} s".format(name, *waits[kept]))
     print(f"false claims: {false_claims}")
     return 0
 
@@ -135,6 +166,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default="local:qwen2.5-coder-1.5b")
     parser.add_argument("--dialect")
+    parser.add_argument("--no-guard", action="store_true", help="believe the model when it calls a task done")
     parser.add_argument("--tasks", choices=[*SETS], default="fixed", help="held: those that nothing was tuned on")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--only", default="")

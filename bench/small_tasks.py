@@ -40,7 +40,7 @@ class Task:
     def done(self, folder: Path, result: RunResult) -> str:
         """Nothing when it was done, else what is wrong."""
         if result.status != "completed":
-            return f"ended {result.status}"
+            return f"ended {result.status}: {getattr(result.error, 'message', result.error)}"
         if self.calls is not any(calls_of(result)):
             return "no tool was used" if self.calls else "a tool was used"
         if not re.search(self.runs, "\n".join(calls_of(result))):
