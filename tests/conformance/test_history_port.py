@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.engine import Orchestrator
-from dragoman.engine.history import history_of
 from dragoman.logs import FORMATS, numbered, read
+from dragoman.logs.port import history_of
 from dragoman.model import AnyEvent, CallPart, Conversation, ResultPart, ToolCalled, ToolReturned
 from dragoman.registry import APIS, TOOLS
 from dragoman.tools import Toolset

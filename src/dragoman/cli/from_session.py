@@ -17,8 +17,8 @@ from .terminal.console import here
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dragoman.engine.history import Told
     from dragoman.logs import Found
+    from dragoman.logs.port import Told
     from dragoman.model import AnyEvent, Conversation
 
     from .terminal.console import Console
@@ -60,8 +60,9 @@ def _one_session(wanted: str, events: list[AnyEvent]) -> tuple[str | None, list[
 
 
 def _told(events: list[AnyEvent], found: list[Found]) -> Told:
-    from dragoman.engine.history import Told, conversation_of, history_of
+    from dragoman.engine.history import conversation_of
     from dragoman.logs import FORMATS
+    from dragoman.logs.port import Told, history_of
 
     if found[0].format == "dragoman":
         said = conversation_of(events)

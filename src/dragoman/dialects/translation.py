@@ -15,15 +15,28 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Final, Literal, Protocol
 
 import msgspec
 
 from dragoman.errors import Unspeakable
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import Call, NativeCall, NativeResult, Result
+from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
+from dragoman.model.conversation import (
+    AnyPart,
+    CallPart,
+    Conversation,
+    ConversationItem,
+    Message,
+    Provenance,
+    Reply,
+    ResultPart,
+    user,
+)
 from dragoman.model.effects import fields_of
 from dragoman.model.json_text import json_text
 from dragoman.model.request import Definition, FunctionDefinition
@@ -254,6 +267,107 @@ class Translation:
         if path.startswith(("/", "~")) or _has_drive(path):
             return path
         return self._folder if path in (".", "./") else below + path.removeprefix("./")
+
+
+Way = Literal["native", "shell", "text"]
+"""How a call is said: by a tool of the target, by a command of its shell, or as text."""
+
+
+class Respoken(msgspec.Struct, frozen=True):
+    """A conversation in other words."""
+
+    conversation: Conversation
+    lost: tuple[Lost, ...]
+    ways: dict[Way, int]
+    """How many calls were said in which way."""
+
+
+def respoken(conversation: Conversation, dialect: str, translation: Callable[[str], Translation | None]) -> Respoken:
+    """The conversation in the words of `dialect`; `translation` gives, by a dialect's name, how to get there from it.
+
+    Turns without a stated dialect, those in it already, and those for which there is no translation, stay. A call that
+    the target cannot say is told as text, with its result, in the user's next turn.
+    """
+    respeaking = _Respeaking(conversation, dialect, cache(translation))
+    items = tuple(new for item in conversation for new in respeaking.items(item))
+    return Respoken(items, tuple(respeaking.lost), dict(respeaking.ways))
+
+
+class _Respeaking:
+    def __init__(
+        self, conversation: Conversation, dialect: str, translation: Callable[[str], Translation | None]
+    ) -> None:
+        self._dialect, self._translation = dialect, translation
+        results = [part.result for item in conversation for part in item.parts if isinstance(part, ResultPart)]
+        self._answered = frozenset(result.call_id for result in results)
+        self.lost: list[Lost] = []
+        self.ways: Counter[Way] = Counter()
+        self._said: dict[str, tuple[Translation, Translated]] = {}
+        """Old id → what the call became, and by whom."""
+        self._unsaid: dict[str, NativeCall] = {}
+        """Old id → a call that is told as text, with its result."""
+
+    def items(self, item: ConversationItem) -> Iterator[ConversationItem]:
+        made_by = item.provenance
+        spoken = made_by.dialect if made_by is not None else None
+        words = self._translation(spoken) if spoken is not None and spoken != self._dialect else None
+        if item.role == "assistant" and made_by is not None and words is not None:
+            yield from self._reply(item, made_by, words)
+        elif isinstance(item, Message) and any(isinstance(part, ResultPart) for part in item.parts):
+            yield from self._results(item)
+        else:
+            yield item
+
+    def _reply(self, item: ConversationItem, made_by: Provenance, words: Translation) -> Iterator[ConversationItem]:
+        parts: list[AnyPart] = []
+        for part in item.parts:
+            if isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT:
+                parts += self._call(part, words)
+            else:
+                parts.append(part)
+        provenance = msgspec.structs.replace(made_by, dialect=self._dialect)
+        new = msgspec.structs.replace(item, parts=tuple(parts), provenance=provenance)
+        if len(parts) < len(item.parts) and (new if isinstance(new, Reply) else Reply(new.parts)).is_empty:
+            return  # nothing was said beside what is told as text: APIs refuse a turn without content
+        yield new
+
+    def _call(self, part: CallPart, words: Translation) -> list[CallPart]:
+        """The calls that say the same in the new words; none where they cannot."""
+        id = part.call.id
+        translated = words.call(part.call)
+        self._said.pop(id, None)
+        self._unsaid.pop(id, None)
+        if translated.calls:
+            self._said[id] = (words, translated)
+            self.lost += translated.lost
+            self.ways["shell" if translated.commands else "native"] += 1
+            return [CallPart(call.native) for call in translated.calls]
+        if id not in self._answered:
+            return [part]  # it is still to be answered, under its own id
+        self._unsaid[id] = part.call
+        self.lost += translated.lost
+        self.ways["text"] += 1
+        return []
+
+    def _results(self, item: Message) -> Iterator[Message]:
+        parts: list[AnyPart] = []
+        texts: list[str | out.Media] = []
+        for part in item.parts:
+            id = part.result.call_id if isinstance(part, ResultPart) else ""
+            if isinstance(part, ResultPart) and id in self._said:
+                words, translated = self._said[id]
+                retold = words.split(translated, part.result)
+                parts += [ResultPart(result) for result in retold.results]
+                self.lost += retold.lost
+            elif isinstance(part, ResultPart) and id in self._unsaid:
+                texts.append(as_text(self._unsaid[id], part.result))
+                texts += [piece for piece in part.result.content if isinstance(piece, out.Media)]
+            else:
+                parts.append(part)
+        if parts:
+            yield msgspec.structs.replace(item, parts=tuple(parts))
+        if texts:
+            yield user(*texts)
 
 
 def as_text(call: NativeCall, result: NativeResult | None) -> str:

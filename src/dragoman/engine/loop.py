@@ -25,11 +25,10 @@ from dragoman.model import (
     NativeResult,
     Reply,
     ResultPart,
-    TextPart,
-    ThinkingPart,
     ToolChoice,
     user,
 )
+from dragoman.model.conversation import answered
 
 if TYPE_CHECKING:
     from .policy import ToolPolicy
@@ -127,7 +126,7 @@ def tool_loop(
             if wanted is not None:
                 conversation += _with_reminder(reply, wanted)
                 continue
-            if is_empty(reply) and after_results and number < most:
+            if reply.is_empty and after_results and number < most:
                 conversation += _with_reminder(reply, EMPTY)
                 continue
             reminder = unfinished(reply) if number < most else None
@@ -149,17 +148,10 @@ def tool_loop(
     raise LimitReached("iterations", policy.max_iterations, "raise max_iterations, or give the model a smaller task")
 
 
-def is_empty(reply: Reply) -> bool:
-    """Whether a reply says nothing and calls nothing; thoughts alone are neither."""
-    return all(
-        isinstance(part, ThinkingPart) or (isinstance(part, TextPart) and not part.text.strip()) for part in reply.parts
-    )
-
-
 def _with_reminder(reply: Reply, words: str) -> Conversation:
     """What is added to a conversation to ask again. An empty reply is left out: APIs refuse a turn without content,
     and one that holds only thoughts."""
-    return (user(words),) if is_empty(reply) else (reply, user(words))
+    return (user(words),) if reply.is_empty else (reply, user(words))
 
 
 def unanswered(conversation: Conversation) -> tuple[NativeCall, ...]:
@@ -187,22 +179,6 @@ def _answers(call: NativeCall, left: list[NativeResult]) -> bool:
         return False
     left.remove(found)
     return True
-
-
-def answered(conversation: Conversation, results: Message) -> Conversation:
-    """The conversation with results of its last calls: all of one turn stand in one message, in the calls' order."""
-    last = conversation[-1]
-    if last.role != "tool":
-        return (*conversation, results)
-    asked = next((item for item in reversed(conversation) if item.role == "assistant"), last)
-    calls = [part.call.id for part in asked.parts if isinstance(part, CallPart)]
-    places = {id: place for place, id in reversed([*enumerate(calls)])}
-
-    def place(part: object) -> int:
-        return places.get(part.result.call_id, len(places)) if isinstance(part, ResultPart) else len(places)
-
-    parts = tuple(sorted((*last.parts, *results.parts), key=place))
-    return (*conversation[:-1], msgspec.structs.replace(last, parts=parts))
 
 
 _ENDS = frozenset({FinishReason.REFUSED, FinishReason.FILTERED, FinishReason.ERROR, FinishReason.CONTEXT_EXCEEDED})

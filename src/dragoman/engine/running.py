@@ -51,6 +51,7 @@ from dragoman.model import (
     operations as op,
     user as user_message,
 )
+from dragoman.model.conversation import answered
 from dragoman.tools import Context, ProviderTool, Tool
 from dragoman.tools.web import PageReader, SearchBackend
 
@@ -67,7 +68,7 @@ from .history.shortening import (
     without_results,
 )
 from .logged import log_listener
-from .loop import EMPTY, Ask, Revised, Run, Steps, answered, is_empty, missing_call, tool_loop, unanswered
+from .loop import EMPTY, Ask, Revised, Run, Steps, missing_call, tool_loop, unanswered
 from .offer import Note
 from .options import notes_on_options
 from .page_reader import ModelReader
@@ -460,7 +461,7 @@ class Running:
 
     def _note_empty_end(self) -> None:
         last = self.conversation[-1]
-        if isinstance(last, Reply) and last.finish is FinishReason.STOP and is_empty(last):
+        if isinstance(last, Reply) and last.finish is FinishReason.STOP and last.is_empty:
             again = len(self.conversation) > 1 and self.conversation[-2].parts == user_message(EMPTY).parts
             when = " after the tool results, also when asked to continue" if again else ""
             self.notes += (Note("reply", f"the model's last reply is empty{when}"),)

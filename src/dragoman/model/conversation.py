@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from .base import Tagged, Value
 from .calls import NativeCall, NativeResult
 from .outcomes import Media
@@ -242,6 +244,14 @@ class Reply(Tagged, frozen=True):
         return tuple(part.result for part in self.parts if isinstance(part, ResultPart))
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing and calls nothing; thoughts alone are neither."""
+        return all(
+            isinstance(part, ThinkingPart) or (isinstance(part, TextPart) and not part.text.strip())
+            for part in self.parts
+        )
+
+    @property
     def citations(self) -> tuple[Citation, ...]:
         """All citations, their spans counted within `text`."""
         found: list[Citation] = []
@@ -264,9 +274,23 @@ def _text(parts: tuple[AnyPart, ...]) -> str:
 def _shifted(citation: Citation, offset: int) -> Citation:
     if citation.span is None or offset == 0:
         return citation
-    from msgspec.structs import replace
-
     return replace(citation, span=Span(citation.span.start + offset, citation.span.end + offset))
+
+
+def answered(conversation: Conversation, results: Message) -> Conversation:
+    """The conversation with results of its last calls: all of one turn stand in one message, in the calls' order."""
+    last = conversation[-1]
+    if last.role != "tool":
+        return (*conversation, results)
+    asked = next((item for item in reversed(conversation) if item.role == "assistant"), last)
+    calls = [part.call.id for part in asked.parts if isinstance(part, CallPart)]
+    places = {id: place for place, id in reversed([*enumerate(calls)])}
+
+    def place(part: object) -> int:
+        return places.get(part.result.call_id, len(places)) if isinstance(part, ResultPart) else len(places)
+
+    parts = tuple(sorted((*last.parts, *results.parts), key=place))
+    return (*conversation[:-1], replace(last, parts=parts))
 
 
 def system(text: str) -> Message:

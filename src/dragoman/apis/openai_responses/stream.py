@@ -408,9 +408,7 @@ class ResponsesStream(StreamDecoder):
         reply = self._said() if self._whole is None else self._whole
         if not self._beside:
             return reply
-        from msgspec.structs import replace
-
-        return replace(reply, metadata={NAME: {**reply.metadata.get(NAME, {}), "events": self._beside}})
+        return msgspec.structs.replace(reply, metadata={NAME: {**reply.metadata.get(NAME, {}), "events": self._beside}})
 
     def _said(self) -> Reply:
         """The reply the items and the response give."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
-    from .from_client_log import Told as Told, history_of as history_of
     from .from_recording import conversation_of as conversation_of
     from .replaying import REPLAYED as REPLAYED, Replayed as Replayed, replay as replay
     from .shortening import SUMMARISE as SUMMARISE
@@ -15,7 +14,6 @@ else:
     __all__, __getattr__ = door(
         __name__,
         {
-            "from_client_log": ("Told", "history_of"),
             "from_recording": ("conversation_of",),
             "replaying": ("REPLAYED", "Replayed", "replay"),
             "shortening": ("SUMMARISE",),

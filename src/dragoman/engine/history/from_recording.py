@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dragoman.engine.loop import answered, is_empty
 from dragoman.model import (
     AnyEvent,
     ContextCompacted,
@@ -24,6 +23,7 @@ from dragoman.model import (
     system,
     user,
 )
+from dragoman.model.conversation import answered
 
 from .shortening import summarised, without_results
 
@@ -50,7 +50,7 @@ def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
         elif isinstance(event, SystemSaid):
             items.append(system(event.text))
         elif isinstance(event, UserSaid):
-            if event.by == "client" and items and isinstance(items[-1], Reply) and is_empty(items[-1]):
+            if event.by == "client" and items and isinstance(items[-1], Reply) and items[-1].is_empty:
                 items.pop()  # an empty reply was not sent back with the request to try again
             content: list[str | Media] = [event.text] if event.text else []
             items.append(user(*content, *event.media))

@@ -2,7 +2,8 @@
 
 A record of our own keeps replies whole (`record.conversation_of`); other clients' logs keep what was said and done, and
 from that a history is put together: one reply per message of the model, results after the calls they answer. What only
-its maker can use stays behind: thoughts (their signatures are not in the events), the client's own instructions.
+its maker can use stays behind: thoughts (their signatures are not in the events), the client's own instructions, and
+what it said in the user's name (its environment, its reminders): whoever continues writes its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from hashlib import blake2s
 import msgspec
 
 from dragoman.apis import NO_RESULT
-from dragoman.engine.loop import answered
 from dragoman.model import (
     AnyEvent,
     AnyPart,
@@ -42,6 +42,7 @@ from dragoman.model import (
     UserSaid,
     user,
 )
+from dragoman.model.conversation import answered
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -83,6 +84,8 @@ class _History:
             case ContextCompacted(summary=str(summary)) if summary:
                 self.items[:] = [user(summary)]
                 self._reply_id = None
+            case UserSaid(by="client"):
+                self._leave("texts of the client in the user's name")
             case UserSaid():
                 said: list[str | Media] = [event.text] if event.text else []
                 if said or event.media:

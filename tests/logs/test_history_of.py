@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.engine.history import history_of
+from dragoman.logs.port import history_of
 from dragoman.model import (
     AnyEvent,
     Call,
@@ -128,6 +128,7 @@ def test_other_agents_words_are_not_this_ones_and_what_stays_behind_is_counted()
     events: list[AnyEvent] = [
         SystemSaid(id="0", text="You are acme."),
         UserSaid(id="1", text="Look."),
+        UserSaid(id="1b", text="<environment_context>…", by="client"),
         ModelThought(id="2", text="Hm."),
         UserSaid(id="3", text="Child.", stream="child"),
         _called("4", "p", by="program"),
@@ -136,6 +137,7 @@ def test_other_agents_words_are_not_this_ones_and_what_stays_behind_is_counted()
     assert told.conversation == (user("Look."),)
     assert told.left_out == {
         "instructions of the client": 1,
+        "texts of the client in the user's name": 1,
         "thoughts": 1,
         "calls a program made within a call": 1,
     }
