@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -11,9 +12,26 @@ import pydantic
 import pytest
 
 from dragoman import Orchestrator, tool
-from dragoman.engine import ScriptedEngine
+from dragoman.engine import FinalOutput, PartialOutput, Running, ScriptedEngine, ToolPolicy
+from dragoman.engine.history import conversation_of
+from dragoman.engine.typed_output import GrowingAnswer, Output
 from dragoman.errors import ConfigError, DefinitionError
-from dragoman.model import CallPart, Failure, Features, FinishReason, NativeCall, Reply
+from dragoman.model import (
+    AnyEvent,
+    ArgumentsChunk,
+    CallPart,
+    CallStarted,
+    Failure,
+    Features,
+    FinishReason,
+    NativeCall,
+    Reply,
+    Restarted,
+    SessionStarted,
+    TextChunk,
+    TextPart,
+    Usage,
+)
 from tests.engine.loopback import Turn, loopback
 
 
@@ -51,6 +69,7 @@ def calls(id: str, name: str, arguments: dict[str, Any]) -> Reply:
     return Reply((CallPart(NativeCall(id, name, arguments)),), FinishReason.CALLS)
 
 
+APIS = ["anthropic:claude-sonnet-4-5", "openai:gpt-5.2", "openai-chat:gpt-5.2", "gemini:gemini-3-pro-preview"]
 ANSWER = {"name": "tea", "count": 2}
 
 
@@ -102,9 +121,7 @@ async def test_without_a_schema_of_the_provider_the_model_answers_by_a_tool() ->
     assert engine.requests[2].choice.names == ("final_answer",)
 
 
-@pytest.mark.parametrize(
-    "model", ["anthropic:claude-sonnet-4-5", "openai:gpt-5.2", "openai-chat:gpt-5.2", "gemini:gemini-3-pro-preview"]
-)
+@pytest.mark.parametrize("model", APIS)
 async def test_every_api_sends_the_schema_beside_the_tools(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with loopback(Turn(json.dumps(ANSWER))) as server:
         for name, address in (("ANTHROPIC", ""), ("OPENAI", ""), ("GEMINI", "GOOGLE_")):
@@ -117,6 +134,93 @@ async def test_every_api_sends_the_schema_beside_the_tools(model: str, monkeypat
             await run.close()
     assert result.output == Struct("tea", 2)
     assert '"count"' in json.dumps(server.requests[0].body)
+
+
+async def grown(running: Running[Any]) -> tuple[list[Any], list[Any]]:
+    """The partial values of a run, each as it was when it came, and the final ones."""
+    partial, final = [], []
+    async for item in running:
+        if isinstance(item, PartialOutput):
+            partial.append(copy.deepcopy(item.value))
+        elif isinstance(item, FinalOutput):
+            final.append(item.value)
+    return partial, final
+
+
+@pytest.mark.parametrize("model", APIS)
+@pytest.mark.parametrize("form", ["{}", "```json\n{}\n```"])
+async def test_who_iterates_a_run_sees_the_answer_grow(model: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders = {"value": [{"name": "green tea", "count": 2}, {"name": "black tea", "count": 12}]}
+    async with loopback(Turn(form.format(json.dumps(orders)), pieces=20)) as server:
+        for name, address in (("ANTHROPIC", ""), ("OPENAI", ""), ("GEMINI", "GOOGLE_")):
+            monkeypatch.setenv(f"{name}_API_KEY", "k")
+            monkeypatch.setenv(f"{address}{name}_BASE_URL", server.url)
+        run = Orchestrator(model, [look], output=list[Data], configuration=None)
+        try:
+            running = run.start("go")
+            partial, final = await grown(running)
+            result = await running.result()
+        finally:
+            await run.close()
+    assert final == [result.output] == [[Data("green tea", 2), Data("black tea", 12)]]
+    assert partial[-1] == orders["value"]
+    assert len(partial) > 5
+
+
+@pytest.mark.parametrize("by_tool", [False, True])
+def test_a_partial_value_holds_what_has_come(by_tool: bool) -> None:
+    answer = GrowingAnswer(Output(list[Data]), by_tool=by_tool)
+    seen: list[Any] = []
+    if by_tool:
+        assert answer.feed(CallStarted("c1", "final_answer")) is None
+    for text in (
+        "",
+        "" if by_tool else "Here:\n```json\n",
+        '{"value": [{"na',
+        'me": "gre',
+        'en", "count": 1',
+        "2}, {",
+        "}]}",
+    ):
+        grew = answer.feed(ArgumentsChunk("c1", text) if by_tool else TextChunk(text))
+        seen.append(None if grew is None else copy.deepcopy(grew.value))
+    green = {"name": "green", "count": 12}
+    assert seen == [None, None, [{}], [{"name": "gre"}], [{"name": "green"}], [green, {}], [green, {}]]
+    assert answer.feed(Restarted("it broke off")) is None
+    assert answer.feed(TextChunk("{")) is None
+    assert answer.feed(ArgumentsChunk("c1", '{"value": [1]}')) is None
+
+
+async def test_an_answer_by_a_tool_grows_too_and_text_before_it_does_not_count() -> None:
+    wrong, right = calls("1", "final_answer", {"count": 2}), calls("2", "final_answer", ANSWER)
+    engine = ScriptedEngine(["Not {this}.", wrong, right], features=Features(choices=("auto", "one")))
+    items = [item async for item in Orchestrator(engine, [look], output=Struct).stream("go")]
+    assert [item.value for item in items if isinstance(item, PartialOutput)] == [{"count": 2}, ANSWER]
+    assert [item.value for item in items if isinstance(item, FinalOutput)] == [Struct("tea", 2)]
+
+
+async def test_an_answer_that_is_asked_for_again_is_one_run_for_listeners_the_record_and_limits() -> None:
+    events: list[AnyEvent] = []
+    engine = ScriptedEngine(["no", '{"name": "tea"}'], features=TAKES)
+    running = Orchestrator(engine, output=Struct).start("go", emit=events.append)
+    partial, final = await grown(running)
+    result = await running.result()
+    assert (partial[-1], final, result.output) == ({"name": "tea"}, [Struct("tea")], Struct("tea"))
+    assert {event.run for event in events} == {running.id}
+    assert len({event.id for event in events}) == len(events)
+    assert [event.resumed for event in events if isinstance(event, SessionStarted)] == [False, True]
+    assert conversation_of(events) == result.conversation == running.conversation
+    no = Reply((TextPart("no"),), FinishReason.STOP, usage=Usage(60, output_tokens=0))
+    large = [no, no, '{"name": "tea"}']
+    policy = ToolPolicy(max_tokens=100)
+    limited = await Orchestrator(ScriptedEngine(large, features=TAKES), [], policy, output=Struct).start("go").result()
+    assert (limited.status, limited.output, len(limited.charged)) == ("limited", None, 2)
+
+
+async def test_an_answer_that_never_fits_has_no_final_value() -> None:
+    run = Orchestrator(ScriptedEngine(["{}", "{}"], features=TAKES), output=Struct, output_retries=1).start("go")
+    assert await grown(run) == ([{}, {}], [])
+    assert (await run.result()).status == "failed"
 
 
 def test_what_is_no_type_is_refused_when_it_is_given() -> None:

@@ -552,9 +552,9 @@ class Session:
 
     def open_calls(self) -> tuple[NativeCall, ...]:
         """Calls that have no result yet."""
-        from dragoman.engine import unanswered
+        from dragoman.engine.history import open_calls
 
-        return unanswered(self.conversation())
+        return open_calls(self.events)
 
     def waiting_calls(self) -> list[WaitingCall]:
         """Calls without a result that somebody was, or should have been, asked about."""
@@ -604,7 +604,7 @@ class Session:
             self._show_offer(running)
         began = time.monotonic()
         try:
-            result = await self.orchestrator.settled(await running.result(), self._proceed)
+            result = await running.result()
         except EngineError as error:
             self.view.pause()
             self._console.error(str(error))
@@ -625,10 +625,6 @@ class Session:
             self._refused = 0
         typed = self._typed(result)
         return self._verdict(result) if typed is None else typed
-
-    async def _proceed(self, orchestrator: Orchestrator, message: Message, _: RunResult) -> RunResult:
-        """Says something more to the model, in this conversation."""
-        return await orchestrator.resume(self.events, prompt=message, run_id=self.id, observe=self._observe).result()
 
     def _typed(self, result: RunResult) -> ExitCode | None:
         """Prints the answer in the type that was asked for; `None` where the run says more of its end."""

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     )
     from .executor import Executor as Executor, Hooks as Hooks
     from .facade import Facade as Facade
-    from .loop import after_calls as after_calls, unanswered as unanswered
+    from .loop import after_calls as after_calls
     from .named_tools import TOOL_KINDS as TOOL_KINDS, tools_named as tools_named
     from .orchestrator import Orchestrator as Orchestrator, Prepared as Prepared
     from .policy import Approval as Approval, Retry as Retry, ToolPolicy as ToolPolicy
-    from .rules import DEFAULT_RULE as DEFAULT_RULE, verdict_on as verdict_on
-    from .running import Running as Running, RunResult as RunResult
+    from .rules import verdict_on as verdict_on
+    from .run_result import RunResult as RunResult
+    from .running import Running as Running
     from .scope import Scope as Scope, scopes_of as scopes_of
     from .telemetry import Telemetry as Telemetry
+    from .typed_output import FinalOutput as FinalOutput, PartialOutput as PartialOutput
     from .web_search import web_for as web_for
 else:
     __all__, __getattr__ = door(
@@ -40,14 +42,16 @@ else:
             "engine": ("Engine", "Exchange", "HttpEngine", "ReplayEngine", "ScriptedEngine"),
             "executor": ("Executor", "Hooks"),
             "facade": ("Facade",),
-            "loop": ("after_calls", "unanswered"),
+            "loop": ("after_calls",),
             "named_tools": ("TOOL_KINDS", "tools_named"),
             "orchestrator": ("Orchestrator", "Prepared"),
             "policy": ("Approval", "Retry", "ToolPolicy"),
-            "rules": ("DEFAULT_RULE", "verdict_on"),
-            "running": ("RunResult", "Running"),
+            "rules": ("verdict_on",),
+            "run_result": ("RunResult",),
+            "running": ("Running",),
             "scope": ("Scope", "scopes_of"),
             "telemetry": ("Telemetry",),
+            "typed_output": ("FinalOutput", "PartialOutput"),
             "web_search": ("web_for",),
         },
     )

@@ -13,7 +13,7 @@ from dragoman.registry import TOOLS
 from dragoman.tools import answer_to
 
 from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
-from .rules import STRICTNESS
+from .rules import DEFAULT_RULE, STRICTNESS
 
 if TYPE_CHECKING:
     from dragoman.tools import Tool, Workspace
@@ -46,6 +46,11 @@ class Question(msgspec.Struct, frozen=True):
     sandbox: str | None = None
     unsandboxed: bool = False
     asks: tuple[op.Question, ...] = ()
+
+    @property
+    def stated_rule(self) -> str | None:
+        """The rule that asks; `None` where none fits and the policy's default asks."""
+        return None if self.rule == DEFAULT_RULE else self.rule
 
     def answered(self, *words: str, by: str | None = None) -> Answer:
         """The answer to what the model asks: words for each question, in order.

@@ -39,8 +39,9 @@ from dragoman.model import (
 
 from .executor import Hooks, masked
 from .offer import Offer
+from .typed_output import FinalOutput, PartialOutput
 
-Item = AnyChunk | AnyEvent
+Item = AnyChunk | AnyEvent | PartialOutput | FinalOutput[Any]
 Listener = Callable[[AnyEvent], None]
 
 _OF_TOOLS = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed, "noted": ClientNoted}

@@ -6,9 +6,10 @@ import asyncio
 import copy
 import functools
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 from msgspec import UNSET
@@ -48,15 +49,14 @@ from .named_tools import tools_named
 from .offer import Note
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
-from .running import Pause, Running, RunResult
-from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output
+from .run_result import RunResult
+from .running import Pause, Proceed, Running
+from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output, OutputT
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration, Price
     from dragoman.tools import Workspace
-
-Proceed = Callable[["Orchestrator", Message, RunResult], Awaitable[RunResult]]
 
 _REMEMBERED = 32
 """Toolsets whose words are kept; a caller may give other provider tools with each run."""
@@ -70,7 +70,7 @@ class Prepared(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...]
 
 
-class Orchestrator:
+class Orchestrator(Generic[OutputT]):
     """Runs with one model, one toolset and one policy.
 
     `model` is `provider:model`, or an engine together with `model_name`. `dialect` is the vocabulary to speak, when it
@@ -82,8 +82,8 @@ class Orchestrator:
     `configuration` names other settings; with `None` none are read. An engine is taken as it is, and settings hold
     beside it only if `configuration` is given.
 
-    `output` is the type of the answer, or its JSON Schema: `RunResult.output` of `run` holds a value of it. An answer
-    that does not fit is given back to the model `output_retries` times.
+    `output` is the type of the answer, or its JSON Schema: `RunResult.output` holds a value of it, and who iterates a
+    run sees the answer grow. An answer that does not fit is given back to the model `output_retries` times.
 
     The provider's prompt cache is used unless `cache` is false: each request of a run begins with the one before it.
 
@@ -115,7 +115,7 @@ class Orchestrator:
         window: int | None = None,
         options: Mapping[str, Any] | None = None,
         prices: Sequence[Price] | None = None,
-        output: Any = None,
+        output: type[OutputT] | UnionType | Mapping[str, Any] | None = None,
         output_retries: int = 2,
         guard: bool | None = None,
         **settings: Any,
@@ -196,7 +196,7 @@ class Orchestrator:
         emit: Callable[[AnyEvent], None] | None = None,
         run_id: str | None = None,
         stream: bool = False,
-    ) -> Running:
+    ) -> Running[OutputT]:
         """A run that has not begun: await its `result()`, or iterate it."""
         conversation = (*history, *_as_conversation(prompt))
         if self.system is not None and not any(item.role == "system" for item in conversation):
@@ -215,24 +215,14 @@ class Orchestrator:
             stream=stream,
         )
 
-    async def run(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult:
+    async def run(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult[OutputT]:
         """Runs to the end."""
-        result = await self.start(prompt, **options).result()
-        if self.output is None:
-            return result
-        kept = {name: options[name] for name in ("provider_tools", "observe", "emit", "stream") if name in options}
-
-        async def proceed(orchestrator: Orchestrator, message: Message, so_far: RunResult) -> RunResult:
-            running = orchestrator.start(message, history=so_far.conversation, **kept)
-            running.goes_on(so_far.conversation, ())
-            return await running.result()
-
-        return await self.settled(result, proceed)
+        return await self.start(prompt, **options).result()
 
     async def settled(self, result: RunResult, proceed: Proceed) -> RunResult:
         """A result with the typed `output` of its answer, which is asked for again while it does not fit.
 
-        `proceed` says something more to the model, with this orchestrator or another one, after a result.
+        A `Running` does this at its end. `proceed` says something more to the model after a result.
         """
         output = self.output
         if output is None or result.status != "completed":
@@ -281,12 +271,12 @@ class Orchestrator:
             return False
         return True
 
-    def run_sync(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult:
+    def run_sync(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult[OutputT]:
         """`run` for code without an event loop; uvloop drives it where it is installed."""
         if _in_a_loop():
             raise ConfigError("run_sync is for code without an event loop, and one runs here: write `await ….run(…)`")
 
-        async def whole() -> RunResult:
+        async def whole() -> RunResult[OutputT]:
             try:
                 return await self.run(prompt, **options)
             finally:
@@ -305,7 +295,7 @@ class Orchestrator:
             async for item in items:
                 yield item
 
-    def resume(self, events: Iterable[AnyEvent], **options: Any) -> Running:
+    def resume(self, events: Iterable[AnyEvent], **options: Any) -> Running[OutputT]:
         """A run that goes on from its record, also from one that broke off; its events are to be added to it.
 
         Without a new prompt it is the same run, and its limits count what it has used so far, unless one of them had

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, aclosing
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import msgspec
 
@@ -22,7 +22,6 @@ from dragoman.model import (
     Call,
     CallFinished,
     CallPart,
-    Citation,
     ContextCompacted,
     Conversation,
     Definition,
@@ -73,7 +72,9 @@ from .offer import Note
 from .options import notes_on_options
 from .page_reader import ModelReader
 from .respeak import respoken
-from .spending import ACCOUNT, Charged, Spending, ask_beside, cost_of
+from .run_result import RunResult, Status
+from .spending import ACCOUNT, Charged, Spending, ask_beside
+from .typed_output import FinalOutput, GrowingAnswer, Output, OutputT
 from .web_search import own_search
 
 if TYPE_CHECKING:
@@ -85,15 +86,16 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .facade import Facade
     from .policy import ToolPolicy
-    from .task_guard import TaskGuard, TaskReport
+    from .task_guard import TaskGuard
 
 _REFUSALS = 2
 """How often a conversation is shortened because the provider refused its length, before the run gives up."""
 
-Status = Literal["completed", "limited", "waiting", "failed", "stopped"]
-
 Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
 """Step mode: asked before each round and before tools run; False ends the run there."""
+
+Proceed = Callable[["Setup", Message, RunResult], Awaitable[RunResult]]
+"""Says something more to the model, with this setup, after a result."""
 
 
 class Setup(Protocol):
@@ -120,6 +122,7 @@ class Setup(Protocol):
     prices: tuple[Price, ...]
     notes: tuple[Note, ...]
     guard: bool
+    output: Output | None
 
     @property
     def provider(self) -> str: ...
@@ -131,66 +134,21 @@ class Setup(Protocol):
 
     def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade: ...
 
+    def start(
+        self,
+        prompt: Message,
+        *,
+        history: Conversation,
+        provider_tools: Sequence[ProviderTool],
+        observe: Callable[[AnyChunk], None] | None,
+        run_id: str,
+        stream: bool,
+    ) -> Running: ...
 
-class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended. `status`: the model was done; a limit was reached; calls wait for an answer; a tool's failure
-    ended it (`on_error="abort"`), or the guard found that the task was not done; it was stopped between two rounds."""
-
-    id: str
-    status: Status
-    text: str
-    conversation: Conversation
-    reply: Reply | None
-    usage: Usage
-    rounds: int
-    waiting: tuple[Call, ...] = ()
-    error: DragomanError | Failure | None = None
-    metrics: Mapping[str, Metrics] = {}
-    notes: tuple[Note, ...] = ()
-    charged: tuple[Charged, ...] = ()
-    """The model and the tokens of each exchange."""
-    prices: tuple[Price, ...] = ()
-    """Prices of the caller's own."""
-    output: Any = None
-    """The typed answer, where `Orchestrator(output=…)` asked for one."""
-    report: TaskReport | None = None
-    """What was changed and run, where a guard watched the run (`Orchestrator(guard=True)`)."""
-
-    def followed_by(self, later: RunResult) -> RunResult:
-        """Both as one: how the later one ended, and what both used."""
-        return msgspec.structs.replace(
-            later,
-            text=later.text or self.text,
-            usage=self.usage + later.usage,
-            rounds=self.rounds + later.rounds,
-            charged=(*self.charged, *later.charged),
-        )
-
-    @property
-    def cost(self) -> float | None:
-        """What the run cost in US dollars, or `None` when a price or a count is not known."""
-        return cost_of(self.charged, self.prices)
-
-    @property
-    def saved(self) -> float | None:
-        """How much less it cost than without the provider's prompt cache, in US dollars; `None` when not known."""
-        from dragoman.prices import saved
-
-        amounts = [saved(model, usage, own=self.prices) for model, usage in self.charged]
-        return None if None in amounts else float(sum(amount for amount in amounts if amount is not None))
-
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        """The sources of the last reply, their spans counted within `text`."""
-        return () if self.reply is None else self.reply.citations
-
-    @property
-    def finish(self) -> FinishReason | None:
-        """Why the model stopped, the last time it did."""
-        return None if self.reply is None else self.reply.finish
+    async def settled(self, result: RunResult, proceed: Proceed) -> RunResult: ...
 
 
-class Running:
+class Running(Generic[OutputT]):
     """One run. Await `result()`, or iterate for chunks and events; `conversation` is always fit to be sent on."""
 
     def __init__(
@@ -221,7 +179,9 @@ class Running:
         self._guard: TaskGuard | None = None
         self._callable: frozenset[str] | None = None
         """Names of the tools the model may call in this round, as it knows them; `None`: all."""
-        self._end: asyncio.Future[RunResult] | None = None
+        self._end: asyncio.Future[RunResult[OutputT]] | None = None
+        self._settles = setup.output is not None
+        """Whether it makes a typed answer of what the model said."""
         self._given = conversation
         self.doubtful: frozenset[str] = frozenset()
         """Ids of calls that an earlier process had begun: they may have had their effect."""
@@ -296,7 +256,7 @@ class Running:
 
     # ── driving ────────────────────────────────────────────────────────────
 
-    async def result(self) -> RunResult:
+    async def result(self) -> RunResult[OutputT]:
         """Runs to the end. An engine's error is raised; `conversation` then holds what was said till there.
 
         Of a run that has ended, iterated or awaited, it is the same result again.
@@ -306,6 +266,8 @@ class Running:
         self._end = end = asyncio.get_running_loop().create_future()
         try:
             result = await self._run()
+            if self._settles:
+                result = await self._settled(result)
         except asyncio.CancelledError:
             end.cancel()
             raise
@@ -316,7 +278,30 @@ class Running:
         end.set_result(result)
         return result
 
-    async def _run(self) -> RunResult:
+    async def _settled(self, result: RunResult[OutputT]) -> RunResult[OutputT]:
+        """The result with its typed answer, which the model is asked for again while it does not fit."""
+        result = await self._setup.settled(result, self._proceed)
+        self.conversation = result.conversation
+        if result.status == "completed":
+            self._events.show(FinalOutput(result.output))
+        return result
+
+    async def _proceed(self, setup: Setup, message: Message, so_far: RunResult) -> RunResult:
+        """Says something more in this conversation: for whoever listens or iterates, it is the same run."""
+        more = setup.start(
+            message,
+            history=so_far.conversation,
+            provider_tools=self._provider_tools,
+            observe=self._observe,
+            run_id=self.id,
+            stream=self._stream,
+        )
+        more._events, more._known, more._resumed = self._events, frozenset(map(id, so_far.conversation)), True
+        more._spending.before = [*self._spending.before, *so_far.charged]
+        more._settles = False
+        return await more.result()
+
+    async def _run(self) -> RunResult[OutputT]:
         own = self._setup
         self._spending.check_price()
         async with AsyncExitStack() as stack:
@@ -667,11 +652,16 @@ class Running:
         observe, events, early = self._observe, self._events, self._setup.policy.early
         if not early and not events.iterated:
             return observe or _nobody
+        output = self._setup.output
+        by_tool = "response_schema" not in self._setup.settings
+        answer = None if output is None else GrowingAnswer(output, by_tool=by_tool)
 
         def watch(chunk: AnyChunk) -> bool | None:
             if observe is not None:
                 observe(chunk)
             events.show(chunk)
+            if answer is not None and (grown := answer.feed(chunk)) is not None:
+                events.show(grown)
             if early and isinstance(chunk, CallFinished) and chunk.call.executed_by is ExecutedBy.CLIENT:
                 return executor.start_early(self._read(chunk.call), step=self.rounds)
             return None

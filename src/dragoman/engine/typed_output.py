@@ -2,6 +2,7 @@
 
 Rule: `RunResult.output` is a value of that type, or the run has failed and says what did not fit. Providers that take a
 schema for the answer get it; where one does not, or not beside tools, the model gives its answer by calling a tool.
+Whoever iterates a run sees the answer grow (`PartialOutput`), and at its end the value (`FinalOutput`).
 """
 
 from __future__ import annotations
@@ -9,11 +10,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic
 
+import msgspec
+
+from dragoman.apis import PartialJson
 from dragoman.errors import ToolError
+from dragoman.model import AnyChunk, ArgumentsChunk, CallFinished, CallStarted, Restarted, TextChunk
 from dragoman.schema import Reader
 from dragoman.tools import Tool
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=Any)
+else:
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT")  # a default is known to type checkers, and to Python from 3.13 on
 
 FINAL_TOOL: Final = "final_answer"
 ASK_FINAL: Final = f"Give your final answer now by calling {FINAL_TOOL}."
@@ -21,6 +35,22 @@ ASK_AGAIN: Final = (
     "Your answer could not be used: {problem}\nAnswer again with one JSON value that fits the schema, and nothing else."
 )
 _FENCE: Final = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+
+class PartialOutput(msgspec.Struct, frozen=True):
+    """The typed answer as far as it has come, as plain JSON values.
+
+    It is one value that grows in place while the answer comes: copy what you want to keep. What has come is not yet
+    checked, and an answer that does not fit is followed by another one.
+    """
+
+    value: Any
+
+
+class FinalOutput(msgspec.Struct, Generic[OutputT], frozen=True):
+    """The typed answer of a run: the same value as `RunResult.output`."""
+
+    value: OutputT
 
 
 class Output:
@@ -63,6 +93,12 @@ class Output:
             given = given["value"]
         return self._reader.read(json.dumps(given))[0]
 
+    def partial(self, value: Any) -> PartialOutput | None:
+        """What is known of the value, given what is known of the answer; `None` where that is nothing yet."""
+        if self._is_wrapped:
+            value = value.get("value") if isinstance(value, dict) else None
+        return None if value is None else PartialOutput(value)
+
     def tool(self, take: Callable[[Any], None]) -> Tool:
         """A tool by which the model gives its answer."""
 
@@ -72,3 +108,39 @@ class Output:
 
         description = "Give the final answer. Call it once, when the task is done."
         return Tool(FINAL_TOOL, description, self.schema, answer, approval="never", kind="plan")
+
+
+class GrowingAnswer:
+    """Reads one reply as it streams. `by_tool`: the answer is what `final_answer` is called with, not the text."""
+
+    def __init__(self, output: Output, *, by_tool: bool) -> None:
+        self._output, self._by_tool = output, by_tool
+        self._view: PartialJson | None = None
+        self._call: str | None = None
+
+    def feed(self, chunk: AnyChunk) -> PartialOutput | None:
+        """What a chunk adds to the answer; `None` if nothing."""
+        if isinstance(chunk, Restarted):
+            self._view = self._call = None
+        elif not self._by_tool:
+            return self._fed(chunk.text) if isinstance(chunk, TextChunk) else None
+        elif isinstance(chunk, CallStarted) and chunk.name == FINAL_TOOL:
+            self._view, self._call = PartialJson(), chunk.call_id
+        elif isinstance(chunk, ArgumentsChunk) and chunk.call_id == self._call and chunk.path is None:
+            return self._fed(chunk.text)
+        elif isinstance(chunk, CallFinished) and chunk.call.name == FINAL_TOOL and not self._began:
+            return self._output.partial(chunk.call.arguments)  # some APIs send the arguments only as a whole
+        return None
+
+    @property
+    def _began(self) -> bool:
+        return self._view is not None and self._view.value is not None
+
+    def _fed(self, text: str) -> PartialOutput | None:
+        if self._view is None:  # the answer is an object; a fence or words may stand before it
+            start = text.find("{")
+            if start < 0:
+                return None
+            self._view, text = PartialJson(), text[start:]
+        self._view.feed(text)
+        return self._output.partial(self._view.value)

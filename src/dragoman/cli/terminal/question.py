@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from dragoman.engine import DEFAULT_RULE, Question
+from dragoman.engine import Question
 from dragoman.errors import DragomanError
 from dragoman.model import operations as op
 from dragoman.model.effects import fields_of, stated
@@ -81,8 +81,8 @@ def shown_question(question: Question, workspace: Workspace, *, known_sandbox: b
     if question.call.unmapped:
         notes += _field("not used", question.call.unmapped, written_out, "quiet")
     notes += _changed_definitions(question, written_out)
-    if question.rule not in (None, DEFAULT_RULE):
-        notes.append(Line("", one_line(f"asked because of: {question.rule}", written_out), "quiet"))
+    if question.stated_rule is not None:
+        notes.append(Line("", one_line(f"asked because of: {question.stated_rule}", written_out), "quiet"))
     if written_out:
         listed = ", ".join(f"{said} ({count:,} times)" if count > 1 else said for said, count in written_out.items())
         notes.append(Line("", f"Characters that cannot be seen are written out: {listed}", "warning"))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
-    from .from_recording import conversation_of as conversation_of
+    from .from_recording import conversation_of as conversation_of, open_calls as open_calls
     from .replaying import REPLAYED as REPLAYED, Replayed as Replayed, replay as replay
     from .shortening import SUMMARISE as SUMMARISE
 else:
     __all__, __getattr__ = door(
         __name__,
         {
-            "from_recording": ("conversation_of",),
+            "from_recording": ("conversation_of", "open_calls"),
             "replaying": ("REPLAYED", "Replayed", "replay"),
             "shortening": ("SUMMARISE",),
         },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dragoman.engine.loop import unanswered
 from dragoman.model import (
     AnyEvent,
     ContextCompacted,
@@ -14,6 +15,7 @@ from dragoman.model import (
     Message,
     ModelAsked,
     ModelFinished,
+    NativeCall,
     Reply,
     ResultPart,
     SessionStarted,
@@ -69,6 +71,11 @@ def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
             else:
                 early.append(event)
     return tuple(items)
+
+
+def open_calls(events: Iterable[AnyEvent]) -> tuple[NativeCall, ...]:
+    """The calls of a run of ours that have no result yet."""
+    return unanswered(conversation_of(events))
 
 
 def _answer(items: list[ConversationItem], event: ToolReturned) -> None:

@@ -1,0 +1,81 @@
+"""How a run ended, what it said and what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Generic, Literal
+
+import msgspec
+
+from dragoman.errors import DragomanError
+from dragoman.model import Call, Citation, Conversation, Failure, FinishReason, Reply, Usage
+
+from .executor import Metrics
+from .offer import Note
+from .spending import Charged, cost_of
+from .typed_output import OutputT
+
+if TYPE_CHECKING:
+    from dragoman.config import Price
+
+    from .task_guard import TaskReport
+
+Status = Literal["completed", "limited", "waiting", "failed", "stopped"]
+
+
+class RunResult(msgspec.Struct, Generic[OutputT], frozen=True):
+    """How a run ended. `status`: the model was done; a limit was reached; calls wait for an answer; a tool's failure
+    ended it (`on_error="abort"`), or the guard found that the task was not done; it was stopped between two rounds."""
+
+    id: str
+    status: Status
+    text: str
+    conversation: Conversation
+    reply: Reply | None
+    usage: Usage
+    rounds: int
+    waiting: tuple[Call, ...] = ()
+    error: DragomanError | Failure | None = None
+    metrics: Mapping[str, Metrics] = {}
+    notes: tuple[Note, ...] = ()
+    charged: tuple[Charged, ...] = ()
+    """The model and the tokens of each exchange."""
+    prices: tuple[Price, ...] = ()
+    """Prices of the caller's own."""
+    output: OutputT | None = None
+    """The typed answer, where `Orchestrator(output=…)` asked for one; `None` unless the run is completed."""
+    report: TaskReport | None = None
+    """What was changed and run, where a guard watched the run (`Orchestrator(guard=True)`)."""
+
+    def followed_by(self, later: RunResult[OutputT]) -> RunResult[OutputT]:
+        """Both as one: how the later one ended, and what both used."""
+        return msgspec.structs.replace(
+            later,
+            text=later.text or self.text,
+            usage=self.usage + later.usage,
+            rounds=self.rounds + later.rounds,
+            charged=(*self.charged, *later.charged),
+        )
+
+    @property
+    def cost(self) -> float | None:
+        """What the run cost in US dollars, or `None` when a price or a count is not known."""
+        return cost_of(self.charged, self.prices)
+
+    @property
+    def saved(self) -> float | None:
+        """How much less it cost than without the provider's prompt cache, in US dollars; `None` when not known."""
+        from dragoman.prices import saved
+
+        amounts = [saved(model, usage, own=self.prices) for model, usage in self.charged]
+        return None if None in amounts else float(sum(amount for amount in amounts if amount is not None))
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The sources of the last reply, their spans counted within `text`."""
+        return () if self.reply is None else self.reply.citations
+
+    @property
+    def finish(self) -> FinishReason | None:
+        """Why the model stopped, the last time it did."""
+        return None if self.reply is None else self.reply.finish
