@@ -76,7 +76,7 @@ def orchestrator(engine: LocalEngine, model: str, folder: Path, arguments: argpa
     return Orchestrator(
         engine,
         Toolset([TOOLS[tool] for tool in OFFERED]),
-        ToolPolicy(max_iterations=8),
+        ToolPolicy(max_iterations=1 if arguments.first_call else 8),
         model_name=model,
         dialect=arguments.dialect,
         system=SYSTEM,
@@ -100,7 +100,8 @@ async def tried(task: Task, engine: LocalEngine, model: str, arguments: argparse
             return Tried(str(error), "", None, watch)
         after = contents(folder)
         changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-        return Tried(task.done(folder, result), claims(task, result, changed), result, watch)
+        wrong = task.undone(folder, result) if arguments.first_call else task.done(folder, result)
+        return Tried(wrong, claims(task, result, changed), result, watch)
 
 
 async def first_token(
@@ -150,14 +151,19 @@ async def measured(arguments: argparse.Namespace) -> int:
         if arguments.verbose and result is not None:
             said = [*thoughts_of(result), *calls_of(result)]
             print("".join(f"    {line}\n" for line in said) + f"    → {result.text!r}", flush=True)
-    waits = {kept: await first_token(engine, model, arguments, kept=kept) for kept in (False, True)}
+    waits = (
+        {}
+        if arguments.first_call
+        else {kept: await first_token(engine, model, arguments, kept=kept) for kept in (False, True)}
+    )
     await engine.close()
     for several, name in ((False, "one call"), (True, "several calls")):
         print(f"{name}: {sum(done[several])} of {len(done[several])}")
     everything = [*done[False], *done[True]]
     print(f"all: {sum(everything)} of {len(everything)}; first piece of a reply after {median(firsts):.1f} s (median)")
-    for kept, name in ((False, "reading the whole prompt anew"), (True, "with the instructions kept")):
-        print("first token {}: {:.1f} s, processor {:.1f} s".format(name, *waits[kept]))
+    for kept, (clock, worked) in waits.items():
+        how = "with the instructions kept" if kept else "reading the whole prompt anew"
+        print(f"first token {how}: {clock:.1f} s, processor {worked:.1f} s")
     print(f"false claims: {false_claims}")
     return 0
 
@@ -166,6 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default="local:qwen2.5-coder-1.5b")
     parser.add_argument("--dialect")
+    parser.add_argument("--first-call", action="store_true", help="stop after one call, and look at what it did")
     parser.add_argument("--no-guard", action="store_true", help="believe the model when it calls a task done")
     parser.add_argument("--tasks", choices=[*SETS], default="fixed", help="held: those that nothing was tuned on")
     parser.add_argument("--threads", type=int)

@@ -41,12 +41,17 @@ class Task:
         """Nothing when it was done, else what is wrong."""
         if result.status != "completed":
             return f"ended {result.status}: {getattr(result.error, 'message', result.error)}"
+        wrong = self.undone(folder, result)
+        if not wrong and not re.search(self.says, result.text, re.IGNORECASE):
+            return f"answer: {result.text[:80]!r}"
+        return wrong
+
+    def undone(self, folder: Path, result: RunResult) -> str:
+        """The same, whatever the answer says and however the run ended."""
         if self.calls is not any(calls_of(result)):
             return "no tool was used" if self.calls else "a tool was used"
         if not re.search(self.runs, "\n".join(calls_of(result))):
             return f"never called: {self.runs}"
-        if not re.search(self.says, result.text, re.IGNORECASE):
-            return f"answer: {result.text[:80]!r}"
         for name, content in self.leaves.items():
             path = folder / name
             if not path.is_file():

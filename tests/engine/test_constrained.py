@@ -13,6 +13,7 @@ import pytest
 
 from dragoman.engine import HttpEngine, Orchestrator, Retry, ToolPolicy
 from dragoman.engine.constrained import ConstrainedEngine
+from dragoman.engine.loop import NOT_DONE
 from dragoman.engine.transport import Transport
 from dragoman.errors import DefinitionError
 from dragoman.model import (
@@ -34,6 +35,7 @@ from dragoman.model import (
     ToolChoice,
     Usage,
     UsageArrived,
+    assistant,
     calls_message,
     results_message,
     system,
@@ -332,6 +334,15 @@ async def test_a_model_plans_and_is_led_through_its_plan_step_by_step() -> None:
     assert asked[3].endswith("Every step is done. Now say the answer, from the results.")
     thought = [chunk.text for chunk in chunks if isinstance(chunk, ThinkingChunk)]
     assert thought == ["1. pick: a colour\n2. keep: which\n"]
+
+
+async def test_a_model_that_is_reminded_of_its_task_can_only_plan() -> None:
+    conversation = (user("Change it."), assistant("Done."), user(f"{NOT_DONE}No file has been changed."))
+    async with model() as (engine, _):
+        request = asking(PICK, conversation=conversation)
+        told = asking(PICK, conversation=(*conversation[:2], user("Go on.")))
+        schemas = [engine.schema(engine.offered(one), one) for one in (request, told)]
+    assert [branches_of(schema) for schema in schemas] == [["plan of pick"], ["say", "plan of pick"]]
 
 
 async def test_what_was_said_before_stays_as_it_was_so_that_nothing_is_read_twice() -> None:

@@ -87,6 +87,7 @@ def test_a_command_is_run_by_a_line_with_the_same_arguments(named: str, line: st
         ("The file a.txt has been updated.", True, ("a.txt",)),
         ("`server.ini` and `client.ini` have been changed.", True, ("server.ini", "client.ini")),
         ("I've renamed src/x.py.", True, ("src/x.py",)),
+        ("The port was changed to 80 in server.ini and in client.ini.", True, ("server.ini", "client.ini")),
         ("The text of first.txt has been written to both.txt.", True, ()),
         ("a.txt has not been changed.", False, ()),
         ("Nothing was changed in a.txt.", False, ()),

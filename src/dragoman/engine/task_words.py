@@ -65,14 +65,12 @@ _CLAIM: Final = re.compile(
     re.IGNORECASE,
 )
 _NOT: Final = re.compile(r"\b(?:not|no|nothing|never|neither|cannot|without|if|unless)\b|n't\b", re.IGNORECASE)
-_FILES: Final = rf"{_FILE}(?:(?:,|,?\s+and)\s+(?:the\s+file\s+)?{_FILE})*"
+_FILES: Final = rf"(?:the\s+file\s+|both\s+)?{_FILE}(?:(?:,|,?\s+and)\s+(?:in\s+)?(?:the\s+file\s+)?{_FILE})*"
+_WAS: Final = r"(?:(?:has|have)\s+(?:now\s+)?been|was|were|is\s+now|are\s+now)\s+(?:successfully\s+)?"
 _CLAIMED: Final = (
-    re.compile(
-        rf"(?P<files>{_FILES})\s+(?:has|have)\s+(?:now\s+)?been\s+(?:successfully\s+)?(?:{_DONE})\b", re.IGNORECASE
-    ),
-    re.compile(
-        rf"\b(?:i|i\s+have|i've|successfully)\s+(?:{_DONE})\s+(?:the\s+)?(?:file\s+)?(?P<files>{_FILES})", re.IGNORECASE
-    ),
+    re.compile(rf"(?P<files>{_FILES})\s+{_WAS}(?:{_DONE})\b", re.IGNORECASE),
+    re.compile(rf"\b{_WAS}(?:{_DONE})\b[^.!?]{{0,200}}?\sin\s+(?P<files>{_FILES})", re.IGNORECASE),
+    re.compile(rf"\b(?:i|i\s+have|i've|successfully)\s+(?:{_DONE})\s+(?:the\s+)?(?P<files>{_FILES})", re.IGNORECASE),
 )
 
 
