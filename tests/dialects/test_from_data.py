@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.dialects import Dialect
 from dragoman.dialects.plugins import dialect_from_file
@@ -18,6 +18,7 @@ from dragoman.dialects.plugins.laws import Problem, check
 from dragoman.errors import DefinitionError, Unspeakable
 from dragoman.model import Call, NativeCall, NativeResult, operations as op, outcomes as out
 from dragoman.registry import Plugins, Registry
+from tests.examples import examples
 from tests.strategies import JSON
 
 ACME = Path(__file__).with_name("acme.toml")
@@ -359,7 +360,7 @@ _KEYS = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(place=_PLACES, key=_KEYS, value=JSON | _KEYS | st.dictionaries(_KEYS, JSON | _KEYS, max_size=3))
 def test_any_values_give_a_dialect_or_a_definition_error(place: tuple[Any, ...], key: str, value: Any) -> None:
     content = tomllib.loads(ACME.read_text())

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.engine import Question, scopes_of
 from dragoman.engine.definitions import definition_of
@@ -14,6 +14,7 @@ from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 from dragoman.registry import TOOLS
 from dragoman.tools import Tool, tool
+from tests.examples import examples
 from tests.strategies import values
 
 ANY = Tool("any_tool", "Does it.", {"type": "object"}, lambda arguments: None)
@@ -105,7 +106,7 @@ def test_a_call_of_several_operations_needs_an_always_for_each() -> None:
 
 
 @pytest.mark.parametrize("tag", sorted(op.OPERATIONS))
-@settings(max_examples=10)
+@examples(10)
 @given(data=st.data())
 def test_whatever_is_no_subject_limit_or_comment_must_be_the_same(tag: str, data: st.DataObject) -> None:
     kind = op.OPERATIONS[tag]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.apis import APIS, Encoded
 from dragoman.errors import DefinitionError, EngineError
@@ -42,10 +42,11 @@ from dragoman.model import (
     user,
 )
 from tests.apis.samples import BODIES, STREAMS, as_bytes
+from tests.examples import examples
 from tests.strategies import JSON, JSON_OBJECT
 
 ALL = sorted(APIS.built_in)
-few = settings(max_examples=40)
+few = examples(40)
 
 
 def test_every_api_has_samples() -> None:
@@ -67,7 +68,7 @@ USUAL_USAGES = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("api", ALL)
-@settings(max_examples=200)
+@examples(200)
 @given(usage=USUAL_USAGES | USAGES | JSON)
 def test_tokens_as_they_are_written_are_read_as_those_that_are_decoded(api: str, usage: Any) -> None:
     written = json.dumps(usage).encode()
@@ -159,7 +160,7 @@ def answer(api: str, body: Any) -> Reply | None:
 
 
 @pytest.mark.parametrize("api", ALL)
-@settings(max_examples=150)
+@examples(150)
 @given(st.data())
 def test_a_body_with_anything_anywhere_is_a_reply_or_an_engine_error(api: str, data: st.DataObject) -> None:
     body = data.draw(damaged(data.draw(st.sampled_from(BODIES[api]))))
@@ -191,7 +192,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("api", ALL)
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_a_stream_with_anything_anywhere_ends_in_a_reply_or_an_engine_error(api: str, data: st.DataObject) -> None:
     events, _ = data.draw(st.sampled_from(STREAMS[api]))
@@ -280,7 +281,7 @@ def damaged_bytes(draw: st.DrawFn, whole: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("api", ALL)
-@settings(max_examples=200)
+@examples(200)
 @given(st.data())
 def test_damaged_bytes_are_an_error_or_say_what_they_say(api: str, data: st.DataObject) -> None:
     events, _ = data.draw(st.sampled_from(STREAMS[api]))
@@ -377,7 +378,7 @@ def spoken(conversation: Conversation) -> list[Any]:
 
 
 @pytest.mark.parametrize("api", ALL)
-@settings(max_examples=60)
+@examples(60)
 @given(conversations(), st.sampled_from(["auto", "none", "required"]), st.booleans())
 def test_what_is_encoded_reads_back_as_what_was_said(api: str, said: Conversation, choice: Any, stream: bool) -> None:
     request = Request("some-model", said, DEFINITIONS, ToolChoice(choice), stream=stream)

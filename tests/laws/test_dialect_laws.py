@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.dialects.plugins import dialect_from_file, laws
 from dragoman.model import OPERATIONS, Failure, FileOutcome, FunctionDefinition, NativeCall, NativeResult
 from dragoman.model.operations import Operation, ReadFile
+from tests.examples import examples
 from tests.plain_values import outcomes_of, plain_values
 from tests.strategies import JSON, JSON_OBJECT, TEXT, values
 
@@ -58,7 +59,7 @@ def test_nothing_is_left_to_do(name: str) -> None:
 
 
 @pytest.mark.parametrize("tag", TAGS)
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_what_is_written_reads_back_as_the_same_operation_but_for_the_stated_loss(
     tag: str, data: st.DataObject
@@ -89,11 +90,21 @@ def _said(name: str, tag: str) -> list[Operation]:
     return [one for one in plain_values(OPERATIONS[tag]) if laws.sayable(HELD[name], one)]
 
 
+@cache
+def _operations(*names: str, tag: str) -> st.SearchStrategy[Operation]:
+    """Plain values of an operation that one of these dialects can say."""
+    return st.sampled_from([one for name in names for one in _said(name, tag)])
+
+
+TAGS_OF = {name: st.sampled_from([tag for one, tag in PAIRS if one == name]) for name in NAMES}
+SPELLINGS_OF = {name: st.sampled_from(HELD[name].spellings) for name in NAMES}
+
+
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_any_arguments_give_operations_or_a_typed_failure(name: str, data: st.DataObject) -> None:
-    spelling = data.draw(st.sampled_from(HELD[name].spellings))
+    spelling = data.draw(SPELLINGS_OF[name])
     arguments = data.draw(_arguments(spelling) | JSON_OBJECT | TEXT)
     assert list(laws.argument_problems(HELD[name], spelling, arguments)) == []
 
@@ -117,10 +128,10 @@ def test_lines_up_to_the_last_one_asked_for_are_told_again_as_they_were(
 
 
 @pytest.mark.parametrize("tag", TAGS)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_what_a_result_tells_is_understood_again(tag: str, data: st.DataObject) -> None:
-    operation = data.draw(st.sampled_from([one for name in SPEAKERS[tag] for one in _said(name, tag)]))
+    operation = data.draw(_operations(*SPEAKERS[tag], tag=tag))
     outcome = data.draw(outcomes_of(operation))
     for name in SPEAKERS[tag]:
         if operation in _said(name, tag):
@@ -128,22 +139,22 @@ def test_what_a_result_tells_is_understood_again(tag: str, data: st.DataObject) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_any_result_is_understood_as_something(name: str, data: st.DataObject) -> None:
-    tag = data.draw(st.sampled_from([tag for one, tag in PAIRS if one == name]))
-    operation = data.draw(st.sampled_from(_said(name, tag)))
+    tag = data.draw(TAGS_OF[name])
+    operation = data.draw(_operations(name, tag=tag))
     native = NativeResult("1", data.draw(TEXT), data.draw(st.none() | st.booleans()), item=data.draw(JSON))
     assert list(laws.hearing_problems(HELD[name], operation, native)) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_a_result_is_read_the_same_by_whoever_heard_its_call(name: str, data: st.DataObject) -> None:
-    spelling = data.draw(st.sampled_from(HELD[name].spellings))
-    tag = data.draw(st.sampled_from([tag for one, tag in PAIRS if one == name]))
-    written = HELD[name].write_call("1", data.draw(st.sampled_from(_said(name, tag))))[0]
+    spelling = data.draw(SPELLINGS_OF[name])
+    tag = data.draw(TAGS_OF[name])
+    written = HELD[name].write_call("1", data.draw(_operations(name, tag=tag)))[0]
     asked = written if data.draw(st.booleans()) else data.draw(_calls(spelling))
     native = NativeResult("1", data.draw(TEXT), data.draw(st.none() | st.booleans()), item=data.draw(JSON))
     call, said = HELD[name].hear(asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.apis import APIS
 from dragoman.engine import Orchestrator, Retry, ScriptedEngine, ToolPolicy
@@ -27,6 +27,7 @@ from dragoman.model import (
     ToolReturned,
 )
 from dragoman.tools import Tool, tool
+from tests.examples import examples
 
 BEHAVIOURS = st.sampled_from(["returns", "raises", "waits", "hangs", "exits", "cancels", "returns nothing"])
 FINISHES = st.sampled_from([FinishReason.CALLS, FinishReason.STOP, FinishReason.LENGTH, FinishReason.UNKNOWN])
@@ -87,7 +88,7 @@ def replies(draw: st.DrawFn) -> list[Reply]:
     return made
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(replies(), st.sampled_from(["continue", "retry", "abort"]), st.integers(1, 3), st.booleans(), st.booleans())
 def test_every_call_is_answered_once_in_order_and_the_history_can_be_sent_anywhere(
     said: list[Reply], on_error: Any, most: int, early: bool, stream: bool

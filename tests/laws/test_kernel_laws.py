@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from dragoman.agents import Agent, AgentLimits, CustomTool, Kernel, Live
@@ -33,6 +33,7 @@ from dragoman.model import (
     Unreadable,
     Usage,
 )
+from tests.examples import examples
 
 TOKENS = 10
 """What every answer costs."""
@@ -279,7 +280,7 @@ def _streams(session: Session) -> set[str]:
 
 
 TestWorld = World.TestCase
-TestWorld.settings = settings(max_examples=40, stateful_step_count=25, suppress_health_check=list(HealthCheck))
+TestWorld.settings = examples(40, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 
 # ── killed ───────────────────────────────────────────────────────────────────

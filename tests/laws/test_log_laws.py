@@ -6,14 +6,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.logs import FORMATS, check_format, numbered, read, recognise, sessions_of
 from dragoman.model import AnyEvent, Event, ToolCalled
+from tests.examples import examples
 from tests.logs.samples import SAMPLES
 
 ALL = sorted(FORMATS.built_in)
-few = settings(max_examples=40)
+few = examples(40)
 
 
 def test_every_format_has_a_sample() -> None:
@@ -75,7 +76,7 @@ def test_every_event_points_at_bytes_of_its_file(format: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("format", ALL)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_any_bytes_are_read_without_an_exception(format: str, data: st.DataObject, tmp_path: Path) -> None:
     path, whole = written(format, tmp_path)[0]

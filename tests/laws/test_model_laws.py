@@ -6,9 +6,10 @@ import typing
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman import model
+from tests.examples import examples
 from tests.strategies import structs, values
 
 STRUCTS = structs()
@@ -24,7 +25,7 @@ UNIONS = {
 
 
 @pytest.mark.parametrize("name", STRUCTS)
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_a_value_written_as_json_and_read_back_is_equal(name: str, data: st.DataObject) -> None:
     struct = STRUCTS[name]

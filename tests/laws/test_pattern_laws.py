@@ -6,10 +6,11 @@ import re
 import warnings
 
 import pytest
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from dragoman.errors import PatternError
 from dragoman.patterns import Pattern
+from tests.examples import examples
 
 _CHARACTERS = ("a", "b", "ab", ".", "[ab]", "[^a]", r"\w", r"\W", r"\s", r"\d", r"[^\d\n]", "\n", "_", "A", "É")
 _FLAGGED = ("(?i:a)", "(?s:.)", "(?i:[A-B])", "(?-i:a)", "(?m:$)", "(?m:^)")
@@ -33,7 +34,7 @@ EXPRESSIONS = st.tuples(
 TEXTS = st.text("aab\nAB_ é1", max_size=8)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(pattern=EXPRESSIONS, text=TEXTS)
 @example(pattern=r"(a|)*b", text="ab")
 @example(pattern=r"(?:|a)*b", text="ab")
@@ -51,7 +52,7 @@ def test_the_automaton_finds_what_python_finds(pattern: str, text: str) -> None:
     assert ours.spans(text) == tuple(span for span in wanted if span[0] < span[1])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(pattern=st.text("ab(|)*+?{}[^]$.\\1,2<>=!:Pi", max_size=25), text=TEXTS)
 @example(pattern="(" * 2000, text="")
 @example(pattern="(" * 2000 + ")" * 2000, text="")

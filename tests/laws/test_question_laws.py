@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.cli.terminal.question import CONTINUED, Row, folded_rows, rows_of, shown_question
 from dragoman.cli.terminal.visible import one_line, visible
@@ -20,6 +20,7 @@ from dragoman.model.json_text import json_text
 from dragoman.tools import MemoryWorkspace, Workspace
 from dragoman.tools.running import shown_change
 from dragoman.tools.workspace import FileChange
+from tests.examples import examples
 from tests.strategies import values
 
 NASTY = st.sampled_from(
@@ -209,7 +210,7 @@ def _raw(text: str, crlf: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("tag", sorted(op.OPERATIONS))
-@settings(max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_every_argument_that_is_not_the_default_is_in_the_question(tag: str, data: st.DataObject) -> None:
     operation = data.draw(values(op.OPERATIONS[tag]))

@@ -9,7 +9,7 @@ import typing
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from dragoman.dialects import DIALECTS
 from dragoman.dialects.base.template import Template
@@ -17,6 +17,7 @@ from dragoman.dialects.base.template_parts import Body, Hole, OptionalPart, Seve
 from dragoman.dialects.base.words import Results
 from dragoman.dialects.plugins.samples import plain_values
 from dragoman.model import operations as op
+from tests.examples import examples
 from tests.strategies import values
 
 
@@ -117,7 +118,7 @@ def _imitates(template: Template, item: Any) -> bool:
 
 
 @pytest.mark.parametrize("results, template, asked", TEMPLATES)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_what_a_template_writes_it_reads_again(
     results: Results, template: Template, asked: type[op.Operation], data: st.DataObject
@@ -138,7 +139,7 @@ def test_what_a_template_writes_it_reads_again(
 
 
 @pytest.mark.parametrize("results, template, asked", TEMPLATES)
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_any_text_is_read_as_an_outcome_that_is_written_so_or_stays_text(
     results: Results, template: Template, asked: type[op.Operation], data: st.DataObject

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from dragoman.errors import ToolError
 from dragoman.model.operations import FindFiles, ListDirectory, RewriteCode, SearchCode, SearchText
@@ -19,6 +19,7 @@ from dragoman.tools.search import find_files, list_directory, search_text
 from dragoman.tools.workspace import globs
 from dragoman.tools.workspace.memory import MemoryWorkspace
 from dragoman.tools.workspace.workspace import Workspace
+from tests.examples import examples
 from tests.strategies import values
 from tests.tools.workspaces import files, in_memory, on_disk, run
 
@@ -190,10 +191,10 @@ def is_folder(tree: dict[str, str], path: str) -> bool:
 
 # ── laws ─────────────────────────────────────────────────────────────────────
 
-bounded = settings(max_examples=60)
+bounded = examples(60)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(pattern=GLOBS, path=PATHS)
 def test_a_glob_matches_what_it_says(pattern: str, path: str) -> None:
     assert bool(globs.compiled(pattern).full.match(path)) == glob_matches(pattern, path)
@@ -433,7 +434,7 @@ CALLS = st.recursive(
 PROGRAMS = st.lists(CALLS, min_size=1, max_size=4).map(lambda calls: "".join(f"x = {call}\n" for call in calls))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(program=PROGRAMS)
 def test_renaming_a_function_renames_every_call_and_nothing_else(program: str) -> None:
     workspace = MemoryWorkspace({"a.py": program})
@@ -466,7 +467,7 @@ ARGUMENTS = st.one_of([values(operation) for operation in TOOLS]) | st.one_of(
 PLAIN_TREE = {"a": "foo\n", "b/a.py": "foo(a, b)\n", "b/x.ts": "f(1)\n", "c/[a]": "x", "c/.gitignore": "*.py"}
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(operation=ARGUMENTS)
 def test_any_arguments_give_an_outcome_or_a_stated_failure(operation: Any) -> None:
     told = outcome(TOOLS[type(operation)], operation, MemoryWorkspace(PLAIN_TREE))

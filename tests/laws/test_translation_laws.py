@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.dialects import DIALECTS, Dialect, joined, with_intents
 from dragoman.dialects.plugins import laws
 from dragoman.dialects.translation import Lost, Translated, Translation, still_runs
 from dragoman.errors import Unspeakable
 from dragoman.model import OPERATIONS, Call, NativeCall, Operation, operations as op, outcomes as out
+from tests.examples import examples
 from tests.plain_values import outcomes_of, plain_values
 
 SPOKEN = {name: [OPERATIONS[tag] for tag in laws.spoken(DIALECTS[name])] for name in DIALECTS.built_in}
@@ -22,11 +24,18 @@ def _fields(lost: tuple[Lost, ...]) -> set[str]:
     return {one.field for one in lost}
 
 
+KINDS = {name: st.sampled_from(kinds) for name, kinds in SPOKEN.items()}
+
+
+@cache
+def _operations(source: str, kind: type[Operation]) -> st.SearchStrategy[Operation]:
+    return st.sampled_from([one for one in plain_values(kind) if laws.sayable(DIALECTS[source], one)])
+
+
 def _calls(source: Dialect, data: st.DataObject, kind: type[Operation] | None = None) -> list[NativeCall]:
     """An operation in the words of a vocabulary."""
-    kind = data.draw(st.sampled_from(SPOKEN[source.name])) if kind is None else kind
-    operation = data.draw(st.sampled_from([one for one in plain_values(kind) if laws.sayable(source, one)]))
-    return list(source.write_call("call", operation))
+    kind = data.draw(KINDS[source.name]) if kind is None else kind
+    return list(source.write_call("call", data.draw(_operations(source.name, kind))))
 
 
 def _meant(translated: Translated) -> tuple[Operation, ...]:
@@ -34,7 +43,7 @@ def _meant(translated: Translated) -> tuple[Operation, ...]:
 
 
 @pytest.mark.parametrize("there, back", PAIRS)
-@settings(max_examples=6)
+@examples(6)
 @given(data=st.data())
 def test_there_and_back_a_call_means_the_same_but_for_what_is_reported_as_lost(
     there: str, back: str, data: st.DataObject
@@ -62,7 +71,7 @@ def test_there_and_back_a_call_means_the_same_but_for_what_is_reported_as_lost(
 
 
 @pytest.mark.parametrize("there, back", PAIRS)
-@settings(max_examples=6)
+@examples(6)
 @given(data=st.data())
 def test_every_call_gets_one_result_under_its_id_and_theirs_become_one_again(
     there: str, back: str, data: st.DataObject
@@ -116,7 +125,7 @@ def test_what_still_runs_is_never_told_as_ended(
 
 
 @pytest.mark.parametrize("name", DIALECTS.built_in)
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_nothing_is_said_but_calls_of_offered_tools(name: str, data: st.DataObject) -> None:
     target = DIALECTS[name]

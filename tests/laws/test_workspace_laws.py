@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.errors import ToolError
 from dragoman.model import operations as op
 from dragoman.model.outcomes import ChangesOutcome
 from dragoman.tools.workspace.workspace import Workspace
+from tests.examples import examples
 from tests.tools.workspaces import KINDS, failure, files, in_memory, on_disk, told
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -73,7 +74,7 @@ def test_what_is_written_is_read_back(kind: str, path: str, data: bytes) -> None
 
 
 @every_kind
-@settings(max_examples=60)
+@examples(60)
 @given(transactions=TRANSACTIONS)
 def test_a_transaction_that_fails_changes_nothing(kind: str, transactions: list[list[op.Operation]]) -> None:
     with KINDS[kind]() as workspace:
@@ -85,7 +86,7 @@ def test_a_transaction_that_fails_changes_nothing(kind: str, transactions: list[
                 assert files(workspace) == before
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(transactions=TRANSACTIONS)
 def test_memory_does_and_says_what_the_disk_does_and_says(transactions: list[list[op.Operation]]) -> None:
     with on_disk() as disk, in_memory() as memory:
@@ -99,7 +100,7 @@ def test_memory_does_and_says_what_the_disk_does_and_says(transactions: list[lis
 
 
 @every_kind
-@settings(max_examples=100)
+@examples(100)
 @given(operations=st.lists(OPERATIONS, min_size=2, max_size=5))
 def test_a_transaction_does_what_its_operations_do_one_by_one(kind: str, operations: list[op.Operation]) -> None:
     with KINDS[kind]() as together, KINDS[kind]() as alone:
@@ -128,7 +129,7 @@ def listing(workspace: Workspace, folder: str = ".") -> list[Any]:
 
 
 @every_kind
-@settings(max_examples=60)
+@examples(60)
 @given(transactions=TRANSACTIONS)
 def test_a_diff_leads_from_the_old_text_to_the_new(kind: str, transactions: list[list[op.Operation]]) -> None:
     with KINDS[kind]() as workspace:

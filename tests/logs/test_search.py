@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.errors import PatternError
 from dragoman.logs import Found, Originals, read
 from dragoman.logs.history import Pattern, grep, grep_records
 from dragoman.logs.history.search import candidates, shown, words_of
+from tests.examples import examples
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
 
@@ -39,7 +40,7 @@ def _spelled(text: str, files: Path) -> Found:
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@examples(150)
 def test_whatever_stands_in_a_log_is_found_in_either_case_and_as_an_expression(files: list[Found], data: Any) -> None:
     found = data.draw(st.sampled_from(files))
     with Originals() as originals:

@@ -8,16 +8,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.logs import FORMATS, Found, Index, Query, SessionRow, read, sessions_of
 from dragoman.logs.history import tables_page
 from dragoman.logs.history.rows import LONGEST, TABLES, CallRow, OperationRow, OutcomeRow, UsageRow, columns_of
 from dragoman.model import Session
+from tests.examples import examples
 from tests.logs.samples import CLAUDE, SAMPLES, _block, _claude, _told, lines
 
 ALL = sorted(FORMATS.built_in)
-some = settings(max_examples=12)
+some = examples(12)
 
 
 def written(format: str, folder: Path) -> list[tuple[Path, bytes]]:

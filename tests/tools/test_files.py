@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.errors import ToolError
 from dragoman.model import operations as op, outcomes as out
@@ -17,6 +17,7 @@ from dragoman.tools import files
 from dragoman.tools.context import Context
 from dragoman.tools.workspace.disk import DiskWorkspace
 from dragoman.tools.workspace.memory import MemoryWorkspace
+from tests.examples import examples
 from tests.tools.workspaces import KINDS, failure, run, told
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -425,7 +426,7 @@ CALLS = st.one_of(
 
 
 @every_kind
-@settings(max_examples=80)
+@examples(80)
 @given(calls=st.lists(CALLS, max_size=5))
 def test_whatever_is_asked_gives_an_outcome_or_a_failure(kind: str, calls: list[tuple[object, op.Operation]]) -> None:
     with KINDS[kind]() as workspace:

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.errors import ToolError
 from dragoman.model import DoneOutcome, Failure, TextOutcome, operations as op
 from dragoman.tools import DiskWorkspace, Memories, MemoryWorkspace, perform, standard_context
 from dragoman.tools.memories import LONGEST_TEXT, MOST_MEMORIES
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ async def test_a_workspace_without_a_folder_has_no_memory() -> None:
 HOSTILE = st.sampled_from(["../../x", "/etc/passwd", "a\0b", "CON", ".", "..", "~", "\u202e", "x" * 300])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(key=st.text(min_size=1, max_size=60) | HOSTILE)
 def test_no_key_leaves_the_folder_and_each_is_recalled_or_refused(
     key: str, tmp_path_factory: pytest.TempPathFactory

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.errors import ToolError
 from dragoman.model.operations import ListCommands, ReadOutput, RunCommand, StopCommand, TypeInto, WatchCommand
@@ -21,6 +21,7 @@ from dragoman.tools import Context
 from dragoman.tools.processes.output import Kept, Stream, cut_middle
 from dragoman.tools.shell import Limits, Shell, Wrote, run_command
 from dragoman.tools.workspace.memory import MemoryWorkspace
+from tests.examples import examples
 from tests.tools.shells import Bench, Held, nothing_left, timeless, typed, write_to
 
 leaves_nothing = pytest.fixture(autouse=True)(nothing_left)
@@ -576,7 +577,7 @@ ANY_NUMBER = st.none() | st.integers() | st.integers(0, 3)
 ANY_TEXT = st.none() | st.text(max_size=8) | st.sampled_from([".", "..", "/", "\0", "1", "inner"])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     run=st.fixed_dictionaries(
         {},

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.config import Sandbox
 from dragoman.model.operations import ListCommands, ReadOutput, RunCommand, StopCommand, TypeInto
@@ -21,6 +21,7 @@ from dragoman.tools import Cancellation, Context
 from dragoman.tools.processes.supervisor import descendants
 from dragoman.tools.shell import Limits, Shell, Wrote, run_command
 from dragoman.tools.workspace.disk import DiskWorkspace
+from tests.examples import examples
 from tests.tools.sandboxes import pretended_bubblewrap
 from tests.tools.shells import Bench, Held, nothing_left, timeless, write_to
 
@@ -184,7 +185,7 @@ async def test_output_is_reported_as_it_comes_and_to_the_observer(tmp_path: Path
     assert heard == [Wrote("bash", "stdout", "one\n"), Wrote("bash", "stderr", "two\n")]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(texts=st.lists(st.text("'\"`$(){}[];&|<>\n #\\!*?ax=-", max_size=12), min_size=1, max_size=4))
 def test_whatever_a_command_says_the_next_one_is_its_own(tmp_path: Path, texts: list[str]) -> None:
     async def tried() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from dragoman.model import operations as op
 from dragoman.model.outcomes import Change, ChangesOutcome
@@ -11,6 +11,7 @@ from dragoman.registry import TOOLS
 from dragoman.tools.workspace import workspace as limits
 from dragoman.tools.workspace.disk import DiskWorkspace
 from dragoman.tools.workspace.workspace import Workspace
+from tests.examples import examples
 from tests.tools.workspaces import KINDS, failure, files, in_memory, on_disk, run, told
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -30,7 +31,7 @@ def undone(workspace: Workspace, path: str) -> ChangesOutcome:
     return outcome
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.lists(CHANGES, min_size=1, max_size=3), min_size=1, max_size=6))
 @pytest.mark.parametrize("make", [on_disk, in_memory])
 def test_undoing_everything_backwards_leads_back_through_every_state(

@@ -50,12 +50,13 @@ ODD_VALUES: Final[tuple[Any, ...]] = (
 
 
 _hints_of = cache(typing.get_type_hints)
+_fields_of = cache(msgspec.structs.fields)
 
 
 def plain_values(operation: type[op.Operation]) -> list[op.Operation]:
     """With only the required fields, with each optional one beside them, and with all of them."""
     hints = _hints_of(operation)
-    fields = msgspec.structs.fields(operation)
+    fields = _fields_of(operation)
     required = {field.name: plain(field.name, hints[field.name]) for field in fields if field.required}
     optional = [{field.name: plain(field.name, hints[field.name])} for field in fields if not field.required]
     found = [operation(**required), *(operation(**required, **one) for one in optional)]
@@ -79,7 +80,7 @@ def telling_values(operation: type[op.Operation]) -> list[op.Operation]:
     """The plain values, and some that give a loss away: everything said at once, several of what may be several."""
     found = plain_values(operation)
     hints = _hints_of(operation)
-    found.append(operation(**{one.name: plain(one.name, hints[one.name]) for one in msgspec.structs.fields(operation)}))
+    found.append(operation(**{one.name: plain(one.name, hints[one.name]) for one in _fields_of(operation)}))
     for name, hint in hints.items():
         if get_origin(hint) is tuple and get_args(hint)[-1] is Ellipsis:
             item = get_args(hint)[0]
@@ -96,7 +97,7 @@ def _full(name: str, hint: Any) -> list[Any]:
         return [plain(name, hint)]
     hints = _hints_of(hint)
     least = plain(name, hint)
-    optional = [field.name for field in msgspec.structs.fields(hint) if not field.required]
+    optional = [field.name for field in _fields_of(hint) if not field.required]
     return [msgspec.structs.replace(least, **{one: plain(one, hints[one])}) for one in optional]
 
 
@@ -115,7 +116,7 @@ def plain(name: str, hint: Any) -> Any:
         return {"key": "value"}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         hints = _hints_of(hint)
-        return hint(**{f.name: plain(f.name, hints[f.name]) for f in msgspec.structs.fields(hint) if f.required})
+        return hint(**{f.name: plain(f.name, hints[f.name]) for f in _fields_of(hint) if f.required})
     if hint is bool:
         return True
     if hint is int:
