@@ -1,7 +1,8 @@
 """In a folder that nobody trusts, no command runs, fetches or writes anything because of what lies in it.
 
 Two halves make the whole: no hostile value of any setting is ever in force (every setting, every value, every file of
-settings), and no command acts on anything in the folder (every command, every other place a project has).
+settings), and no command acts on anything in the folder (every command, every other place a project has). The
+second half is in `tests/attack/test_trust_commands.py`; the commands that it types are listed here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import pytest
 from dragoman import config
 from dragoman.cli import dragoman
 from dragoman.config import Kind, known_settings
-from tests.engine.loopback import Loopback, Turn, loopback
+from tests.engine.loopback import Loopback, Turn
 from tests.hostile import (
     AGENTS,
     LOG,
@@ -33,7 +34,6 @@ from tests.hostile import (
     hostile_values,
     keys_of,
     settings_file,
-    tree,
     watching,
     write_project,
 )
@@ -241,49 +241,6 @@ class World:
     def happened(self) -> list[str]:
         marked = ["the marker was written"] if self.traps.marker.exists() else []
         return [*self.watched.events, *marked, *["somebody connected"] * self.listener.connections]
-
-
-@pytest.mark.parametrize("file, turn", [(SETTINGS[0], 0), (SETTINGS[1], 1)])
-async def test_no_command_runs_fetches_or_writes_anything_because_of_an_untrusted_folder(
-    user: User, traps: Traps, listener: Listener, file: str, turn: int
-) -> None:
-    write_project(traps, settings=file, turn=turn)
-    before = tree(user.home)
-    user.settings("[[prices]]\nmodel = 'played'\ninput = 1\noutput = 1\n")
-    async with loopback(*[DONE] * 50) as server:
-        world = World(user, traps, listener, server)
-        for command, ways in COMMANDS.items():
-            codes = []
-            for arguments in ways:
-                answer = await world.types(command, arguments)
-                assert world.happened() == [], (command, arguments)
-                assert "\x1b" not in answer.out + answer.err, (command, arguments)
-                codes.append(answer.code)
-            assert codes == EXITS.get(command, [0] * len(ways)), (command, answer.err[-500:])
-            assert tree(user.home, world.out) == before, command
-
-
-async def test_the_traps_spring_where_the_folder_is_trusted(user: User, traps: Traps, listener: Listener) -> None:
-    """Else the test above would prove nothing: the same project, with settings that do not stop one another."""
-    write_project(traps)
-    user.write(user.here / "dragoman.toml", f"[providers.openai-chat]\nbase_url = '{traps.url}'\n")
-    async with loopback(*[DONE] * 50) as server:
-        world = World(user, traps, listener, server)
-        assert (await world.types("trust", ())).code == 0
-        assert world.happened() == []
-        for command, arguments, events in (
-            (
-                "tools",
-                ("--dialect", "evil"),
-                {f"ran {traps.project}/.dragoman/plugins/evil.py", "the marker was written"},
-            ),
-            ("mcp test", ("evil",), {"the marker was written"}),
-            ("run", (*MODEL, "--no-mcp", "hi"), {"somebody connected"}),
-        ):
-            world.watched.events.clear()
-            traps.marker.unlink(missing_ok=True)
-            await world.types(command, arguments)
-            assert events <= {event.partition(" evil.sh")[0] for event in world.happened()}, command
 
 
 # ── files that are not what they seem ────────────────────────────────────────

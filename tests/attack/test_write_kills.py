@@ -51,6 +51,7 @@ def happened(case: str, folder: Path) -> Any:
     ],
 )
 def test_a_write_stopped_at_any_call_is_done_or_undone(how: str, what: str, tmp_path: Path) -> None:
+    """A write that is killed or interrupted at any system call is done or undone, and leaves nothing else."""
     results = happened(f"{how} {what}", tmp_path)
     assert len(results) >= {"many": 40, "turned": 20, "one": 5, "created": 5}[what] // (4 if how == "rekilled" else 1)
     for number, result in enumerate(results):
@@ -68,6 +69,7 @@ def test_a_write_stopped_at_any_call_is_done_or_undone(how: str, what: str, tmp_
 
 @pytest.mark.parametrize("what", ["one", "many"])
 def test_a_write_killed_at_any_moment_is_done_or_undone(what: str, tmp_path: Path) -> None:
+    """A write that is killed at any moment is done or undone when the workspace is opened again."""
     for result in happened(f"anytime {what}", tmp_path):
         assert result["reopened"] in [BEFORE, AFTER[what]]
         assert result["left"] == []
@@ -75,6 +77,7 @@ def test_a_write_killed_at_any_moment_is_done_or_undone(what: str, tmp_path: Pat
 
 @pytest.mark.parametrize("call", ["fcntl.flock", "os.link"])
 def test_somebody_who_comes_between_reading_and_writing_is_noticed(call: str, tmp_path: Path) -> None:
+    """A file that another program changes between reading and writing is not overwritten."""
     assert happened(f"between {call}", tmp_path) == {
         "details": {"reason": "stale", "path": "f"},
         "files": {"f": "their work"},
@@ -82,6 +85,7 @@ def test_somebody_who_comes_between_reading_and_writing_is_noticed(call: str, tm
 
 
 def test_a_disk_that_is_full_halfway_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    """A write that does not fit on the disk changes no file."""
     assert happened("full", tmp_path) == {
         "message": '"folder/large": it would be larger than the system allows a file to be',
         "files": [[], ["f"]],
