@@ -58,8 +58,8 @@ def test_events_have_the_keys_machines_rely_on(reader: User) -> None:
 
 def test_show_and_sources_and_doctor(reader: User) -> None:
     shown = reader.types("show", "s-1").out
-    assert "→ Bash  RunCommand false" in shown
-    assert "exit 1" in shown
+    assert "→ Bash  run false" in shown
+    assert "exit code 1" in shown
     sources = parsed(reader.types("sources", "--json").out)
     assert {(one["format"], one["files"]) for one in sources} == {("claude_code", 1), ("codex", 1)}
     checked = reader.types("doctor", "--json")

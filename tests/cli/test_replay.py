@@ -25,7 +25,7 @@ def test_a_session_that_comes_out_as_it_was_is_told_so(user: User) -> None:
     session(user)
     said = user.types("replay", ID[:8], "--workspace", str(workspace(user, "tea")))
     assert said.code == ExitCode.OK, said.err
-    assert said.out.splitlines() == ["✓ Read  ReadFile notes.txt", "", "1 the same"]
+    assert said.out.splitlines() == ["✓ Read  read notes.txt", "", "1 the same"]
 
 
 def test_other_lines_are_shown_and_exit_with_1(user: User) -> None:
@@ -56,7 +56,7 @@ def test_other_words_alone_are_no_failure_and_can_be_left_out(user: User) -> Non
     assert "1 in other words" in said.out
     assert "+2" in said.out
     quiet = user.types("replay", ID, "--workspace", str(folder), "--no-texts")
-    assert quiet.out.splitlines() == ["≈ Read  ReadFile notes.txt", "", "1 in other words"]
+    assert quiet.out.splitlines() == ["≈ Read  read notes.txt", "", "1 in other words"]
 
 
 def test_a_folder_is_needed_and_must_be_there(user: User) -> None:

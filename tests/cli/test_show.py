@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from dragoman.cli.terminal.call_lines import told_in_short
+from dragoman.logs.history.costs import Costs
+from dragoman.logs.history.rows import UsageRow
+from dragoman.model import Media, outcomes as out
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX, fill_opencode, opencode_info, opencode_messages
 
@@ -22,8 +28,59 @@ def reader(user: User) -> User:
 def test_a_transcript_shows_calls_with_what_they_gave(reader: User) -> None:
     shown = reader.types("show", "s-1").out
     assert "── turn 0 ──" in shown
-    assert "→ Bash  RunCommand false" in shown
-    assert "exit 1" in shown
+    assert "→ Bash  run false" in shown
+    assert "exit code 1" in shown
+
+
+LONG = "Please look at every file of the inventory module – all of them – and count the functions in each, one by one. "
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_a_transcript_fits_the_terminal_and_breaks_lines_at_words(user: User, columns: int) -> None:
+    records = [json.loads(line) for line in CLAUDE.splitlines()]
+    for record in records:
+        if record.get("type") == "user" and isinstance(record["message"]["content"], str):
+            record["message"]["content"] = LONG * 3
+        for part in record.get("message", {}).get("content", ()) if record.get("type") == "assistant" else ():
+            if part.get("type") == "text":
+                part["text"] = LONG * 3
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", "".join(json.dumps(one) + "\n" for one in records))
+    for form in ((), ("--steps",), ("--tree",)):
+        shown = user.sees("show", "s-1", *form, columns=columns, NO_COLOR="1")
+        assert shown.code == 0
+        lines = shown.out[shown.out.rindex("\x1b") + 4 :].splitlines()  # after the progress bar
+        assert [line for line in lines if len(line) > columns] == []
+        if not form:
+            text = " ".join(line.strip() for line in lines)
+            assert LONG.strip() in text
+            (turn,) = [line for line in lines if "── turn 0" in line]
+            assert (len(turn) > columns - 3, turn.endswith("…")) == (True, True)
+
+
+@pytest.mark.parametrize("outcome", out.AnyOutcome.__args__, ids=lambda kind: kind.__name__)
+def test_no_outcome_is_shown_by_a_name_of_ours(outcome: Any) -> None:
+    values = {"kind": "failed", "message": "It broke.", "reason": "It broke off.", "image": Media("image/png", data="")}
+    fields = msgspec.structs.fields(outcome)
+    needed = {one.name: values.get(one.name, "a") for one in fields if one.required}
+    filled = {
+        name: (() if str(one.type).startswith("tuple") or "..." in str(one.type) else value)
+        for (name, value), one in zip(needed.items(), (one for one in fields if one.required), strict=True)
+    }
+    told = told_in_short(outcome(**filled))
+    assert told
+    assert outcome.__name__ not in told
+    assert outcome.__struct_config__.tag not in told
+
+
+def test_a_run_on_this_machine_costs_nothing_and_a_model_nobody_priced_is_unknown(user: User) -> None:
+    rows = (("ours", "dragoman", 0.0), ("theirs", "codex", 0.0), ("other", "dragoman", None))
+    costs = {
+        name: Costs().of(
+            UsageRow(file="", session="", stream="", number=0, event="", client=client, logged_cost=logged)
+        )
+        for name, client, logged in rows
+    }
+    assert costs == {"ours": 0.0, "theirs": None, "other": None}
 
 
 def test_an_edit_is_shown_as_a_diff_cut_unless_all_is_wanted(user: User) -> None:
@@ -179,7 +236,7 @@ def test_a_session_is_found_by_the_name_of_its_file_where_no_index_can_be_kept(
 ) -> None:
     reader.write(tmp_path / "taken", "no folder")
     monkeypatch.setenv("DRAGOMAN_CACHE_DIR", str(tmp_path / "taken"))
-    assert "RunCommand false" in reader.types("show", "s-1").out
+    assert "run false" in reader.types("show", "s-1").out
 
 
 def test_nothing_found_is_json_too(user: User, tmp_path: Path) -> None:

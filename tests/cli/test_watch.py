@@ -34,7 +34,7 @@ def test_once_from_the_start_is_everything_so_far_on_one_line_each(user: User) -
     user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
     shown = user.types("watch", "--once", "--from-start")
     assert shown.code == 0
-    assert "→ Bash  RunCommand false" in shown.out
+    assert "→ Bash  run false" in shown.out
     assert user.types("watch", "--once").code == 1
     wrong = user.types("watch", "--client", "claude-code")
     assert wrong.code == 2

@@ -133,11 +133,11 @@ def _facts(done: Replayed) -> dict[str, Any]:
 
 
 def _show(console: Console, done: Replayed, *, texts: bool) -> None:
+    from dragoman.cli.terminal.call_lines import said_of_operation
     from dragoman.cli.terminal.visible import short
 
-    from .show import meaning
-
-    what = ", ".join(meaning(one) for one in done.call.operations) or short(str(done.call.native.arguments), 80)
+    means = ", ".join(said_of_operation(one) for one in done.call.operations)
+    what = short(means or str(done.call.native.arguments), 120)
     name = f"{done.call.native.name}  {what}"
     if done.skipped is not None:
         console.line(f"· {name}  ({done.skipped})", "quiet")

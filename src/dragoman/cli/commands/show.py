@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli.log_files import as_line, events_of, files_of, format_option, raw_lines, written
+from dragoman.cli.terminal.call_lines import Line, count, said_of_operation, told_of
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, foreign, json_option
-from dragoman.cli.terminal.visible import short
+from dragoman.cli.terminal.visible import short, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from dragoman.model import AnyEvent, Session, Source, Step, ToolUse, Turn
+    from dragoman.model import AnyEvent, Session, Source, Step, ToolUse, Turn, outcomes as out
 
 _WIDE = 100
 """Columns of a terminal from which on two things stand side by side."""
+_LEAST = 20
+"""Columns a text has at least, however deep it stands."""
 _TOLD = ("id", "session", "client", "version", "source", "raw", "kind", "stream", "turn", "step", "time")
 
 
@@ -63,7 +66,8 @@ def _head(console: Console, session: Session, indent: str) -> None:
     facts = [session.client, session.version, session.cwd, ", ".join(session.models)]
     spawned = f" (spawned by {session.parent_call})" if session.parent_call else ""
     console.line(f"{indent}session {session.id} {session.stream}{spawned}", "strong")
-    console.line(f"{indent}  {' · '.join(fact for fact in facts if fact)}", "quiet")
+    told = " · ".join(fact for fact in facts if fact)
+    console.line(f"{indent}  {short(told, _room(len(indent) + 2, len(told) or 1))}", "quiet")
 
 
 def _opening(turn: Turn) -> str:
@@ -79,13 +83,15 @@ def _show_steps(console: Console, session: Session, indent: str) -> None:
     """A line for each step: what it said in short, what it called, what it cost."""
     _head(console, session, indent)
     for turn in session.turns:
-        console.line(f"{indent}{turn.index:>3}      {short(_opening(turn), 100)}", "strong")
+        head = f"{indent}{turn.index:>3}      "
+        console.line(head + short(_opening(turn), _room(len(head), 100)), "strong")
         for step in turn.steps:
             said = " ".join(one.text for one in step.said)
             calls = ", ".join(use.called.call.native.name + ("" if _is_well(use) else " ✗") for use in step.tools)
-            tokens = "" if step.usage.total is None else f"  {step.usage.total} tokens"
+            tokens = "" if step.usage.total is None else f"  {step.usage.total:,} tokens"
             told = "  ".join(part for part in (short(said, 80), f"→ {calls}" if calls else "") if part)
-            console.line(f"{indent}{turn.index:>3}.{step.index:<4} {told}{tokens}")
+            head = f"{indent}{turn.index:>3}.{step.index:<4} "
+            console.line(f"{head}{short(told, _room(len(head) + len(tokens), len(told) or 1))}{tokens}")
     for child in session.children:
         _show_steps(console, child, indent + "    ")
 
@@ -97,8 +103,10 @@ def _show_tree(console: Console, session: Session, indent: str) -> None:
     failed = sum(not _is_well(use) for use in calls)
     name = session.id if session.stream == "main" else session.stream
     began = "" if session.parent_call is None else f"  by call {session.parent_call}"
-    facts = f"{len(session.turns)} turns, {len(steps)} steps, {len(calls)} calls ({failed} failed)"
-    console.line(f"{indent}{name}{began}  {facts}  {short(session.title or '', 80)}".rstrip())
+    counts = (count(len(session.turns), "turn"), count(len(steps), "step"), count(len(calls), "call"))
+    facts = f"{', '.join(counts)} ({failed} failed)"
+    head = f"{indent}{name}{began}  {facts}  "
+    console.line((head + short(session.title or "", _room(len(head), 80))).rstrip())
     for child in session.children:
         _show_tree(console, child, f"{indent}  └ " if not indent else f"  {indent}")
 
@@ -114,79 +122,64 @@ _MOST_LINES = 12
 
 
 class _Transcript:
-    """A session as people read it."""
+    """A session as people read it: on a terminal, lines are broken at words."""
 
     def __init__(self, console: Console, *, full: bool) -> None:
-        self._console, self._most = console, None if full else _MOST_LINES
+        self._console, self._full, self._width = console, full, _width()
 
     def show(self, session: Session, indent: str) -> None:
         _head(self._console, session, indent)
         for turn in session.turns:
-            said = _opening(turn)
-            self._console.line(f"{indent}── turn {turn.index} ── {short(said, 200)}", "strong")
+            head = f"{indent}── turn {turn.index} ── "
+            self._console.line(head + short(_opening(turn), _room(len(head), 200)), "strong")
             for step in turn.steps:
                 self._step(step, indent + "  ")
         if session.usage.total is not None:
-            self._console.line(f"{indent}  {session.usage.total} tokens", "quiet")
+            self._console.line(f"{indent}  {session.usage.total:,} tokens", "quiet")
         for child in session.children:
             self.show(child, indent + "    ")
 
     def _step(self, step: Step, indent: str) -> None:
         for thought in step.thought:
             if thought.text:
-                self._console.line(f"{indent}thinks  {short(thought.text, 160)}", "quiet")
+                self._write(f"thinks  {thought.text if self._full else short(thought.text, 160)}", indent, "quiet")
         for said in step.said:
-            self._lines(said.text, indent)
+            for text, style in self._cut([(line, None) for line in said.text.splitlines()]):
+                self._write(text, indent, style)
         for use in step.tools:
             self._tool(use, indent)
 
     def _tool(self, use: ToolUse, indent: str) -> None:
         call = use.called.call
-        means = ", ".join(meaning(operation) for operation in call.operations) or "?"
-        self._console.line(f"{indent}→ {call.native.name}  {means}")
+        means = ", ".join(said_of_operation(operation) for operation in call.operations)
+        self._write(f"→ {call.native.name}  {means if self._full else short(means, 200)}".rstrip(), indent)
         if use.returned is None:
             self._console.line(f"{indent}  no result", "warning")
             return
         for outcome in use.returned.result.outcomes:
-            self._outcome(outcome, indent + "  ", bad=not _is_well(use))
+            for text, style in self._cut(list(self._told(outcome))):
+                self._write(text, indent + "  ", style)
 
-    def _outcome(self, outcome: object, indent: str, *, bad: bool) -> None:
-        style = "bad" if bad else "quiet"
-        changes = getattr(outcome, "changes", None)
-        if changes is None:
-            self._console.line(f"{indent}{outcome_line(outcome)}", style)
-            return
-        for change in changes:
-            moved = f" → {change.moved_to}" if change.moved_to else ""
-            self._console.line(f"{indent}{change.kind} {change.path}{moved}", style)
-            for line in self._cut((change.diff or "").removesuffix("\n").split("\n") if change.diff else []):
-                mark = {"+": "good", "-": "bad"}.get(line[:1], "quiet")
-                self._console.line(f"{indent}  {line}", mark)
+    def _told(self, outcome: out.Outcome) -> Iterator[Line]:
+        text = getattr(outcome, "text", None)
+        if self._full and isinstance(text, str):
+            return ((line, "quiet") for line in text.splitlines())
+        return told_of((outcome,), None, output=True, diffs=True, most=None)
 
-    def _lines(self, text: str, indent: str) -> None:
-        for line in self._cut(text.splitlines()):
-            self._console.line(f"{indent}{line}")
-
-    def _cut(self, lines: list[str]) -> list[str]:
-        if self._most is None or len(lines) <= self._most:
+    def _cut(self, lines: list[Line]) -> list[Line]:
+        """The first lines and the last one, which says how a command ended."""
+        if self._full or len(lines) <= _MOST_LINES:
             return lines
-        return [*lines[: self._most], f"… {len(lines) - self._most} more lines (--full shows them)"]
+        left = len(lines) - _MOST_LINES
+        return [*lines[: _MOST_LINES - 1], (f"… {left} more lines (--full shows them)", "quiet"), lines[-1]]
 
-
-def meaning(operation: object) -> str:
-    name = type(operation).__name__
-    about = getattr(operation, "path", None) or getattr(operation, "command", None) or getattr(operation, "query", None)
-    return name if about is None else f"{name} {short(str(about), 120)}"
-
-
-def outcome_line(outcome: object) -> str:
-    name = type(outcome).__name__
-    if name == "Failure":
-        return f"{getattr(outcome, 'kind', '')}: {short(str(getattr(outcome, 'message', '')), 160)}"
-    code = getattr(outcome, "exit_code", None)
-    text = getattr(outcome, "output", None) or getattr(outcome, "stdout", None) or getattr(outcome, "text", None) or ""
-    shown = name if code is None else f"exit {code}"
-    return f"{shown}  {short(str(text), 120)}".rstrip()
+    def _write(self, text: str, indent: str, style: str | None = None) -> None:
+        if not self._width:
+            self._console.line(f"{indent}{text}", style)
+            return
+        for line in foreign(text).expandtabs(4).split("\n"):
+            for piece in wrapped(line, max(_LEAST, self._width - len(indent)), words=True):
+                self._console.line(f"{indent}{piece}".rstrip(), style)
 
 
 # ── beside the original ──────────────────────────────────────────────────────
@@ -213,6 +206,12 @@ def _show_raw(console: Console, events: Iterable[AnyEvent], *, as_json: bool) ->
                 console.line(f"── {source.file} {place}{again}", "strong")
             _beside(console, [text for line in lines for text in _told(line)], raw_lines(original), width)
     return shown
+
+
+def _room(used: int, otherwise: int) -> int:
+    """The columns that are left on a line of the terminal; `otherwise` where the output is no terminal."""
+    width = _width()
+    return max(1, width - used) if width else otherwise
 
 
 def _width() -> int:

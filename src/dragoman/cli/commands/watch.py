@@ -73,18 +73,18 @@ _QUIET = frozenset({"client_noted", "model_asked", "tokens_used", "model_finishe
 
 def _line(event: AnyEvent) -> str | None:
     """An event on one line; `None` for what only machines care about."""
+    from dragoman.cli.terminal.call_lines import said_of_operation, told_in_short
     from dragoman.cli.terminal.visible import short
     from dragoman.model import ToolCalled, ToolReturned
-
-    from .show import meaning, outcome_line
 
     kind = str(event.__struct_config__.tag)
     if kind in _QUIET:
         return None
     if isinstance(event, ToolCalled):
-        said = f"→ {event.call.native.name}  {', '.join(meaning(one) for one in event.call.operations)}"
+        means = ", ".join(said_of_operation(one) for one in event.call.operations)
+        said = f"→ {event.call.native.name}  {short(means, 120)}"
     elif isinstance(event, ToolReturned):
-        said = "← " + "; ".join(outcome_line(one) for one in event.result.outcomes)
+        said = "← " + "; ".join(told_in_short(one) for one in event.result.outcomes)
     else:
         words = next(
             (

@@ -11,6 +11,8 @@ import msgspec
 from dragoman.model import Call, operations as op, outcomes as out
 from dragoman.tools.workspace import marked_lines
 
+from .visible import short
+
 Line = tuple[str, str | None]
 """A text and the style it is written in."""
 
@@ -52,13 +54,29 @@ def _question(question: op.Question) -> str:
     return f"{question.text}{f' ({labels})' if labels else ''}"
 
 
-def told_of(outcomes: Sequence[out.Outcome], seconds: float | None, *, output: bool, diffs: bool) -> Iterator[Line]:
-    """What a call gave. `output` and `diffs` are left out where they were shown already."""
+def told_of(
+    outcomes: Sequence[out.Outcome],
+    seconds: float | None,
+    *,
+    output: bool,
+    diffs: bool,
+    most: int | None = MOST_LINES,
+) -> Iterator[Line]:
+    """What a call gave. `output` and `diffs` are left out where they were shown already; `most` lines of each."""
     for outcome in outcomes:
-        yield from _told(outcome, seconds, output=output, diffs=diffs)
+        yield from _told(outcome, seconds, output=output, diffs=diffs, most=most)
 
 
-def _told(outcome: out.Outcome, seconds: float | None, *, output: bool, diffs: bool) -> Iterator[Line]:
+def told_in_short(outcome: out.Outcome) -> str:
+    """What an operation gave, on one line."""
+    told, _ = next(_told(outcome, None, output=False, diffs=False, most=0), ("done", None))
+    written = (outcome.output or outcome.stdout or "").strip() if isinstance(outcome, out.CommandOutcome) else ""
+    return f"{told}  {short(written, 120)}" if written else short(told, 160)
+
+
+def _told(
+    outcome: out.Outcome, seconds: float | None, *, output: bool, diffs: bool, most: int | None
+) -> Iterator[Line]:
     match outcome:
         case out.Failure(kind="denied", details={"reason": str(reason)}):
             yield f"refused: {reason}", "bad"
@@ -70,11 +88,11 @@ def _told(outcome: out.Outcome, seconds: float | None, *, output: bool, diffs: b
             yield f"unknown: {reason}", "bad"
         case out.ChangesOutcome(changes=changes):
             for change in changes:
-                yield from _change(change, diffs=diffs)
+                yield from _change(change, diffs=diffs, most=most)
         case out.CommandOutcome():
             if output:
                 written = outcome.output or f"{outcome.stdout or ''}{outcome.stderr or ''}"
-                yield from cut([as_printed(line) for line in written.split("\n") if line])
+                yield from cut([as_printed(line) for line in written.split("\n") if line], most)
             yield _ended(outcome, seconds)
         case out.AnswersOutcome(answers=answers):
             for answer in answers:
@@ -89,21 +107,21 @@ def _told(outcome: out.Outcome, seconds: float | None, *, output: bool, diffs: b
 _MARKS = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "blocked": "[!]"}
 
 
-def diff_lines(diff: str) -> Iterator[Line]:
+def diff_lines(diff: str, most: int | None = MOST_LINES) -> Iterator[Line]:
     """A unified diff, each line in its colour; the two lines that name the files are left out."""
     lines = [(mark, line) for mark, line in marked_lines(diff) if mark != "names"]
     styles = {"+": "good", "-": "bad", "@": "quiet", "\\": "quiet"}
     # Cutting keeps the places of lines, so each line still has its own mark.
-    for number, (line, _) in zip(_kept(len(lines)), cut([line for _, line in lines]), strict=True):
+    for number, (line, _) in zip(_kept(len(lines), most), cut([line for _, line in lines], most), strict=True):
         yield line, "quiet" if number is None else styles.get(lines[number][0])
 
 
-def _change(change: out.Change, *, diffs: bool) -> Iterator[Line]:
+def _change(change: out.Change, *, diffs: bool, most: int | None) -> Iterator[Line]:
     moved = f" to {change.moved_to}" if change.moved_to else ""
     counts = f" (+{change.added or 0} -{change.removed or 0})" if change.added is not None else ""
     yield f"{change.kind} {change.path}{moved}{counts}", "quiet"
     if diffs and change.diff:
-        yield from diff_lines(change.diff)
+        yield from diff_lines(change.diff, most)
 
 
 def _ended(outcome: out.CommandOutcome, seconds: float | None) -> Line:
@@ -114,6 +132,8 @@ def _ended(outcome: out.CommandOutcome, seconds: float | None) -> Line:
         return f"left running as {outcome.job}", "quiet"
     if outcome.signal is not None:
         return f"ended by signal {outcome.signal}{took}", "bad"
+    if outcome.exit_code is None:
+        return f"ended{took}; its exit code is not known", "quiet"
     return f"exit code {outcome.exit_code}{took}", "bad" if outcome.exit_code else "quiet"
 
 
@@ -125,38 +145,38 @@ def as_printed(line: str) -> str:
     return _COLOUR.sub("", line).rstrip().rpartition("\r")[2]
 
 
-def cut(lines: Sequence[str]) -> Iterator[Line]:
-    """Lines, without the middle of very many."""
-    for number in _kept(len(lines)):
+def cut(lines: Sequence[str], most: int | None = MOST_LINES) -> Iterator[Line]:
+    """Lines, without the middle of very many; `None`: all of them."""
+    for number in _kept(len(lines), most):
         if number is None:
-            yield f"… {len(lines) - MOST_LINES} more lines …", "quiet"
+            yield f"… {len(lines) - (most or 0)} more lines …", "quiet"
         else:
             yield lines[number], None
 
 
-def _kept(count: int) -> Iterator[int | None]:
+def _kept(count: int, most: int | None) -> Iterator[int | None]:
     """The places of the lines that are shown of so many; `None` where the rest is left out."""
-    if count <= MOST_LINES:
+    if most is None or count <= most:
         yield from range(count)
         return
-    head = MOST_LINES * 3 // 4
+    head = most * 3 // 4
     yield from range(head)
     yield None
-    yield from range(count - (MOST_LINES - head), count)
+    yield from range(count - (most - head), count)
 
 
 def _in_short(outcome: out.Outcome) -> str:
     match outcome:
         case out.FileOutcome(text=text, truncated=truncated):
-            return _count(text.count("\n") + bool(text and not text.endswith("\n")), "line") + (" (cut)" * truncated)
+            return count(text.count("\n") + bool(text and not text.endswith("\n")), "line") + (" (cut)" * truncated)
         case out.FilesOutcome(files=files):
-            return _count(len(files), "file")
+            return count(len(files), "file")
         case out.DirectoryOutcome(entries=entries):
-            return _count(len(entries), "entry", "entries")
+            return count(len(entries), "entry", "entries")
         case out.PathsOutcome(paths=paths):
-            return _count(len(paths), "file")
+            return count(len(paths), "file")
         case out.MatchesOutcome(matches=matches, total=total):
-            return _count(len(matches) if total is None else total, "match", "matches")
+            return count(len(matches) if total is None else total, "match", "matches")
         case out.PagesOutcome(pages=pages):
             return ", ".join(page.title or page.url for page in pages) or "no pages"
         case out.ImageOutcome(image=image):
@@ -167,10 +187,31 @@ def _in_short(outcome: out.Outcome) -> str:
             return _json(value)
         case out.DoneOutcome(note=note):
             return note or "done"
+        case out.AgentsOutcome(agents=agents):
+            return "; ".join(_agent(report) for report in agents) or "no agents"
+        case out.ContentOutcome(content=content):
+            texts = [piece.strip().partition("\n")[0] for piece in content if isinstance(piece, str)]
+            media = [piece.media_type for piece in content if isinstance(piece, out.Media)]
+            return ", ".join([*texts, *media]) or "no content"
+        case out.NotebookOutcome(cells=cells):
+            return count(len(cells), "cell")
+        case out.JobsOutcome(jobs=jobs):
+            return "; ".join(f"{job.job} {job.command or ''}".rstrip() for job in jobs) or "no commands"
+        case out.ResourcesOutcome(resources=resources):
+            return ", ".join(resource.uri for resource in resources) or "no resources"
+        case out.ToolsOutcome(names=names):
+            return ", ".join(names) or "no tools"
     return _json(outcome)
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
+def _agent(report: out.AgentReport) -> str:
+    name = report.agent or report.id or ""
+    said = (report.text or "").strip().partition("\n")[0]
+    return f"{name} {report.status}".strip() + (f": {said}" if said else "")
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number of things: `1 line`, `2 lines`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 

@@ -59,7 +59,7 @@ def wrapped(text: str, width: int, *, words: bool = False) -> Iterator[str]:
     With `words` a piece ends after a space where one is near. Put together, the pieces are the line.
     """
     if not (text.isascii() and "\t" not in text):
-        yield from _by_cells(text, width)
+        yield from _by_cells(text, width, words=words)
         return
     start = 0
     while len(text) - start > width:
@@ -70,16 +70,23 @@ def wrapped(text: str, width: int, *, words: bool = False) -> Iterator[str]:
     yield text[start:]
 
 
-def _by_cells(text: str, width: int) -> Iterator[str]:
+def _by_cells(text: str, width: int, *, words: bool) -> Iterator[str]:
     from rich.cells import get_character_cell_size
 
     start = columns = 0
+    after_space = since_space = 0
+    """Where the last space ends, and the columns that came after it."""
     for place, character in enumerate(text):
         size = 8 if character == "\t" else get_character_cell_size(character)
         if columns + size > width and place > start:
-            yield text[start:place]
-            start, columns = place, 0
+            torn = not words or after_space <= start or since_space > _SHORTER
+            end = place if torn else after_space
+            yield text[start:end]
+            start, columns = end, 0 if torn else since_space
         columns += size
+        since_space += size
+        if character == " ":
+            after_space, since_space = place + 1, 0
     yield text[start:]
 
 

@@ -25,6 +25,8 @@ class Costs:
 
     def of(self, row: UsageRow) -> float | None:
         """US dollars, or `None` when it is not known: see `dragoman.prices`."""
+        if row.logged_cost == 0 and row.client == "dragoman":
+            return 0.0  # our own record names the model without its provider, which ran it on the user's machine
         if row.model is None or row.time is None or row.input_tokens is None:
             return None
         read, write = row.cached_read_tokens or 0, row.cached_write_tokens or 0
