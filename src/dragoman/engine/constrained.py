@@ -20,36 +20,7 @@ import msgspec
 
 from dragoman.apis import Encoded, Lowering, PartialJson, Remark
 from dragoman.errors import DefinitionError
-from dragoman.model import (
-    AnyChunk,
-    AnyPart,
-    ArgumentsChunk,
-    CallFinished,
-    CallPart,
-    CallStarted,
-    Features,
-    Finished,
-    FinishReason,
-    FreeformDefinition,
-    FunctionDefinition,
-    Limits,
-    Media,
-    Message,
-    NativeCall,
-    NativeResult,
-    ProviderDefinition,
-    Reply,
-    Request,
-    Restarted,
-    ResultPart,
-    TextChunk,
-    TextPart,
-    ThinkingChunk,
-    ThinkingPart,
-    assistant,
-    system,
-    user,
-)
+from dragoman.model import Media, NativeCall, NativeResult, conversation as conv, request as req
 
 from .loop import NOT_DONE
 
@@ -58,7 +29,7 @@ if TYPE_CHECKING:
 
     from .engine import HttpEngine, Observer
 
-Offered = FunctionDefinition | FreeformDefinition
+Offered = req.FunctionDefinition | req.FreeformDefinition
 
 HOW_TO_ANSWER = """\
 Do the user's task with these tools:
@@ -108,11 +79,11 @@ class ConstrainedEngine:
     def provider(self) -> str:
         return self.inner.provider
 
-    def limits(self, model: str) -> Limits:
-        return Limits()
+    def limits(self, model: str) -> req.Limits:
+        return req.Limits()
 
-    def features(self, model: str) -> Features:
-        return Features(
+    def features(self, model: str) -> req.Features:
+        return req.Features(
             choices=("auto", "none", "required", "one", "subset"),
             freeform_tools=True,
             namespaces=True,
@@ -120,10 +91,10 @@ class ConstrainedEngine:
             response_schema=True,
         )
 
-    def lowering(self, request: Request) -> Lowering:
+    def lowering(self, request: req.Request) -> Lowering:
         return Lowering()
 
-    def prepare(self, request: Request) -> Encoded:
+    def prepare(self, request: req.Request) -> Encoded:
         encoded = self.inner.prepare(self.constrained(request))
         left_out = [
             Remark(f"tools.{name_of(one)}", f"not shown to the model: {', '.join(hidden)}")
@@ -132,7 +103,7 @@ class ConstrainedEngine:
         ]
         return msgspec.structs.replace(encoded, report=(*encoded.report, *left_out))
 
-    async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
+    async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
         """The model's reply, its call read from the JSON it was held to."""
         offered = self.offered(request)
         if not offered:
@@ -145,7 +116,7 @@ class ConstrainedEngine:
         first = await self._asked(planned, offered, observe)
         return msgspec.structs.replace(first, parts=(plan, *first.parts), usage=reply.usage + first.usage)
 
-    async def _asked(self, request: Request, offered: Sequence[Offered], observe: Observer | None) -> Reply:
+    async def _asked(self, request: req.Request, offered: Sequence[Offered], observe: Observer | None) -> conv.Reply:
         reading = _Reading(offered, observe)
         return reading.reply(await self.inner.ask(self.constrained(request), None if observe is None else reading.take))
 
@@ -155,9 +126,9 @@ class ConstrainedEngine:
 
     # ── the request ────────────────────────────────────────────────────────
 
-    def constrained(self, request: Request) -> Request:
+    def constrained(self, request: req.Request) -> req.Request:
         """The same request without tools: they stand in the instructions, the schema and the conversation."""
-        hosted = [one.id for one in request.definitions if isinstance(one, ProviderDefinition)]
+        hosted = [one.id for one in request.definitions if isinstance(one, req.ProviderDefinition)]
         if hosted:
             problems = [f"{id} is run by its provider, and there is none here: leave it out" for id in hosted]
             raise DefinitionError(f"the request to {request.model}", problems)
@@ -169,7 +140,7 @@ class ConstrainedEngine:
         said = tuple(_plain(request.conversation))
         return msgspec.structs.replace(
             request,
-            conversation=(system(self._instructions(said, offered)), *_without_system(said)) if offered else said,
+            conversation=(conv.system(self._instructions(said, offered)), *_without_system(said)) if offered else said,
             definitions=(),
             choice=msgspec.structs.replace(request.choice, mode="auto", names=(), required=False),
             parallel=None,
@@ -179,7 +150,7 @@ class ConstrainedEngine:
             provider_options=options,
         )
 
-    def schema(self, offered: Sequence[Offered], request: Request) -> dict[str, Any]:
+    def schema(self, offered: Sequence[Offered], request: req.Request) -> dict[str, Any]:
         """What a reply may be: at first a text or a plan, then what the plan says comes next."""
         turn = _Turn(request.conversation)
         text = [] if _must_call(request) else [_branch({"say": request.response_schema or _TEXT})]
@@ -197,7 +168,7 @@ class ConstrainedEngine:
         return {"oneOf": [*text, *(self._call(one) for one in offered if name_of(one) not in useless)]}
 
     @staticmethod
-    def offered(request: Request) -> list[Offered]:
+    def offered(request: req.Request) -> list[Offered]:
         """The tools the model may call, as far as the choice leaves them."""
         choice = request.choice
         if choice.mode == "none":
@@ -209,7 +180,7 @@ class ConstrainedEngine:
         return _branch({"call": {"const": name_of(definition)}, "arguments": self._arguments(definition)})
 
     def _arguments(self, definition: Offered) -> dict[str, Any]:
-        if isinstance(definition, FreeformDefinition):
+        if isinstance(definition, req.FreeformDefinition):
             return _TEXT
         hidden = self._hidden(definition)
         schema = definition.parameters
@@ -219,14 +190,14 @@ class ConstrainedEngine:
 
     def _hidden(self, definition: Offered) -> tuple[str, ...]:
         """Parameters the model is not shown."""
-        if self.optional or isinstance(definition, FreeformDefinition):
+        if self.optional or isinstance(definition, req.FreeformDefinition):
             return ()
         names = tuple(definition.parameters.get("properties", {}))
         needed = set(definition.parameters.get("required", ())) or set(names[:1])
         return tuple(name for name in names if name not in needed)
 
     def _instructions(self, said: Sequence[ConversationItem], offered: Sequence[Offered]) -> str:
-        own = [item.text for item in said if isinstance(item, Message) and item.role in ("system", "developer")]
+        own = [item.text for item in said if isinstance(item, conv.Message) and item.role in ("system", "developer")]
         # What differs from run to run comes last: what stands before it need not be read again.
         return "\n\n".join([self.about_tools(offered), *own])
 
@@ -257,11 +228,11 @@ def name_of(definition: Offered) -> str:
     return definition.name if definition.namespace is None else f"{definition.namespace}.{definition.name}"
 
 
-def _functions(request: Request) -> list[Offered]:
-    return [one for one in request.definitions if not isinstance(one, ProviderDefinition)]
+def _functions(request: req.Request) -> list[Offered]:
+    return [one for one in request.definitions if not isinstance(one, req.ProviderDefinition)]
 
 
-def _must_call(request: Request) -> bool:
+def _must_call(request: req.Request) -> bool:
     return request.choice.mode in ("required", "one") or request.choice.required
 
 
@@ -313,8 +284,8 @@ def _once(plan: list[str]) -> list[str]:
     return plan[: next(lengths, len(plan))]
 
 
-def _is_plan(part: AnyPart) -> bool:
-    return isinstance(part, ThinkingPart) and OURS in part.metadata
+def _is_plan(part: conv.AnyPart) -> bool:
+    return isinstance(part, conv.ThinkingPart) and OURS in part.metadata
 
 
 class _Turn:
@@ -332,14 +303,14 @@ class _Turn:
         self.calls: dict[str, NativeCall] = {}
         self.results: list[NativeResult] = []
 
-    def _take(self, part: AnyPart, item: ConversationItem) -> None:
-        if isinstance(part, ThinkingPart) and _is_plan(part):
+    def _take(self, part: conv.AnyPart, item: ConversationItem) -> None:
+        if isinstance(part, conv.ThinkingPart) and _is_plan(part):
             self.planned = part.metadata[OURS]["plan"]
-        elif isinstance(part, CallPart):
+        elif isinstance(part, conv.CallPart):
             self.calls[part.call.id] = part.call
-        elif isinstance(part, ResultPart):
+        elif isinstance(part, conv.ResultPart):
             self.results.append(part.result)
-        elif item.role == "user" and isinstance(item, Message):
+        elif item.role == "user" and isinstance(item, conv.Message):
             self._begin(item.text[:_REMEMBERED])
             self.reminded = item.text.startswith(NOT_DONE)
 
@@ -430,28 +401,28 @@ def _plain(conversation: Sequence[ConversationItem]) -> Iterator[ConversationIte
     for place, item in enumerate(conversation):
         parts = item.parts
         if item.role == "assistant":
-            calls = [part.call for part in parts if isinstance(part, CallPart)]
+            calls = [part.call for part in parts if isinstance(part, conv.CallPart)]
             names |= {call.id: called(call) for call in calls}
             plan = next((part for part in parts if _is_plan(part)), None)
-            if isinstance(plan, ThinkingPart):
-                yield assistant(_json(plan.metadata[OURS]))
-                yield user(_Turn([*conversation[:place], assistant(plan)]).reminder())
+            if isinstance(plan, conv.ThinkingPart):
+                yield conv.assistant(_json(plan.metadata[OURS]))
+                yield conv.user(_Turn([*conversation[:place], conv.assistant(plan)]).reminder())
             said = [line for part in parts if (line := _said(part)) is not None]
             if said or plan is None:
-                yield assistant("\n".join(said))
-        elif any(isinstance(part, ResultPart) for part in parts):
-            results = [_told(part.result, names) for part in parts if isinstance(part, ResultPart)]
-            rest = tuple(part for part in parts if not isinstance(part, ResultPart))
+                yield conv.assistant("\n".join(said))
+        elif any(isinstance(part, conv.ResultPart) for part in parts):
+            results = [_told(part.result, names) for part in parts if isinstance(part, conv.ResultPart)]
+            rest = tuple(part for part in parts if not isinstance(part, conv.ResultPart))
             reminder = _Turn(conversation[: place + 1]).reminder()
-            yield user("\n\n".join([*results, *filter(None, [reminder])]), *rest)
-        elif isinstance(item, Message):
+            yield conv.user("\n\n".join([*results, *filter(None, [reminder])]), *rest)
+        elif isinstance(item, conv.Message):
             yield item
 
 
-def _said(part: AnyPart) -> str | None:
-    if isinstance(part, CallPart):
+def _said(part: conv.AnyPart) -> str | None:
+    if isinstance(part, conv.CallPart):
         return _json({"call": called(part.call), "arguments": part.call.arguments})
-    return _json({"say": part.text}) if isinstance(part, TextPart) and part.text else None
+    return _json({"say": part.text}) if isinstance(part, conv.TextPart) and part.text else None
 
 
 def _told(result: NativeResult, names: Mapping[str, str]) -> str:
@@ -481,74 +452,74 @@ class _Reading:
         self._id = f"call_{uuid.uuid4().hex[:24]}"
         self._started = False
 
-    def take(self, chunk: AnyChunk) -> bool | None:
+    def take(self, chunk: req.AnyChunk) -> bool | None:
         """Passes a chunk on, in its own terms. True when something began because of it."""
         assert self._observe is not None
-        if isinstance(chunk, TextChunk):
+        if isinstance(chunk, req.TextChunk):
             self._text += chunk.text
             self._view.feed(chunk.text)
             began = [self._observe(one) for one in self._news()]
             return any(began) or None
-        if isinstance(chunk, Restarted):
+        if isinstance(chunk, req.Restarted):
             self._begin()
-        if isinstance(chunk, Finished):
+        if isinstance(chunk, req.Finished):
             return None  # told when the reply was read: a call changes the reason
         return self._observe(chunk)
 
-    def _news(self) -> Iterator[AnyChunk]:
+    def _news(self) -> Iterator[req.AnyChunk]:
         value = self._view.value
         if not isinstance(value, dict):
             return
         said = value.get("say")
         if isinstance(said, str) and len(said) > self._told:
-            yield TextChunk(said[self._told :])
+            yield req.TextChunk(said[self._told :])
             self._told = len(said)
         if "arguments" in value and not self._started:
             self._started = True
             definition = self._offered[value["call"]]
-            yield CallStarted(self._id, definition.name, definition.namespace)
+            yield req.CallStarted(self._id, definition.name, definition.namespace)
 
-    def reply(self, reply: Reply) -> Reply:
+    def reply(self, reply: conv.Reply) -> conv.Reply:
         """The reply in our terms. What was cut off stays a call with unfinished arguments, or an unfinished text."""
         view = PartialJson()
         view.feed(reply.text)
         value = view.value if isinstance(view.value, dict) else {}
-        kept: tuple[AnyPart, ...] = tuple(part for part in reply.parts if not isinstance(part, TextPart))
+        kept: tuple[conv.AnyPart, ...] = tuple(part for part in reply.parts if not isinstance(part, conv.TextPart))
         if value.get("plan") and view.complete:
             return self._planned(reply, _once(value["plan"]))
         finish, part = reply.finish, self._said(value.get("say", ""))
         if "call" in value and "arguments" in value:
-            part = CallPart(self._call(value, reply.text, whole=view.complete))
-            finish = FinishReason.CALLS if finish is FinishReason.STOP else finish
+            part = conv.CallPart(self._call(value, reply.text, whole=view.complete))
+            finish = conv.FinishReason.CALLS if finish is conv.FinishReason.STOP else finish
         result = msgspec.structs.replace(reply, parts=(*kept, part), finish=finish)
         if self._observe is not None:
             for chunk in self._rest(part, result):
                 self._observe(chunk)
         return result
 
-    def _planned(self, reply: Reply, plan: list[str]) -> Reply:
+    def _planned(self, reply: conv.Reply, plan: list[str]) -> conv.Reply:
         text = "\n".join(f"{number}. {step}" for number, step in enumerate(plan, 1))
         if self._observe is not None:
-            self._observe(ThinkingChunk(f"{text}\n"))
-        return msgspec.structs.replace(reply, parts=(ThinkingPart(text, metadata={OURS: {"plan": plan}}),))
+            self._observe(req.ThinkingChunk(f"{text}\n"))
+        return msgspec.structs.replace(reply, parts=(conv.ThinkingPart(text, metadata={OURS: {"plan": plan}}),))
 
     @staticmethod
-    def _said(value: Any) -> AnyPart:
-        return TextPart(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+    def _said(value: Any) -> conv.AnyPart:
+        return conv.TextPart(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
     def _call(self, value: dict[str, Any], text: str, *, whole: bool) -> NativeCall:
         definition = self._offered[value["call"]]
         arguments = value["arguments"] if whole else text.partition('"arguments"')[2].lstrip(" \t\n\r:")
         return NativeCall(self._id, definition.name, arguments, definition.namespace)
 
-    def _rest(self, part: AnyPart, reply: Reply) -> Iterator[AnyChunk]:
-        if isinstance(part, CallPart):
+    def _rest(self, part: conv.AnyPart, reply: conv.Reply) -> Iterator[req.AnyChunk]:
+        if isinstance(part, conv.CallPart):
             call = part.call
             if not self._started:
-                yield CallStarted(call.id, call.name, call.namespace)
+                yield req.CallStarted(call.id, call.name, call.namespace)
             said = call.arguments
-            yield ArgumentsChunk(call.id, said if isinstance(said, str) else msgspec.json.encode(said).decode())
-            yield CallFinished(call)
-        elif isinstance(part, TextPart) and len(part.text) > self._told:
-            yield TextChunk(part.text[self._told :])
-        yield Finished(reply.finish)
+            yield req.ArgumentsChunk(call.id, said if isinstance(said, str) else msgspec.json.encode(said).decode())
+            yield req.CallFinished(call)
+        elif isinstance(part, conv.TextPart) and len(part.text) > self._told:
+            yield req.TextChunk(part.text[self._told :])
+        yield req.Finished(reply.finish)

@@ -15,41 +15,7 @@ import msgspec
 
 from dragoman.apis import APIS, Api, Encoded, Lowering, merged, page_title
 from dragoman.errors import EngineError
-from dragoman.model import (
-    AnyChunk,
-    AnyPart,
-    ArgumentsChunk,
-    CallFinished,
-    CallPart,
-    CallStarted,
-    CitationArrived,
-    ExecutedBy,
-    Features,
-    Finished,
-    FinishReason,
-    Limits,
-    MediaArrived,
-    MediaPart,
-    ModelAsked,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    RefusalChunk,
-    RefusalPart,
-    Reply,
-    Request,
-    Restarted,
-    ResultArrived,
-    ResultPart,
-    TextChunk,
-    TextPart,
-    ThinkingChunk,
-    ThinkingPart,
-    TokensUsed,
-    ToolCalled,
-    Usage,
-    UsageArrived,
-)
+from dragoman.model import ExecutedBy, conversation as conv, events as ev, request as req
 from dragoman.model.json_text import DEEPEST, is_too_deep
 
 from .connection import Bounds, Response, is_html, one_line
@@ -61,7 +27,7 @@ if TYPE_CHECKING:
     from dragoman.model import AnyEvent
 
 
-Observer = Callable[[AnyChunk], "bool | None"]
+Observer = Callable[[req.AnyChunk], "bool | None"]
 """Sees the chunks of a reply. Returning True says that something was begun: the request must not be made again."""
 
 
@@ -70,23 +36,23 @@ class Engine(Protocol):
 
     name: str
 
-    async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
+    async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
         """The model's reply. With an observer it is streamed."""
         ...
 
-    def prepare(self, request: Request) -> Encoded | None:
+    def prepare(self, request: req.Request) -> Encoded | None:
         """The exact request that would be sent, or `None` where nothing is."""
         ...
 
-    def lowering(self, request: Request) -> Lowering:
+    def lowering(self, request: req.Request) -> Lowering:
         """What undoes, on arguments, what is done to schemas on the way out."""
         ...
 
-    def limits(self, model: str) -> Limits:
+    def limits(self, model: str) -> req.Limits:
         """What a model takes at the most."""
         ...
 
-    def features(self, model: str) -> Features:
+    def features(self, model: str) -> req.Features:
         """What a model can do."""
         ...
 
@@ -132,22 +98,22 @@ class HttpEngine:
         """Sent with every request, in the provider's own terms; those of the request come over them."""
         self._record, self._notice = record, notice
 
-    def limits(self, model: str) -> Limits:
+    def limits(self, model: str) -> req.Limits:
         return self.api.limits(model)
 
-    def features(self, model: str) -> Features:
+    def features(self, model: str) -> req.Features:
         return self.api.features(model)
 
-    def lowering(self, request: Request) -> Lowering:
+    def lowering(self, request: req.Request) -> Lowering:
         return self.api.lowering(request)
 
-    def prepare(self, request: Request) -> Encoded:
+    def prepare(self, request: req.Request) -> Encoded:
         if self.options:
             options = merged(self.options, request.provider_options)
             request = msgspec.structs.replace(request, provider_options=options)
         return self.api.encode(request)
 
-    async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
+    async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
         """The reply; `EngineError` when there is none after all that may be tried was."""
         if observe is not None and not request.stream:
             request = msgspec.structs.replace(request, stream=True)
@@ -180,9 +146,9 @@ class HttpEngine:
                     self._notice(error, wait)
                 await asyncio.sleep(wait)
                 if watch is not None and watch.seen:
-                    watch.observe(Restarted(error.message))
+                    watch.observe(req.Restarted(error.message))
 
-    async def _asked(self, request: Request, encoded: Encoded, body: bytes, watch: _Watch | None) -> Reply:
+    async def _asked(self, request: req.Request, encoded: Encoded, body: bytes, watch: _Watch | None) -> conv.Reply:
         taker = (
             _Taker(self.api, watch, self.transport.bounds, keep=self._record is not None) if request.stream else None
         )
@@ -207,7 +173,7 @@ class HttpEngine:
         )
         return msgspec.structs.replace(reply, provenance=made_by, request_id=_request_id(response.headers))
 
-    def _read(self, response: Response, taker: _Taker | None) -> Reply:
+    def _read(self, response: Response, taker: _Taker | None) -> conv.Reply:
         """The reply a response holds; `EngineError` when it holds none."""
         if 300 <= response.status < 400:
             raise _redirected(response)
@@ -217,7 +183,7 @@ class HttpEngine:
             raise not_an_api(response.body, response.status)
         return require_answer(self._decoded(response.body) if taker is None else taker.reply(self._decoded))
 
-    def _decoded(self, body: bytes) -> Reply:
+    def _decoded(self, body: bytes) -> conv.Reply:
         return self.api.decode(read_json(body, self.transport.bounds))
 
     def _told(self, error: EngineError) -> EngineError:
@@ -226,13 +192,13 @@ class HttpEngine:
         if error.partial is not None:
             said = msgspec.json.encode(error.partial).decode()
             shown = self.transport.redact(said)
-            error.partial = error.partial if shown == said else msgspec.json.decode(shown, type=Reply)
+            error.partial = error.partial if shown == said else msgspec.json.decode(shown, type=conv.Reply)
         if message == error.message:
             error.provider = self.provider or error.provider
             return error
         return error.saying(message, provider=self.provider)
 
-    async def _exchanged(self, request: Request, encoded: Encoded, body: bytes, taker: _Taker | None) -> Response:
+    async def _exchanged(self, request: req.Request, encoded: Encoded, body: bytes, taker: _Taker | None) -> Response:
         """One exchange, recorded however it ends."""
         sink = None if taker is None else taker.take
         if self._record is None:
@@ -250,7 +216,7 @@ class HttpEngine:
 
     def _recorded(
         self,
-        request: Request,
+        request: req.Request,
         encoded: Encoded,
         response: Response,
         taker: _Taker | None,
@@ -326,12 +292,12 @@ def _kind_of(error: EngineError) -> str:
     return f"status {error.status}, code {error.code}"
 
 
-def require_answer(reply: Reply) -> Reply:
+def require_answer(reply: conv.Reply) -> conv.Reply:
     """The reply, if it is one: not when it broke off, nor when nothing in the response was an answer."""
-    if reply.finish is FinishReason.INTERRUPTED:
+    if reply.finish is conv.FinishReason.INTERRUPTED:
         message = "the stream ended before the reply did" if reply.parts else "the response ended without an answer"
         raise EngineError(message, code="interrupted", retryable=True, partial=reply)
-    if not reply.parts and reply.finish is FinishReason.UNKNOWN and reply.finish_raw is None:
+    if not reply.parts and reply.finish is conv.FinishReason.UNKNOWN and reply.finish_raw is None:
         raise EngineError("the response holds no answer", code="protocol", retryable=True, partial=reply)
     return reply
 
@@ -416,7 +382,7 @@ class _Taker:
             raise not_an_api(self._begins)
         self._whole = start[:1] == b"{"
 
-    def _tell(self, chunk: AnyChunk) -> None:
+    def _tell(self, chunk: req.AnyChunk) -> None:
         watch = self._watch
         if watch is not None:
             watch.seen = True
@@ -426,21 +392,21 @@ class _Taker:
     def raw(self) -> bytes:
         return bytes(self._raw)
 
-    def partial(self) -> Reply | None:
+    def partial(self) -> conv.Reply | None:
         """The reply as far as it had come."""
         if self._whole:
             return None
         try:
             return self._decoder.close()
         except EngineError as error:
-            return error.partial if isinstance(error.partial, Reply) else None
+            return error.partial if isinstance(error.partial, conv.Reply) else None
 
-    def reply(self, whole: Callable[[bytes], Reply]) -> Reply:
+    def reply(self, whole: Callable[[bytes], conv.Reply]) -> conv.Reply:
         if not self._whole:
             for chunk in self._decoder.end():
                 self._tell(chunk)
             reply = self._decoder.close()
-            if reply.finish is FinishReason.INTERRUPTED and not self._decoder.events:
+            if reply.finish is conv.FinishReason.INTERRUPTED and not self._decoder.events:
                 raise _no_stream(self._begins)
             return reply
         reply = whole(self.raw)
@@ -469,38 +435,38 @@ def _chance() -> float:
     return random.random()
 
 
-def chunks_of(reply: Reply) -> Iterator[AnyChunk]:
+def chunks_of(reply: conv.Reply) -> Iterator[req.AnyChunk]:
     """A whole reply as the chunks it might have come in."""
     for part in reply.parts:
         yield from _chunks_of(part)
-    yield UsageArrived(reply.usage)
-    yield Finished(reply.finish)
+    yield req.UsageArrived(reply.usage)
+    yield req.Finished(reply.finish)
 
 
-def _chunks_of(part: AnyPart) -> Iterator[AnyChunk]:
-    if isinstance(part, TextPart):
-        yield TextChunk(part.text)
-        yield from (CitationArrived(citation) for citation in part.citations)
-    elif isinstance(part, ThinkingPart):
+def _chunks_of(part: conv.AnyPart) -> Iterator[req.AnyChunk]:
+    if isinstance(part, conv.TextPart):
+        yield req.TextChunk(part.text)
+        yield from (req.CitationArrived(citation) for citation in part.citations)
+    elif isinstance(part, conv.ThinkingPart):
         if part.text:
-            yield ThinkingChunk(part.text)
-    elif isinstance(part, RefusalPart):
-        yield RefusalChunk(part.text)
-    elif isinstance(part, MediaPart):
-        yield MediaArrived(part.media)
-    elif isinstance(part, CallPart):
+            yield req.ThinkingChunk(part.text)
+    elif isinstance(part, conv.RefusalPart):
+        yield req.RefusalChunk(part.text)
+    elif isinstance(part, conv.MediaPart):
+        yield req.MediaArrived(part.media)
+    elif isinstance(part, conv.CallPart):
         call = part.call
-        yield CallStarted(call.id, call.name, call.namespace, call.executed_by)
+        yield req.CallStarted(call.id, call.name, call.namespace, call.executed_by)
         said = call.arguments
-        yield ArgumentsChunk(call.id, said if isinstance(said, str) else msgspec.json.encode(said).decode())
-        yield CallFinished(call)
-    elif isinstance(part, ResultPart):
-        yield ResultArrived(part.result)
+        yield req.ArgumentsChunk(call.id, said if isinstance(said, str) else msgspec.json.encode(said).decode())
+        yield req.CallFinished(call)
+    elif isinstance(part, conv.ResultPart):
+        yield req.ResultArrived(part.result)
 
 
 # ── engines without a network ────────────────────────────────────────────────
 
-Step = Reply | str | EngineError | Callable[[Request], "Reply | str"]
+Step = conv.Reply | str | EngineError | Callable[[req.Request], "conv.Reply | str"]
 
 
 class ScriptedEngine:
@@ -513,17 +479,17 @@ class ScriptedEngine:
     name = "scripted"
 
     def __init__(
-        self, steps: Iterable[Step], *, limits: Limits | None = None, features: Features | None = None
+        self, steps: Iterable[Step], *, limits: req.Limits | None = None, features: req.Features | None = None
     ) -> None:
         self._steps = list(steps)
-        self.requests: list[Request] = []
+        self.requests: list[req.Request] = []
         """What was asked, in order."""
-        self._limits = limits or Limits()
-        self._features = features or Features(
+        self._limits = limits or req.Limits()
+        self._features = features or req.Features(
             choices=("auto", "none", "required", "one", "subset"), streaming=True, thinking=True
         )
 
-    async def ask(self, request: Request, observe: Observer | None = None) -> Reply:
+    async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
         number = len(self.requests)
         self.requests.append(request)
         if number >= len(self._steps):
@@ -532,22 +498,22 @@ class ScriptedEngine:
         if isinstance(step, EngineError):
             raise step
         answer = step(request) if callable(step) else step
-        reply = Reply((TextPart(answer),), FinishReason.STOP) if isinstance(answer, str) else answer
+        reply = conv.Reply((conv.TextPart(answer),), conv.FinishReason.STOP) if isinstance(answer, str) else answer
         if observe is not None:
             for chunk in chunks_of(reply):
                 observe(chunk)
         return reply
 
-    def prepare(self, request: Request) -> Encoded | None:
+    def prepare(self, request: req.Request) -> Encoded | None:
         return None
 
-    def lowering(self, request: Request) -> Lowering:
+    def lowering(self, request: req.Request) -> Lowering:
         return Lowering()
 
-    def limits(self, model: str) -> Limits:
+    def limits(self, model: str) -> req.Limits:
         return self._limits
 
-    def features(self, model: str) -> Features:
+    def features(self, model: str) -> req.Features:
         return self._features
 
     def finish(self) -> None:
@@ -603,13 +569,13 @@ def _answer(exchange: Exchange) -> Step:
 
 def _whole(events: list[AnyEvent]) -> list[Step]:
     """The replies a record keeps whole; not those it tells of an earlier run, which nobody asked for in this one."""
-    asks = any(isinstance(event, ModelAsked) for event in events)
+    asks = any(isinstance(event, ev.ModelAsked) for event in events)
     asked = False
     found: list[Step] = []
     for event in events:
-        if isinstance(event, ModelAsked):
+        if isinstance(event, ev.ModelAsked):
             asked = True
-        elif isinstance(event, ModelFinished) and event.reply is not None:
+        elif isinstance(event, ev.ModelFinished) and event.reply is not None:
             if asked or not asks:
                 found.append(event.reply)
             asked = False
@@ -623,34 +589,34 @@ def replies_of(events: Iterable[AnyEvent]) -> list[Step]:
     if whole:
         return whole
     replies: list[Step] = []
-    parts: list[AnyPart] = []
-    usage = Usage()
+    parts: list[conv.AnyPart] = []
+    usage = conv.Usage()
 
-    def end(finish: FinishReason | None = None) -> None:
+    def end(finish: conv.FinishReason | None = None) -> None:
         nonlocal parts, usage
         if parts:
-            ours = any(isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT for part in parts)
-            said = finish or (FinishReason.CALLS if ours else FinishReason.STOP)
-            replies.append(Reply(tuple(parts), said, usage=usage))
-        parts, usage = [], Usage()
+            ours = any(isinstance(part, conv.CallPart) and part.call.executed_by is ExecutedBy.CLIENT for part in parts)
+            said = finish or (conv.FinishReason.CALLS if ours else conv.FinishReason.STOP)
+            replies.append(conv.Reply(tuple(parts), said, usage=usage))
+        parts, usage = [], conv.Usage()
 
     step: tuple[int | None, int | None] | None = None
     for event in events:
-        if isinstance(event, ModelFinished):
+        if isinstance(event, ev.ModelFinished):
             end(event.finish)
             continue
-        if isinstance(event, ModelSaid | ModelThought | ToolCalled):
+        if isinstance(event, ev.ModelSaid | ev.ModelThought | ev.ToolCalled):
             here = (event.turn, event.step)
             if parts and step is not None and here != step:
                 end()
             step = here
-        if isinstance(event, ModelSaid):
-            parts.append(RefusalPart(event.text) if event.refused else TextPart(event.text))
-        elif isinstance(event, ModelThought):
-            parts.append(ThinkingPart(event.text))
-        elif isinstance(event, ToolCalled) and event.by == "model":
-            parts.append(CallPart(event.call.native))
-        elif isinstance(event, TokensUsed):
+        if isinstance(event, ev.ModelSaid):
+            parts.append(conv.RefusalPart(event.text) if event.refused else conv.TextPart(event.text))
+        elif isinstance(event, ev.ModelThought):
+            parts.append(conv.ThinkingPart(event.text))
+        elif isinstance(event, ev.ToolCalled) and event.by == "model":
+            parts.append(conv.CallPart(event.call.native))
+        elif isinstance(event, ev.TokensUsed):
             usage = usage + event.usage
     end()
     return replies

@@ -10,41 +10,21 @@ from typing import Any
 
 import msgspec
 
-from dragoman.model import (
-    AnyChunk,
-    AnyEvent,
-    AnyPart,
-    CallPart,
-    ClientNoted,
-    ConversationItem,
-    ExecutedBy,
-    FinishReason,
-    MediaPart,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    RefusalPart,
-    Reply,
-    Result,
-    ResultPart,
-    SystemSaid,
-    TextPart,
-    ThinkingPart,
-    TokensUsed,
-    ToolCalled,
-    ToolProgressed,
-    ToolReturned,
-    UserSaid,
-)
+from dragoman.model import AnyChunk, ExecutedBy, Result, conversation as conv, events as ev
 
 from .executor import Hooks, masked
 from .offer import Offer
 from .typed_output import FinalOutput, PartialOutput
 
-Item = AnyChunk | AnyEvent | PartialOutput | FinalOutput[Any]
-Listener = Callable[[AnyEvent], None]
+Item = AnyChunk | ev.AnyEvent | PartialOutput | FinalOutput[Any]
+Listener = Callable[[ev.AnyEvent], None]
 
-_OF_TOOLS = {"called": ToolCalled, "returned": ToolReturned, "progressed": ToolProgressed, "noted": ClientNoted}
+_OF_TOOLS = {
+    "called": ev.ToolCalled,
+    "returned": ev.ToolReturned,
+    "progressed": ev.ToolProgressed,
+    "noted": ev.ClientNoted,
+}
 
 
 class EventStream:
@@ -92,48 +72,48 @@ class EventStream:
 
     # ── what was said ──────────────────────────────────────────────────────
 
-    def given(self, items: Sequence[ConversationItem]) -> None:
+    def given(self, items: Sequence[conv.ConversationItem]) -> None:
         """What the run begins with: what the user says now, and what was said in earlier runs."""
         for item in items:
             if item.role in ("system", "developer"):
-                self.emit(SystemSaid, text=_text_of(item))
+                self.emit(ev.SystemSaid, text=_text_of(item))
             elif item.role == "user":
                 self.user_said(item)
             elif item.role == "assistant":  # of an earlier run: told whole, so that the record is
-                reply = item if isinstance(item, Reply) else Reply(item.parts, FinishReason.UNKNOWN)
-                self.emit(ModelFinished, finish=reply.finish, model=reply.provenance.model, reply=reply)
+                reply = item if isinstance(item, conv.Reply) else conv.Reply(item.parts, conv.FinishReason.UNKNOWN)
+                self.emit(ev.ModelFinished, finish=reply.finish, model=reply.provenance.model, reply=reply)
             for part in item.parts:
-                if isinstance(part, ResultPart):
-                    self.emit(ToolReturned, result=Result(part.result.call_id, (), native=part.result))
+                if isinstance(part, conv.ResultPart):
+                    self.emit(ev.ToolReturned, result=Result(part.result.call_id, (), native=part.result))
 
-    def user_said(self, item: ConversationItem, **facts: Any) -> None:
-        media = tuple(part.media for part in item.parts if isinstance(part, MediaPart))
+    def user_said(self, item: conv.ConversationItem, **facts: Any) -> None:
+        media = tuple(part.media for part in item.parts if isinstance(part, conv.MediaPart))
         text = _text_of(item)
         if text or media:
-            self.emit(UserSaid, text=text, media=media, **facts)
+            self.emit(ev.UserSaid, text=text, media=media, **facts)
 
-    async def replied(self, reply: Reply, offer: Offer, hooks: Hooks, cost: float | None) -> None:
+    async def replied(self, reply: conv.Reply, offer: Offer, hooks: Hooks, cost: float | None) -> None:
         """A reply of the model, part by part and then whole; calls as `hooks` lets them be shown."""
         model = reply.provenance.served or reply.provenance.model
         for part in reply.parts:
-            if isinstance(part, TextPart):
-                self.emit(ModelSaid, text=part.text, model=model)
-            elif isinstance(part, ThinkingPart):
-                self.emit(ModelThought, text=part.text, model=model, hidden=not part.text)
-            elif isinstance(part, RefusalPart):
-                self.emit(ModelSaid, text=part.text, model=model, refused=True)
+            if isinstance(part, conv.TextPart):
+                self.emit(ev.ModelSaid, text=part.text, model=model)
+            elif isinstance(part, conv.ThinkingPart):
+                self.emit(ev.ModelThought, text=part.text, model=model, hidden=not part.text)
+            elif isinstance(part, conv.RefusalPart):
+                self.emit(ev.ModelSaid, text=part.text, model=model, refused=True)
         for native in reply.calls:
             if native.executed_by is ExecutedBy.PROVIDER:
                 shown = await masked(offer.read_call(native), hooks)
-                self.emit(ToolCalled, call=shown, call_id=native.id)
+                self.emit(ev.ToolCalled, call=shown, call_id=native.id)
         for told in reply.results:
             call = next((call for call in reply.calls if call.id == told.call_id), None)
             if call is not None:
                 result = offer.read_result(offer.read_call(call), told)
-                self.emit(ToolReturned, result=result, call_id=told.call_id)
-        self.emit(TokensUsed, usage=reply.usage, model=model, cost=cost)
+                self.emit(ev.ToolReturned, result=result, call_id=told.call_id)
+        self.emit(ev.TokensUsed, usage=reply.usage, model=model, cost=cost)
         whole = await _masked(reply, offer, hooks)
-        self.emit(ModelFinished, finish=reply.finish, model=model, reply=whole, provider_id=reply.id)
+        self.emit(ev.ModelFinished, finish=reply.finish, model=model, reply=whole, provider_id=reply.id)
 
     # ── as an iteration ────────────────────────────────────────────────────
 
@@ -164,19 +144,19 @@ class EventStream:
                 await asyncio.wait([task])
 
 
-async def _masked(reply: Reply, offer: Offer, hooks: Hooks) -> Reply:
+async def _masked(reply: conv.Reply, offer: Offer, hooks: Hooks) -> conv.Reply:
     """A reply with its calls as events may show them; one that is shown otherwise than it was bears a mark."""
     if hooks.mask is None:
         return reply
-    parts: list[AnyPart] = []
+    parts: list[conv.AnyPart] = []
     for part in reply.parts:
-        if isinstance(part, CallPart):
+        if isinstance(part, conv.CallPart):
             native = (await masked(offer.read_call(part.call), hooks)).native
             if native != part.call:
-                part = CallPart(native, metadata={**part.metadata, "dragoman": {"masked": True}})
+                part = conv.CallPart(native, metadata={**part.metadata, "dragoman": {"masked": True}})
         parts.append(part)
     return msgspec.structs.replace(reply, parts=tuple(parts))
 
 
-def _text_of(item: ConversationItem) -> str:
-    return "".join(part.text for part in item.parts if isinstance(part, TextPart))
+def _text_of(item: conv.ConversationItem) -> str:
+    return "".join(part.text for part in item.parts if isinstance(part, conv.TextPart))

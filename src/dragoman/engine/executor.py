@@ -19,17 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.errors import ConfigError, nearest
-from dragoman.model import (
-    Call,
-    Decision,
-    Failure,
-    Kind,
-    NativeResult,
-    Outcome,
-    Result,
-    operations as op,
-    outcomes as out,
-)
+from dragoman.model import Call, Decision, NativeResult, Result, operations as op, outcomes as out
 from dragoman.tools import Answers, Cancellation, Context, Tool, Toolset, Web, standard_context
 from dragoman.tools.processes import abandon, in_thread
 from dragoman.tools.running import enclosure_in, outcome_of, run_operation
@@ -64,7 +54,7 @@ class Hooks(msgspec.Struct, frozen=True):
     before: Callable[[Call], Any] | None = None
     mask: Callable[[Call], Any] | None = None
     after: Callable[[Call, Result], Any] | None = None
-    should_retry: Callable[[Call, Failure, int], Any] | None = None
+    should_retry: Callable[[Call, out.Failure, int], Any] | None = None
     remind: Callable[[Sequence[Call], Conversation], Any] | None = None
 
 
@@ -98,9 +88,9 @@ class Executor:
         approver: Approver | None = None,
         emit: Emit | None = None,
         write: Callable[[Call, Result], Result] | None = None,
-        reconsider: Callable[[Call, Sequence[Outcome]], Call | None] | None = None,
+        reconsider: Callable[[Call, Sequence[out.Outcome]], Call | None] | None = None,
         approvals: Approvals | None = None,
-        answer: Callable[[Call], Outcome | None] | None = None,
+        answer: Callable[[Call], out.Outcome | None] | None = None,
     ) -> None:
         self.policy, self.hooks, self.approver = policy, hooks, approver
         self.approvals = Approvals() if approvals is None else approvals
@@ -124,7 +114,7 @@ class Executor:
         self.offer(toolset, reconsider)
 
     def offer(
-        self, toolset: Toolset, reconsider: Callable[[Call, Sequence[Outcome]], Call | None] | None = None
+        self, toolset: Toolset, reconsider: Callable[[Call, Sequence[out.Outcome]], Call | None] | None = None
     ) -> None:
         """Runs calls of these tools from now on."""
         self._reconsider = reconsider or (lambda *_: None)
@@ -222,27 +212,27 @@ class Executor:
 
     # ── which tool ─────────────────────────────────────────────────────────
 
-    def tools_of(self, call: Call) -> tuple[Tool, ...] | Failure:
+    def tools_of(self, call: Call) -> tuple[Tool, ...] | out.Failure:
         """The tool for each operation of a call, or the failure that one of them is not to be had."""
         if call.failure is not None:
             return call.failure
         found: list[Tool] = []
         for operation in call.operations:
             tool = self._tool_of(operation)
-            if isinstance(tool, Failure):
+            if isinstance(tool, out.Failure):
                 return tool
             if tool.name in self._denied:
-                return Failure("denied", f'The tool "{tool.name}" is not allowed in this run.', {"tool": tool.name})
+                return out.Failure("denied", f'The tool "{tool.name}" is not allowed in this run.', {"tool": tool.name})
             found.append(tool)
         return tuple(found)
 
-    def _tool_of(self, operation: op.Operation) -> Tool | Failure:
+    def _tool_of(self, operation: op.Operation) -> Tool | out.Failure:
         if isinstance(operation, op.CallFunction | op.Unrecognised):
             tool = self._functions.get(operation.name)
             if tool is not None:
                 return tool
             hint = nearest(operation.name, self._functions)
-            return Failure("unknown_tool", f'There is no tool "{operation.name}".{hint}', {"tool": operation.name})
+            return out.Failure("unknown_tool", f'There is no tool "{operation.name}".{hint}', {"tool": operation.name})
         known = self._operations.get(type(operation))
         if isinstance(operation, op.CallMcpTool):
             known = self._served.get((operation.server, operation.tool), known)
@@ -250,9 +240,9 @@ class Executor:
             return known
         if isinstance(operation, op.CallMcpTool):
             message = f'There is no tool "{operation.tool}" of an MCP server "{operation.server}".'
-            return Failure("unknown_tool", message, {"server": operation.server, "tool": operation.tool})
+            return out.Failure("unknown_tool", message, {"server": operation.server, "tool": operation.tool})
         tag = str(operation.__struct_config__.tag)
-        return Failure("denied", f"This run has no tool to {tag.replace('_', ' ')}.", {"operation": tag})
+        return out.Failure("denied", f"This run has no tool to {tag.replace('_', ' ')}.", {"operation": tag})
 
     def _count(self, names: Iterable[str], result: Result, *, failed: bool) -> None:
         for name in names:
@@ -274,8 +264,8 @@ class Attempt:
         """The call as the model made it; `call` is what is run, which a hook or its first outcome may change."""
         self.call = call
         found = executor.tools_of(call)
-        self._refused: Failure | None = found if isinstance(found, Failure) else None
-        self.tools: tuple[Tool, ...] = () if isinstance(found, Failure) else found
+        self._refused: out.Failure | None = found if isinstance(found, out.Failure) else None
+        self.tools: tuple[Tool, ...] = () if isinstance(found, out.Failure) else found
         self._given: tuple[out.Answer, ...] = ()
         self._retries = 0
         self._seconds = 0.0
@@ -302,7 +292,7 @@ class Attempt:
             else:
                 started = self.asked.id in self._executor.started
                 done = " Changes made before it was stopped remain." if started else " It was not begun."
-                failures = self._for_each(Failure("cancelled", otherwise + done))
+                failures = self._for_each(out.Failure("cancelled", otherwise + done))
                 self.ended = self._written(Result(self.call.id, failures, 0.0), failed=True)
         return self.ended
 
@@ -328,7 +318,7 @@ class Attempt:
             outcomes = outcomes if other is None else await self._instead(other, outcomes)
         return await self._tell(outcomes)
 
-    def _for_each(self, outcome: Outcome) -> tuple[Outcome, ...]:
+    def _for_each(self, outcome: out.Outcome) -> tuple[out.Outcome, ...]:
         return (outcome,) * max(1, len(self.call.operations))
 
     # ── deciding ───────────────────────────────────────────────────────────
@@ -344,12 +334,12 @@ class Attempt:
         judged = verdict_on(self.call, self.tools, policy, workspace)
         if executor.hooks.before is not None and judged[0] != "deny":
             changed = await _awaited(executor.hooks.before(self.call))
-            if isinstance(changed, Failure):
+            if isinstance(changed, out.Failure):
                 self._refused = changed
                 return Decision("denied", by="hook", reason=changed.message)
             if changed is not None:
                 self.call, found = changed, executor.tools_of(changed)
-                if isinstance(found, Failure):
+                if isinstance(found, out.Failure):
                     self._refused = found
                     return Decision("denied", by="policy", reason=found.message)
                 self.tools = found
@@ -370,16 +360,16 @@ class Attempt:
         if decision.verdict == "denied":
             words = _unanswered if asked_by(self.call, self.tools) else _denied
             details = {"rule": decision.rule, "reason": decision.reason}
-            self._refused = Failure("denied", words(decision), details)
+            self._refused = out.Failure("denied", words(decision), details)
         return decision
 
-    async def _instead(self, other: Call, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    async def _instead(self, other: Call, outcomes: tuple[out.Outcome, ...]) -> tuple[out.Outcome, ...]:
         """Runs what it turned out to mean, if that is allowed too; where no tool does it, the first outcome stays.
 
         It is the same call of the model's, so there is no second event of a call: what came of it says what was done.
         """
         tools = self._executor.tools_of(other)
-        if isinstance(tools, Failure):
+        if isinstance(tools, out.Failure):
             return outcomes
         self.call, self.tools = other, tools
         await self._decide()
@@ -390,7 +380,7 @@ class Attempt:
 
     # ── running ────────────────────────────────────────────────────────────
 
-    async def _run(self) -> tuple[Outcome, ...]:
+    async def _run(self) -> tuple[out.Outcome, ...]:
         """What running it gave; it is run again where that is allowed and helps."""
         executor = self._executor
         policy = executor.policy
@@ -404,7 +394,7 @@ class Attempt:
                 outcomes = await self._run_once()
                 if attempt == most:
                     break
-                failure = next((one for one in outcomes if isinstance(one, Failure)), None)
+                failure = next((one for one in outcomes if isinstance(one, out.Failure)), None)
                 if failure is None or failure.kind not in ("failed", "timed_out"):
                     break
                 if executor._reconsider(self.call, outcomes) is not None:
@@ -417,7 +407,7 @@ class Attempt:
         self._retries += attempt
         return outcomes
 
-    async def _run_once(self) -> tuple[Outcome, ...]:
+    async def _run_once(self) -> tuple[out.Outcome, ...]:
         """Runs it once, to its deadline. A plain function that goes on past it is left to itself."""
         cancellation = Cancellation()
         context = self._context(cancellation)
@@ -434,24 +424,24 @@ class Attempt:
             await _ended(running, cancellation, "it took too long")
             repeatable = all(tool.repeatable for tool in self.tools)
             done = "" if repeatable else " Changes made before it was stopped remain."
-            failure = Failure("timed_out", f"It was stopped after {seconds:g} seconds.{done}", {"seconds": seconds})
+            failure = out.Failure("timed_out", f"It was stopped after {seconds:g} seconds.{done}", {"seconds": seconds})
             return self._for_each(failure)
         if running.cancelled():
-            return self._for_each(Failure("cancelled", "The tool gave up by itself."))
+            return self._for_each(out.Failure("cancelled", "The tool gave up by itself."))
         return running.result()
 
-    async def _performed(self, context: Context) -> tuple[Outcome, ...]:
+    async def _performed(self, context: Context) -> tuple[out.Outcome, ...]:
         operations = self.call.operations
         if len(self.tools) == 1:
             return (await self._one_performed(operations[0], self.tools[0], context),)
         if all(_changes_files(tool) for tool in self.tools):
             return await _as_one(operations, context)
-        outcomes: list[Outcome] = []
+        outcomes: list[out.Outcome] = []
         for operation, tool in zip(operations, self.tools, strict=True):
             outcomes.append(await self._one_performed(operation, tool, context))
         return tuple(outcomes)
 
-    async def _one_performed(self, operation: op.Operation, tool: Tool, context: Context) -> Outcome:
+    async def _one_performed(self, operation: op.Operation, tool: Tool, context: Context) -> out.Outcome:
         policy = self._executor.policy
         if hasattr(operation, "url"):
             # Each call runs in a task of its own, so this holds for it alone.
@@ -492,7 +482,7 @@ class Attempt:
 
     # ── telling ────────────────────────────────────────────────────────────
 
-    async def _tell(self, outcomes: tuple[Outcome, ...]) -> Result:
+    async def _tell(self, outcomes: tuple[out.Outcome, ...]) -> Result:
         executor = self._executor
         result = Result(self.call.id, outcomes, self._seconds, self._retries)
         if executor.hooks.after is not None:
@@ -540,7 +530,7 @@ def _groups(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
 _BROKE_OFF = "the run broke off while this call was being made, so whether it took effect is not known: look first"
 
 
-async def _outcome(operation: op.Operation, tool: Tool, context: Context) -> Outcome:
+async def _outcome(operation: op.Operation, tool: Tool, context: Context) -> out.Outcome:
     if tool.operation is not None:
         return await outcome_of(lambda: run_operation(tool, operation, context))
     assert isinstance(operation, op.CallFunction | op.CallMcpTool | op.Unrecognised)
@@ -556,7 +546,7 @@ def _changes_files(tool: Tool) -> bool:
 _CHANGES = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile)
 
 
-async def _as_one(operations: tuple[op.Operation, ...], context: Context) -> tuple[Outcome, ...]:
+async def _as_one(operations: tuple[op.Operation, ...], context: Context) -> tuple[out.Outcome, ...]:
     """Several changes of files, all or none."""
     done = await outcome_of(lambda: in_thread(context.workspace.apply, operations, to_its_end=True))
     if isinstance(done, out.ChangesOutcome) and len(done.changes) == len(operations):
@@ -576,12 +566,12 @@ def _deadline(tools: tuple[Tool, ...], default: float | None) -> float | None:
 
 
 def _only_reads(tool: Tool) -> bool:
-    return tool.kind in (Kind.READ, Kind.SEARCH)
+    return tool.kind in (op.Kind.READ, op.Kind.SEARCH)
 
 
-def _failed(outcomes: tuple[Outcome, ...]) -> bool:
+def _failed(outcomes: tuple[out.Outcome, ...]) -> bool:
     for outcome in outcomes:  # noqa: SIM110 - asked of every call, and a generator is two more Python calls
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, out.Failure):
             return True
     return False
 

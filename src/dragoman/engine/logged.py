@@ -11,20 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from dragoman.model import (
-    AnyEvent,
-    ErrorOccurred,
-    Failure,
-    Interrupted,
-    ModelAsked,
-    ModelFinished,
-    SessionEnded,
-    SessionStarted,
-    TokensUsed,
-    ToolCalled,
-    ToolReturned,
-    UnknownOutcome,
-)
+from dragoman.model import Failure, UnknownOutcome, events as ev
 
 RUN: Final = logging.getLogger("dragoman.engine.run")
 MODEL: Final = logging.getLogger("dragoman.engine.model")
@@ -32,41 +19,41 @@ TOOLS: Final = logging.getLogger("dragoman.engine.tools")
 HTTP: Final = logging.getLogger("dragoman.engine.http")
 
 
-def log_listener() -> Callable[[AnyEvent], None] | None:
+def log_listener() -> Callable[[ev.AnyEvent], None] | None:
     """What logs the events of a run; `None` where nobody would read it."""
     return log_event if any(one.isEnabledFor(logging.INFO) for one in (RUN, MODEL, TOOLS)) else None
 
 
-def log_event(event: AnyEvent) -> None:
+def log_event(event: ev.AnyEvent) -> None:
     """Log one event of a run."""
     match event:
-        case SessionStarted():
+        case ev.SessionStarted():
             RUN.info("run %s began with %s in %s words", event.run, event.model, event.dialect)
-        case SessionEnded(reason="completed"):
+        case ev.SessionEnded(reason="completed"):
             RUN.info("run %s ended: completed", event.run)
-        case SessionEnded():
+        case ev.SessionEnded():
             RUN.info("run %s ended: %s (%s)", event.run, event.reason, event.message)
-        case Interrupted():
+        case ev.Interrupted():
             RUN.info("run %s was interrupted", event.run)
-        case ErrorOccurred():
+        case ev.ErrorOccurred():
             RUN.info("run %s: error, status %s, code %s", event.run, event.status, event.code)
-        case ModelAsked():
+        case ev.ModelAsked():
             MODEL.debug("run %s step %s: asked %s, %d tools", event.run, event.step, event.model, len(event.offered))
-        case ModelFinished():
+        case ev.ModelFinished():
             MODEL.debug("run %s step %s: the model finished: %s", event.run, event.step, event.finish)
-        case TokensUsed(usage=usage):
+        case ev.TokensUsed(usage=usage):
             MODEL.debug(
                 "run %s step %s: %s tokens in, %s out", event.run, event.step, usage.input_tokens, usage.output_tokens
             )
-        case ToolCalled():
+        case ev.ToolCalled():
             _log_call(event)
-        case ToolReturned():
+        case ev.ToolReturned():
             _log_result(event)
         case _:
             pass
 
 
-def _log_call(event: ToolCalled) -> None:
+def _log_call(event: ev.ToolCalled) -> None:
     decision = event.decision
     level = logging.INFO if decision is not None and decision.verdict == "denied" else logging.DEBUG
     if TOOLS.isEnabledFor(level):
@@ -77,7 +64,7 @@ def _log_call(event: ToolCalled) -> None:
         TOOLS.log(level, "run %s call %s: %s (%s) %s%s", event.run, event.call_id, name, operations, verdict, by)
 
 
-def _log_result(event: ToolReturned) -> None:
+def _log_result(event: ev.ToolReturned) -> None:
     result = event.result
     failed = [one.kind for one in result.outcomes if isinstance(one, Failure)]
     unknown = any(isinstance(one, UnknownOutcome) for one in result.outcomes)

@@ -15,19 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dragoman.errors import LimitReached
-from dragoman.model import (
-    CallPart,
-    Conversation,
-    ExecutedBy,
-    FinishReason,
-    Message,
-    NativeCall,
-    NativeResult,
-    Reply,
-    ResultPart,
-    ToolChoice,
-    user,
-)
+from dragoman.model import ExecutedBy, NativeCall, NativeResult, ToolChoice, conversation as conv
 from dragoman.model.conversation import answered
 
 if TYPE_CHECKING:
@@ -44,7 +32,7 @@ EMPTY = "Your last reply was empty. Continue: answer using the tool results abov
 class Ask(msgspec.Struct, frozen=True):
     """Wanted: the model's reply. `round` counts from 1; `choice` is what it may or must call this time."""
 
-    conversation: Conversation
+    conversation: conv.Conversation
     round: int
     choice: ToolChoice
 
@@ -60,13 +48,13 @@ class Run(msgspec.Struct, frozen=True):
 class Revised(msgspec.Struct, frozen=True):
     """Sent instead of a reply: the conversation to ask with in place of the one in `Ask`."""
 
-    conversation: Conversation
+    conversation: conv.Conversation
 
 
-Steps = Generator[Ask | Run, Reply | Message | Revised, Conversation]
+Steps = Generator[Ask | Run, conv.Reply | conv.Message | Revised, conv.Conversation]
 
 
-def missing_call(choice: ToolChoice, reply: Reply) -> str | None:
+def missing_call(choice: ToolChoice, reply: conv.Reply) -> str | None:
     """What the model is asked for when a reply lacks the call that `choice` requires; `None` when it has it.
 
     The names in `choice` are the ones the model knows.
@@ -82,12 +70,12 @@ def missing_call(choice: ToolChoice, reply: Reply) -> str | None:
 
 
 def tool_loop(
-    conversation: Conversation,
+    conversation: conv.Conversation,
     policy: ToolPolicy,
     *,
     done: int = 0,
-    missing: Callable[[ToolChoice, Reply], str | None] = missing_call,
-    unfinished: Callable[[Reply], str | None] = lambda _: None,
+    missing: Callable[[ToolChoice, conv.Reply], str | None] = missing_call,
+    unfinished: Callable[[conv.Reply], str | None] = lambda _: None,
 ) -> Steps:
     """Continues until the model asks for nothing more; the conversation it gives ends with the model's last reply.
 
@@ -101,7 +89,7 @@ def tool_loop(
     left = unanswered(conversation)
     if left:
         results = yield Run(left, 0)
-        assert isinstance(results, Message)
+        assert isinstance(results, conv.Message)
         conversation = answered(conversation, results)
     if conversation and conversation[-1].role == "tool":
         choice = after_calls(choice)
@@ -112,13 +100,13 @@ def tool_loop(
         while isinstance(reply, Revised):
             conversation = reply.conversation
             reply = yield Ask(conversation, number, choice)
-        assert isinstance(reply, Reply)
-        if reply.finish is FinishReason.MALFORMED_CALL and repairs < policy.max_repairs:
+        assert isinstance(reply, conv.Reply)
+        if reply.finish is conv.FinishReason.MALFORMED_CALL and repairs < policy.max_repairs:
             repairs += 1
             conversation += _with_reminder(reply, MALFORMED)
             continue
         ours = tuple(call for call in reply.calls if call.executed_by is ExecutedBy.CLIENT)
-        if reply.finish is FinishReason.PAUSED and not ours:
+        if reply.finish is conv.FinishReason.PAUSED and not ours:
             conversation += (reply,)  # the provider's own tools are not done: the same request again continues them
             continue
         wanted = missing(choice, reply)
@@ -136,8 +124,8 @@ def tool_loop(
         conversation += (reply,)
         if not ours or reply.finish in _ENDS:
             return conversation
-        results = yield Run(ours, number, ours[-1].id if reply.finish is FinishReason.LENGTH else None)
-        assert isinstance(results, Message)
+        results = yield Run(ours, number, ours[-1].id if reply.finish is conv.FinishReason.LENGTH else None)
+        assert isinstance(results, conv.Message)
         conversation += (results,)
         choice = after_calls(choice) if wanted is None else choice
     if wanted is not None:
@@ -148,23 +136,23 @@ def tool_loop(
     raise LimitReached("iterations", policy.max_iterations, "raise max_iterations, or give the model a smaller task")
 
 
-def _with_reminder(reply: Reply, words: str) -> Conversation:
+def _with_reminder(reply: conv.Reply, words: str) -> conv.Conversation:
     """What is added to a conversation to ask again. An empty reply is left out: APIs refuse a turn without content,
     and one that holds only thoughts."""
-    return (user(words),) if reply.is_empty else (reply, user(words))
+    return (conv.user(words),) if reply.is_empty else (reply, conv.user(words))
 
 
-def unanswered(conversation: Conversation) -> tuple[NativeCall, ...]:
+def unanswered(conversation: conv.Conversation) -> tuple[NativeCall, ...]:
     """The calls of the last reply that have no result yet."""
     answers: list[NativeResult] = []
     for item in reversed(conversation):
         if item.role == "assistant":
-            calls = [part.call for part in item.parts if isinstance(part, CallPart)]
+            calls = [part.call for part in item.parts if isinstance(part, conv.CallPart)]
             ours = [call for call in calls if call.executed_by is ExecutedBy.CLIENT]
             return tuple(call for call in ours if not _answers(call, answers))
         if item.role not in ("tool", "user"):
             return ()
-        found = [part.result for part in item.parts if isinstance(part, ResultPart)]
+        found = [part.result for part in item.parts if isinstance(part, conv.ResultPart)]
         if not found:
             return ()
         answers = found + answers
@@ -181,7 +169,9 @@ def _answers(call: NativeCall, left: list[NativeResult]) -> bool:
     return True
 
 
-_ENDS = frozenset({FinishReason.REFUSED, FinishReason.FILTERED, FinishReason.ERROR, FinishReason.CONTEXT_EXCEEDED})
+_ENDS = frozenset(
+    {conv.FinishReason.REFUSED, conv.FinishReason.FILTERED, conv.FinishReason.ERROR, conv.FinishReason.CONTEXT_EXCEEDED}
+)
 
 
 def after_calls(choice: ToolChoice) -> ToolChoice:

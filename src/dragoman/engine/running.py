@@ -17,37 +17,15 @@ import msgspec
 from dragoman.dialects import DIALECTS
 from dragoman.errors import DragomanError, EngineError, LimitReached
 from dragoman.model import (
-    AnyChunk,
-    AnyEvent,
     Call,
-    CallFinished,
-    CallPart,
-    ContextCompacted,
-    Conversation,
-    Definition,
-    ErrorOccurred,
     ExecutedBy,
     Failure,
-    FinishReason,
-    Limits,
-    Message,
-    ModelAsked,
-    ModelFinished,
     NativeCall,
-    Reply,
-    Request,
     Result,
-    ResultPart,
-    SessionEnded,
-    SessionStarted,
-    TextPart,
-    TokensUsed,
-    ToolCalled,
-    ToolChoice,
-    ToolReturned,
-    Usage,
-    UserSaid,
+    conversation as conv,
+    events as ev,
     operations as op,
+    request as req,
     user as user_message,
 )
 from dragoman.model.conversation import answered
@@ -94,7 +72,7 @@ _REFUSALS = 2
 Pause = Callable[["Running"], "Awaitable[bool | None] | bool | None"]
 """Step mode: asked before each round and before tools run; False ends the run there."""
 
-Proceed = Callable[["Setup", Message, RunResult], Awaitable[RunResult]]
+Proceed = Callable[["Setup", conv.Message, RunResult], Awaitable[RunResult]]
 """Says something more to the model, with this setup, after a result."""
 
 
@@ -109,7 +87,7 @@ class Setup(Protocol):
     approvals: Approvals
     pause: Pause | None
     hidden: Callable[[], Collection[str]] | None
-    emit: Callable[[AnyEvent], None] | None
+    emit: Callable[[ev.AnyEvent], None] | None
     workspace: Workspace | None
     context: Context | None
     sandbox: Sandbox | None
@@ -132,15 +110,15 @@ class Setup(Protocol):
 
     def facade_of(self, provider_tools: Sequence[ProviderTool] = ()) -> Facade: ...
 
-    def facade_for(self, dialect: Dialect, toolset: Toolset, limits: Limits) -> Facade: ...
+    def facade_for(self, dialect: Dialect, toolset: Toolset, limits: req.Limits) -> Facade: ...
 
     def start(
         self,
-        prompt: Message,
+        prompt: conv.Message,
         *,
-        history: Conversation,
+        history: conv.Conversation,
         provider_tools: Sequence[ProviderTool],
-        observe: Callable[[AnyChunk], None] | None,
+        observe: Callable[[req.AnyChunk], None] | None,
         run_id: str,
         stream: bool,
     ) -> Running: ...
@@ -154,13 +132,13 @@ class Running(Generic[OutputT]):
     def __init__(
         self,
         setup: Setup,
-        conversation: Conversation,
+        conversation: conv.Conversation,
         facade: Facade,
         *,
         provider_tools: Sequence[ProviderTool],
         answers: dict[str, Answer],
-        observe: Callable[[AnyChunk], None] | None,
-        emit: Callable[[AnyEvent], None] | None,
+        observe: Callable[[req.AnyChunk], None] | None,
+        emit: Callable[[ev.AnyEvent], None] | None,
         id: str,
         stream: bool,
     ) -> None:
@@ -204,7 +182,7 @@ class Running(Generic[OutputT]):
         }
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> conv.Usage:
         """The tokens used so far."""
         return self._spending.usage
 
@@ -218,17 +196,17 @@ class Running(Generic[OutputT]):
         self._spending.check_limits()
         self._spending.check_price(model)
 
-    def charge(self, model: str, usage: Usage) -> None:
+    def charge(self, model: str, usage: conv.Usage) -> None:
         """Counts what was asked on behalf of this run beside its conversation."""
         self._spending.charge(model, usage)
-        self._events.emit(TokensUsed, usage=usage, model=model, cost=self._spending.last_cost)
+        self._events.emit(ev.TokensUsed, usage=usage, model=model, cost=self._spending.last_cost)
 
     def _speaker(self, dialect: str) -> Facade:
         """The facade an earlier part of the conversation was led through."""
         own = self._setup
-        return own.facade_for(DIALECTS[dialect], self.facade.toolset, Limits())
+        return own.facade_for(DIALECTS[dialect], self.facade.toolset, req.Limits())
 
-    def goes_on(self, history: Conversation, recorded: Sequence[AnyEvent]) -> None:
+    def goes_on(self, history: conv.Conversation, recorded: Sequence[ev.AnyEvent]) -> None:
         """Makes it the continuation of a record: what that tells is not told again, and its ids are not used again."""
         begun = _begun(recorded)
         # In other words a call may have become several, whose ids begin with its own.
@@ -240,17 +218,17 @@ class Running(Generic[OutputT]):
         self._known, self._resumed = frozenset(map(id, history)), bool(recorded)
         self._events.count = len(recorded)
 
-    def counts_from(self, recorded: Sequence[AnyEvent]) -> None:
+    def counts_from(self, recorded: Sequence[ev.AnyEvent]) -> None:
         """Makes the limits of this run count what the record says was used since somebody last said something."""
         self._rounds_before, before = 0, list[Charged]()
         for event in recorded:
-            if (isinstance(event, UserSaid) and event.by == "user") or (
-                isinstance(event, SessionEnded) and event.reason == "limited" and event.stream == "main"
+            if (isinstance(event, ev.UserSaid) and event.by == "user") or (
+                isinstance(event, ev.SessionEnded) and event.reason == "limited" and event.stream == "main"
             ):
                 self._rounds_before, before = 0, []  # to continue after a limit is a decision to go on
-            elif isinstance(event, ModelAsked) and event.stream == "main":
+            elif isinstance(event, ev.ModelAsked) and event.stream == "main":
                 self._rounds_before += 1
-            elif isinstance(event, TokensUsed):
+            elif isinstance(event, ev.TokensUsed):
                 before.append((self._spending.name_of(event.model), event.usage))
         self._spending.before = before
 
@@ -286,7 +264,7 @@ class Running(Generic[OutputT]):
             self._events.show(FinalOutput(result.output))
         return result
 
-    async def _proceed(self, setup: Setup, message: Message, so_far: RunResult) -> RunResult:
+    async def _proceed(self, setup: Setup, message: conv.Message, so_far: RunResult) -> RunResult:
         """Says something more in this conversation: for whoever listens or iterates, it is the same run."""
         more = setup.start(
             message,
@@ -337,23 +315,23 @@ class Running(Generic[OutputT]):
                 result = self._ended("limited", error=error)
             except EngineError as error:
                 error.conversation = self.conversation
-                self._events.emit(ErrorOccurred, message=error.message, status=error.status, code=error.code)
-                self._events.emit(SessionEnded, reason="failed", message=str(error))
+                self._events.emit(ev.ErrorOccurred, message=error.message, status=error.status, code=error.code)
+                self._events.emit(ev.SessionEnded, reason="failed", message=str(error))
                 raise
             except asyncio.CancelledError:
                 if executor.interrupted:
                     self.conversation = answered(self.conversation, _results(executor.interrupted))
-                self._events.emit(SessionEnded, reason="cancelled")
+                self._events.emit(ev.SessionEnded, reason="cancelled")
                 raise
             except Exception as error:
-                self._events.emit(SessionEnded, reason="failed", message=f"{type(error).__name__}: {error}")
+                self._events.emit(ev.SessionEnded, reason="failed", message=f"{type(error).__name__}: {error}")
                 raise
             finally:
                 steps.close()
                 await executor.forget_early()
             reason = {"waiting": "interrupted", "stopped": "interrupted"}.get(result.status, result.status)
             self._events.emit(
-                SessionEnded,
+                ev.SessionEnded,
                 reason=reason,
                 message=_closing(result) if result.error is None else _message(result.error),
             )
@@ -388,7 +366,7 @@ class Running(Generic[OutputT]):
         from .task_guard import TaskGuard  # its patterns take a moment to compile, and few runs need them
 
         last = self.conversation[-1]
-        text = next((part.text for part in last.parts if isinstance(part, TextPart)), "")
+        text = next((part.text for part in last.parts if isinstance(part, conv.TextPart)), "")
         return TaskGuard(text, context._workspace, begun=last.role != "user")
 
     async def _driven(self, steps: Steps, executor: Executor) -> RunResult:
@@ -397,7 +375,7 @@ class Running(Generic[OutputT]):
             self._spending.check_limits()
             if not await self._go_on():
                 return self._ended("stopped")
-            answer: Reply | Message
+            answer: conv.Reply | conv.Message
             if isinstance(wanted, Ask):
                 wanted, answer = await self._asked_shortened(wanted, steps, executor)
                 self.conversation = (*wanted.conversation, answer)
@@ -438,7 +416,7 @@ class Running(Generic[OutputT]):
         assert isinstance(revised, Ask)
         return revised
 
-    def _missing_call(self, choice: ToolChoice, reply: Reply) -> str | None:
+    def _missing_call(self, choice: req.ToolChoice, reply: conv.Reply) -> str | None:
         """As `missing_call`, with the model's names; nothing is missing where no tool that runs here is offered."""
         if not self.facade.definitions or not any(isinstance(tool, Tool) for tool in self.facade.toolset):
             return None
@@ -446,7 +424,7 @@ class Running(Generic[OutputT]):
 
     def _note_empty_end(self) -> None:
         last = self.conversation[-1]
-        if isinstance(last, Reply) and last.finish is FinishReason.STOP and last.is_empty:
+        if isinstance(last, conv.Reply) and last.finish is conv.FinishReason.STOP and last.is_empty:
             again = len(self.conversation) > 1 and self.conversation[-2].parts == user_message(EMPTY).parts
             when = " after the tool results, also when asked to continue" if again else ""
             self.notes += (Note("reply", f"the model's last reply is empty{when}"),)
@@ -473,7 +451,7 @@ class Running(Generic[OutputT]):
         waiting: tuple[Call, ...] = (),
         error: DragomanError | Failure | None = None,
     ) -> RunResult:
-        reply = next((item for item in reversed(self.conversation) if isinstance(item, Reply)), None)
+        reply = next((item for item in reversed(self.conversation) if isinstance(item, conv.Reply)), None)
         return RunResult(
             self.id,
             status,
@@ -495,7 +473,7 @@ class Running(Generic[OutputT]):
 
     # ── asking ─────────────────────────────────────────────────────────────
 
-    def request(self, ask: Ask) -> Request:
+    def request(self, ask: Ask) -> req.Request:
         """What is asked of the model in this round."""
         self._offer_anew()
         choice = ask.choice
@@ -508,8 +486,8 @@ class Running(Generic[OutputT]):
         if choice.mode == "subset" and "subset" not in own.engine.features(own.model).choices:
             # An API that cannot be told so is offered no others.
             settings = {**settings, "definitions": self.facade.offered(choice.names)}
-            choice = ToolChoice("required" if choice.required else "auto")
-        return Request(conversation=ask.conversation, choice=choice, **settings)
+            choice = req.ToolChoice("required" if choice.required else "auto")
+        return req.Request(conversation=ask.conversation, choice=choice, **settings)
 
     def _note_unanswerable(self) -> str | None:
         """The standard tool by which a model asks the user, where nobody would answer: it is not offered."""
@@ -530,9 +508,9 @@ class Running(Generic[OutputT]):
                 self._executor.offer(facade.toolset, facade.reconsidered)
 
     @property
-    def offered(self) -> tuple[Definition, ...]:
+    def offered(self) -> tuple[req.Definition, ...]:
         """The tools as the model is offered them now."""
-        definitions: tuple[Definition, ...] = self._offered_now()["definitions"]
+        definitions: tuple[req.Definition, ...] = self._offered_now()["definitions"]
         return definitions
 
     def _offered_now(self) -> dict[str, Any]:
@@ -542,16 +520,16 @@ class Running(Generic[OutputT]):
             hidden.append(self._unanswerable)
         if not hidden:
             return self._settings
-        names = self.facade.choice(ToolChoice("subset", tuple(hidden))).names
+        names = self.facade.choice(req.ToolChoice("subset", tuple(hidden))).names
         shown = tuple(one.name for one in self.facade.definitions if one.name and one.name not in names)
         return {**self._settings, "definitions": self.facade.offered(shown)}
 
-    async def _asked_shortened(self, ask: Ask, steps: Steps, executor: Executor) -> tuple[Ask, Reply]:
+    async def _asked_shortened(self, ask: Ask, steps: Steps, executor: Executor) -> tuple[Ask, conv.Reply]:
         """The model's reply; to a shorter conversation, where this one is longer than the model takes."""
         refused = 0
         while True:
             error: EngineError | None = None
-            can_be = any(isinstance(item, Reply) for item in ask.conversation)
+            can_be = any(isinstance(item, conv.Reply) for item in ask.conversation)
             if not can_be or not self._room.is_full(self._room.tokens(ask.conversation, self.offered)):
                 try:
                     return ask, await self._asked(ask, executor)
@@ -564,7 +542,7 @@ class Running(Generic[OutputT]):
             assert isinstance(wanted, Ask)
             ask = wanted
 
-    async def _shortened(self, ask: Ask, refused: EngineError | None = None) -> Conversation:
+    async def _shortened(self, ask: Ask, refused: EngineError | None = None) -> conv.Conversation:
         """A conversation that the model takes: without its oldest results, or a summary instead of all of it.
 
         `refused` is what the provider said of a request that was not expected to be too long.
@@ -586,14 +564,14 @@ class Running(Generic[OutputT]):
             return shorter
         return await self._summarised(shorter, before)
 
-    async def _summarised(self, conversation: Conversation, before: int) -> Conversation:
+    async def _summarised(self, conversation: conv.Conversation, before: int) -> conv.Conversation:
         room, offered = self._room, self.offered
         readable = ending(without_results(conversation, len(conversation)), offered, room)
         question = (*readable, user_message(SUMMARISE))
         if room.is_full(room.tokens(question, offered)):
             raise room.too_small()
         features = self._setup.engine.features(self._setup.model)
-        choice = ToolChoice("none" if "none" in features.choices else "auto")
+        choice = req.ToolChoice("none" if "none" in features.choices else "auto")
         request = self.request(Ask(question, self.rounds, choice))
         reply = await ask_beside(self._setup.engine, msgspec.structs.replace(request, stream=False))
         if not reply.text.strip():
@@ -605,11 +583,11 @@ class Running(Generic[OutputT]):
         self._compacted(shorter, summary=reply.text.strip(), tokens_before=before, tokens_after=after)
         return shorter
 
-    def _compacted(self, conversation: Conversation, **facts: Any) -> None:
+    def _compacted(self, conversation: conv.Conversation, **facts: Any) -> None:
         self.conversation = conversation
-        self._events.emit(ContextCompacted, trigger="auto", **facts)
+        self._events.emit(ev.ContextCompacted, trigger="auto", **facts)
 
-    async def _asked(self, ask: Ask, executor: Executor) -> Reply:
+    async def _asked(self, ask: Ask, executor: Executor) -> conv.Reply:
         self.rounds = self._events.step = ask.round
         await executor.forget_early()  # of a reply whose calls were not to be run
         request = self.request(ask)
@@ -620,7 +598,7 @@ class Running(Generic[OutputT]):
             self._note_losses(request)
         if self._events.heard:
             names = tuple(definition.name for definition in request.definitions if definition.name)
-            self._events.emit(ModelAsked, model=request.model, offered=names)
+            self._events.emit(ev.ModelAsked, model=request.model, offered=names)
         try:
             reply = await engine.ask(request, self._watch(executor) if self._stream else None)
         except BaseException:
@@ -634,7 +612,7 @@ class Running(Generic[OutputT]):
             await self._events.replied(reply, self.facade, own.hooks, self._spending.last_cost)
         return reply
 
-    def _note_losses(self, request: Request) -> None:
+    def _note_losses(self, request: req.Request) -> None:
         """Notes what of a conversation with another model does not travel to this one, and what options replace."""
         own = self._setup
         models = {item.provenance.model for item in request.conversation if item.provenance is not None}
@@ -647,7 +625,7 @@ class Running(Generic[OutputT]):
         lost = [remark for remark in encoded.report if moved and remark.where.startswith("conversation")]
         self.notes += tuple(Note(remark.where, remark.message) for remark in lost) + notes_on_options(encoded)
 
-    def _watch(self, executor: Executor) -> Callable[[AnyChunk], bool | None] | None:
+    def _watch(self, executor: Executor) -> Callable[[req.AnyChunk], bool | None] | None:
         """What sees the chunks: the caller, the iteration, and whatever may begin before the reply has ended."""
         observe, events, early = self._observe, self._events, self._setup.policy.early
         if not early and not events.iterated:
@@ -656,13 +634,13 @@ class Running(Generic[OutputT]):
         by_tool = "response_schema" not in self._setup.settings
         answer = None if output is None else GrowingAnswer(output, by_tool=by_tool)
 
-        def watch(chunk: AnyChunk) -> bool | None:
+        def watch(chunk: req.AnyChunk) -> bool | None:
             if observe is not None:
                 observe(chunk)
             events.show(chunk)
             if answer is not None and (grown := answer.feed(chunk)) is not None:
                 events.show(grown)
-            if early and isinstance(chunk, CallFinished) and chunk.call.executed_by is ExecutedBy.CLIENT:
+            if early and isinstance(chunk, req.CallFinished) and chunk.call.executed_by is ExecutedBy.CLIENT:
                 return executor.start_early(self._read(chunk.call), step=self.rounds)
             return None
 
@@ -679,7 +657,7 @@ class Running(Generic[OutputT]):
         failure = Failure("denied", f'The tool "{native.name}" may not be called now; these may: {names}.')
         return msgspec.structs.replace(call, operations=(), failure=failure)
 
-    async def _ran(self, run: Run, executor: Executor) -> Message:
+    async def _ran(self, run: Run, executor: Executor) -> conv.Message:
         calls = [self._read(native) for native in run.calls]
         if run.cut is not None:
             calls = [_cut(call) if call.id == run.cut else call for call in calls]
@@ -706,7 +684,7 @@ class Running(Generic[OutputT]):
 
     def _tell_start(self) -> None:
         dialect = self.facade.dialect.name
-        self._events.emit(SessionStarted, model=self._setup.model, dialect=dialect, resumed=self._resumed)
+        self._events.emit(ev.SessionStarted, model=self._setup.model, dialect=dialect, resumed=self._resumed)
         if self._events.heard:
             self._events.given([item for item in self._given if id(item) not in self._known])
 
@@ -717,28 +695,30 @@ class Running(Generic[OutputT]):
                 yield item
 
 
-def _begun(recorded: Sequence[AnyEvent]) -> frozenset[str]:
+def _begun(recorded: Sequence[ev.AnyEvent]) -> frozenset[str]:
     """Ids of the calls of the last reply that were begun and of whose end nothing is told. Several may share an id."""
     begun: Counter[str] = Counter()
     denied: Counter[str] = Counter()
     for event in recorded:
-        if isinstance(event, ModelFinished):
+        if isinstance(event, ev.ModelFinished):
             begun.clear()
             denied.clear()
-        elif isinstance(event, ToolCalled):
+        elif isinstance(event, ev.ToolCalled):
             refused = event.decision is not None and event.decision.verdict == "denied"
             (denied if refused else begun)[event.call.id] += 1
-        elif isinstance(event, ToolReturned):
+        elif isinstance(event, ev.ToolReturned):
             (denied if denied[event.result.call_id] > 0 else begun)[event.result.call_id] -= 1
     return frozenset(id for id, times in begun.items() if times > 0)
 
 
-def _results(results: Sequence[Result]) -> Message:
+def _results(results: Sequence[Result]) -> conv.Message:
     """Results as the one message that answers the calls of a turn."""
-    return Message("tool", tuple(ResultPart(result.native) for result in results if result.native is not None))
+    return conv.Message(
+        "tool", tuple(conv.ResultPart(result.native) for result in results if result.native is not None)
+    )
 
 
-def _nobody(chunk: AnyChunk) -> None:
+def _nobody(chunk: req.AnyChunk) -> None:
     """Sees chunks on behalf of nobody."""
 
 
@@ -750,9 +730,9 @@ def _message(error: DragomanError | Failure) -> str:
     return error.message if isinstance(error, Failure) else str(error)
 
 
-def _hidden(conversation: Conversation) -> frozenset[str]:
+def _hidden(conversation: conv.Conversation) -> frozenset[str]:
     """Ids of the calls that a record shows otherwise than they were made."""
-    calls = [part for item in conversation for part in item.parts if isinstance(part, CallPart)]
+    calls = [part for item in conversation for part in item.parts if isinstance(part, conv.CallPart)]
     return frozenset(part.call.id for part in calls if "masked" in part.metadata.get("dragoman", {}))
 
 

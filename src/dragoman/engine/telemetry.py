@@ -8,19 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dragoman.model import (
-    AnyEvent,
-    ErrorOccurred,
-    Failure,
-    ModelAsked,
-    ModelFinished,
-    SessionEnded,
-    SessionStarted,
-    TokensUsed,
-    ToolCalled,
-    ToolReturned,
-    genai,
-)
+from dragoman.model import Failure, events as ev, genai
 from dragoman.registry import need
 
 if TYPE_CHECKING:
@@ -36,42 +24,42 @@ class Telemetry:
         self._content, self._provider = content, provider
         self._open: dict[tuple[str, str], Span] = {}
 
-    def __call__(self, event: AnyEvent) -> None:
+    def __call__(self, event: ev.AnyEvent) -> None:
         run = event.run or event.session or ""
-        if isinstance(event, SessionStarted):
+        if isinstance(event, ev.SessionStarted):
             facts = {genai.OPERATION: genai.INVOKE_AGENT, genai.REQUEST_MODEL: event.model}
             self._begin((run, ""), genai.INVOKE_AGENT, event, facts)
-        elif isinstance(event, ModelAsked):
+        elif isinstance(event, ev.ModelAsked):
             facts = {genai.OPERATION: genai.CHAT, genai.REQUEST_MODEL: event.model}
             self._begin((run, "chat"), f"{genai.CHAT} {event.model or ''}".strip(), event, facts, inside=(run, ""))
-        elif isinstance(event, TokensUsed):
+        elif isinstance(event, ev.TokensUsed):
             self._tell((run, "chat"), genai.token_attributes(event.usage))
-        elif isinstance(event, ModelFinished):
+        elif isinstance(event, ev.ModelFinished):
             said = {genai.FINISH_REASONS: (str(event.finish),), genai.RESPONSE_MODEL: event.model}
             self._tell((run, "chat"), {**said, genai.RESPONSE_ID: event.provider_id})
             self._end((run, "chat"), event)
-        elif isinstance(event, ToolCalled):
+        elif isinstance(event, ev.ToolCalled):
             self._called(run, event)
-        elif isinstance(event, ToolReturned):
+        elif isinstance(event, ev.ToolReturned):
             self._returned(run, event)
-        elif isinstance(event, ErrorOccurred):
+        elif isinstance(event, ev.ErrorOccurred):
             self._fail((run, "chat"), event.code or str(event.status or "error"), event.message)
             self._end((run, "chat"), event)
-        elif isinstance(event, SessionEnded):
+        elif isinstance(event, ev.SessionEnded):
             if event.reason == "failed":
                 self._fail((run, ""), "failed", event.message or "")
             for key in [key for key in self._open if key[0] == run and key[1]]:
                 self._end(key, event)
             self._end((run, ""), event)
 
-    def _called(self, run: str, event: ToolCalled) -> None:
+    def _called(self, run: str, event: ev.ToolCalled) -> None:
         native = event.call.native
         facts = genai.tool_attributes(native)
         if self._content:
             facts[genai.CALL_ARGUMENTS] = str(native.arguments)
         self._begin((run, native.id), f"{genai.EXECUTE_TOOL} {native.name}", event, facts, inside=(run, ""))
 
-    def _returned(self, run: str, event: ToolReturned) -> None:
+    def _returned(self, run: str, event: ev.ToolReturned) -> None:
         key = (run, event.result.call_id)
         failure = next((one for one in event.result.outcomes if isinstance(one, Failure)), None)
         if failure is not None:
@@ -86,7 +74,7 @@ class Telemetry:
         self,
         key: tuple[str, str],
         name: str,
-        event: AnyEvent,
+        event: ev.AnyEvent,
         facts: dict[str, Any],
         inside: tuple[str, str] | None = None,
     ) -> None:
@@ -108,11 +96,11 @@ class Telemetry:
             span.set_attribute(genai.ERROR_TYPE, kind)
             span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, message))
 
-    def _end(self, key: tuple[str, str], event: AnyEvent) -> None:
+    def _end(self, key: tuple[str, str], event: ev.AnyEvent) -> None:
         span = self._open.pop(key, None)
         if span is not None:
             span.end(_nanoseconds(event))
 
 
-def _nanoseconds(event: AnyEvent) -> int | None:
+def _nanoseconds(event: ev.AnyEvent) -> int | None:
     return None if event.time is None else int(event.time.timestamp() * 1_000_000_000)

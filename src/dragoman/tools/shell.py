@@ -21,14 +21,7 @@ import msgspec
 
 from dragoman.environment import USUAL, passes
 from dragoman.errors import ToolError, nearest
-from dragoman.model.operations import (
-    ListCommands,
-    ReadOutput,
-    RunCommand,
-    StopCommand,
-    TypeInto,
-    WatchCommand,
-)
+from dragoman.model import operations as op
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 
 from .context import Context
@@ -141,7 +134,7 @@ class Shell:
 
     # -- the operations
 
-    async def run(self, operation: RunCommand, context: Context) -> CommandOutcome:
+    async def run(self, operation: op.RunCommand, context: Context) -> CommandOutcome:
         """Run a command to its end, or leave it running as a job; in a standing shell when it names one."""
         if operation.job is not None and not operation.background and not operation.terminal:
             return await self._run_in(operation.job, operation, context)
@@ -167,7 +160,7 @@ class Shell:
         named = operation.job is not None or stays
         return self._outcome(command, limit, job=command.name if named else None)
 
-    async def read(self, operation: ReadOutput, context: Context) -> CommandOutcome:
+    async def read(self, operation: op.ReadOutput, context: Context) -> CommandOutcome:
         """What a job has written since it was last read; waits for its end as long as it may."""
         limit = self._limit(operation.output_limit)
         command = self._job(operation.job)
@@ -190,7 +183,7 @@ class Shell:
         rest = await taken_matching(process.streams, pattern, running=False)
         return [(text + more, cut + missing) for (text, cut), (more, missing) in zip(found, rest, strict=True)]
 
-    async def type(self, operation: TypeInto, context: Context) -> CommandOutcome:
+    async def type(self, operation: op.TypeInto, context: Context) -> CommandOutcome:
         """Type into a job, and say what it wrote until it ended or the time to wait was over."""
         limit = self._limit(operation.output_limit)
         command = self._job(operation.job)
@@ -210,7 +203,7 @@ class Shell:
         await self._ended(command, _AFTER_TYPING_MS / 1000 if seconds is None else seconds, context)
         return self._outcome(command, limit, job=command.name)
 
-    async def stop(self, operation: StopCommand, context: Context) -> CommandOutcome:
+    async def stop(self, operation: op.StopCommand, context: Context) -> CommandOutcome:
         """End a job or a standing shell, and everything it started; its last output.
 
         Calls that came before for the same standing shell are waited for, as if they all were commands in it.
@@ -233,7 +226,7 @@ class Shell:
             )
         )
 
-    async def watch(self, operation: WatchCommand, context: Context) -> CommandOutcome:
+    async def watch(self, operation: op.WatchCommand, context: Context) -> CommandOutcome:
         """Start a job whose lines are reported as they come, until it ends or a limit is reached."""
         if operation.url is not None:
             raise ToolError("Following a socket is not available: watch a command instead.")
@@ -242,7 +235,7 @@ class Shell:
         if operation.limit is not None and operation.limit < 1:
             raise ToolError(f"limit is {operation.limit}; it must be 1 or more.", kind="invalid_arguments")
         idle = _seconds("idle_timeout_ms", operation.idle_timeout_ms)
-        run = RunCommand(operation.command, cwd=operation.cwd, timeout_ms=operation.timeout_ms)
+        run = op.RunCommand(operation.command, cwd=operation.cwd, timeout_ms=operation.timeout_ms)
         command = self._start(run, context, may_stay=True)
         lines = Lines(command.process, context.progress, operation.limit, idle)
         command.listener = lines.add
@@ -259,7 +252,7 @@ class Shell:
 
     # -- standing shells
 
-    async def _run_in(self, name: str, operation: RunCommand, context: Context) -> CommandOutcome:
+    async def _run_in(self, name: str, operation: op.RunCommand, context: Context) -> CommandOutcome:
         """Run a command in a standing shell, which waits for its turn; it may be left running there."""
         limit = self._limit(operation.output_limit)
         seconds = _seconds("wait_ms", operation.wait_ms, least=0)
@@ -301,7 +294,7 @@ class Shell:
             else:
                 self._turns.pop(name, None)
 
-    def _standing(self, name: str, operation: RunCommand, context: Context) -> tuple[StandingShell, str | None]:
+    def _standing(self, name: str, operation: op.RunCommand, context: Context) -> tuple[StandingShell, str | None]:
         """The standing shell of this name, and the folder to go to in it; a new one where there is none that lives."""
         known = self._jobs.get(name)
         news = None
@@ -319,7 +312,7 @@ class Shell:
         shell.news = news
         return shell, None
 
-    def _same(self, shell: StandingShell, operation: RunCommand, context: Context) -> str | None:
+    def _same(self, shell: StandingShell, operation: op.RunCommand, context: Context) -> str | None:
         """The folder to go to in a shell that is there; fails when something else was asked for than it is."""
         root, cwd = _folders(operation.cwd, context)
         other = f'The standing shell "{shell.name}"'
@@ -345,7 +338,7 @@ class Shell:
 
     # -- starting and ending
 
-    def _check(self, operation: RunCommand) -> None:
+    def _check(self, operation: op.RunCommand) -> None:
         if self._closed:
             raise ToolError("Commands cannot be run any more: the shell was closed.")
         self._attach()
@@ -357,11 +350,11 @@ class Shell:
                 kind="invalid_arguments",
             )
 
-    def _timeout(self, operation: RunCommand, *, may_stay: bool) -> float | None:
+    def _timeout(self, operation: op.RunCommand, *, may_stay: bool) -> float | None:
         default_ms = None if may_stay else self._default_timeout_ms
         return _seconds("timeout_ms", default_ms if operation.timeout_ms is None else operation.timeout_ms)
 
-    def _start(self, operation: RunCommand, context: Context, *, may_stay: bool, standing: bool = False) -> Command:
+    def _start(self, operation: op.RunCommand, context: Context, *, may_stay: bool, standing: bool = False) -> Command:
         self._check(operation)
         root, cwd = _folders(operation.cwd, context)
         environment = self._child_environment(terminal=operation.terminal)
@@ -642,33 +635,33 @@ def _how_it_ended(command: Command) -> str:
     return f"signal {process.signal}" if process.signal is not None else f"exit code {process.exit_code}"
 
 
-async def _run(operation: RunCommand, context: Context) -> CommandOutcome:
+async def _run(operation: op.RunCommand, context: Context) -> CommandOutcome:
     return await context.get(Shell).run(operation, context)
 
 
-async def _read(operation: ReadOutput, context: Context) -> CommandOutcome:
+async def _read(operation: op.ReadOutput, context: Context) -> CommandOutcome:
     return await context.get(Shell).read(operation, context)
 
 
-async def _type(operation: TypeInto, context: Context) -> CommandOutcome:
+async def _type(operation: op.TypeInto, context: Context) -> CommandOutcome:
     return await context.get(Shell).type(operation, context)
 
 
-async def _stop(operation: StopCommand, context: Context) -> CommandOutcome:
+async def _stop(operation: op.StopCommand, context: Context) -> CommandOutcome:
     return await context.get(Shell).stop(operation, context)
 
 
-async def _list(operation: ListCommands, context: Context) -> JobsOutcome:
+async def _list(operation: op.ListCommands, context: Context) -> JobsOutcome:
     return await context.get(Shell).list()
 
 
-async def _watch(operation: WatchCommand, context: Context) -> CommandOutcome:
+async def _watch(operation: op.WatchCommand, context: Context) -> CommandOutcome:
     return await context.get(Shell).watch(operation, context)
 
 
-run_command = Tool.from_operation(RunCommand, _run, name="run_command")
-read_output = Tool.from_operation(ReadOutput, _read, name="read_output")
-type_into = Tool.from_operation(TypeInto, _type, name="type_into")
-stop_command = Tool.from_operation(StopCommand, _stop, name="stop_command", repeatable=True)
-list_commands = Tool.from_operation(ListCommands, _list, name="list_commands", repeatable=True)
-watch_command = Tool.from_operation(WatchCommand, _watch, name="watch_command")
+run_command = Tool.from_operation(op.RunCommand, _run, name="run_command")
+read_output = Tool.from_operation(op.ReadOutput, _read, name="read_output")
+type_into = Tool.from_operation(op.TypeInto, _type, name="type_into")
+stop_command = Tool.from_operation(op.StopCommand, _stop, name="stop_command", repeatable=True)
+list_commands = Tool.from_operation(op.ListCommands, _list, name="list_commands", repeatable=True)
+watch_command = Tool.from_operation(op.WatchCommand, _watch, name="watch_command")

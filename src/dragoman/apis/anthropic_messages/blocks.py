@@ -12,19 +12,8 @@ from hashlib import blake2s
 from typing import Any
 
 from dragoman.apis.base.api import read_arguments
+from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    Citation,
-    MediaPart,
-    Metadata,
-    OpaquePart,
-    ResultPart,
-    Span,
-    TextPart,
-    ThinkingPart,
-)
 from dragoman.model.outcomes import Media
 
 from .families import NAME
@@ -55,32 +44,32 @@ def inside(value: Any, key: str) -> Any:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def read_blocks(items: Iterable[Any]) -> tuple[AnyPart, ...]:
+def read_blocks(items: Iterable[Any]) -> tuple[conv.AnyPart, ...]:
     """Every block in its place."""
     taken: set[str] = set()
     return tuple(read_block(item, position, taken) for position, item in enumerate(items))
 
 
-def read_block(block: Any, position: int, taken: set[str]) -> AnyPart:
+def read_block(block: Any, position: int, taken: set[str]) -> conv.AnyPart:
     """One block; `taken` are the ids of the calls before it."""
     if not isinstance(block, dict):
-        return OpaquePart(NAME, {"unread": block})
+        return conv.OpaquePart(NAME, {"unread": block})
     kind = block.get("type")
-    part: AnyPart | None = None
+    part: conv.AnyPart | None = None
     if kind == "text":
         part = _text(block)
     elif kind in ("thinking", "redacted_thinking"):
         part = _thinking(block)
     elif isinstance(kind, str) and kind in CALLS:
         id = call_id(block, position, taken)
-        part = None if id is None else CallPart(read_call(block, id))
+        part = None if id is None else conv.CallPart(read_call(block, id))
     elif kind == "tool_result":
         part = _client_result(block)
     elif isinstance(kind, str) and kind.endswith("_tool_result"):
         part = _provider_result(block)
     elif kind in ("image", "document"):
         part = _media(block)
-    return OpaquePart(NAME, block) if part is None else part
+    return conv.OpaquePart(NAME, block) if part is None else part
 
 
 def call_id(block: Mapping[str, Any], position: int, taken: set[str]) -> str | None:
@@ -114,23 +103,23 @@ def read_call(block: dict[str, Any], id: str) -> NativeCall:
     )
 
 
-def _rest(block: Mapping[str, Any], *typed: str) -> Metadata:
+def _rest(block: Mapping[str, Any], *typed: str) -> conv.Metadata:
     """What of a block has no typed place."""
     rest = {key: value for key, value in block.items() if key != "type" and key not in typed}
     return {NAME: rest} if rest else {}
 
 
-def _text(block: dict[str, Any]) -> TextPart | None:
+def _text(block: dict[str, Any]) -> conv.TextPart | None:
     text, cited = block.get("text"), block.get("citations")
     if not isinstance(text, str):
         return None
     if not isinstance(cited, list) or not cited or not all(isinstance(one, dict) for one in cited):
-        return TextPart(text, metadata=_rest(block, "text"))
-    span = Span(0, len(text))
-    return TextPart(text, tuple(_citation(one, span) for one in cited), _rest(block, "text", "citations"))
+        return conv.TextPart(text, metadata=_rest(block, "text"))
+    span = conv.Span(0, len(text))
+    return conv.TextPart(text, tuple(_citation(one, span) for one in cited), _rest(block, "text", "citations"))
 
 
-def _citation(raw: dict[str, Any], span: Span) -> Citation:
+def _citation(raw: dict[str, Any], span: conv.Span) -> conv.Citation:
     named = "document_title" if raw.get("type") in _DOCUMENT_TITLES else "title"
     held = "source" if raw.get("type") == "search_result_location" else "file_id"
     typed = {"url": raw.get("url"), "title": raw.get(named), "document": raw.get(held), "quote": raw.get("cited_text")}
@@ -138,7 +127,7 @@ def _citation(raw: dict[str, Any], span: Span) -> Citation:
     words = {"url": "url", "title": named, "document": held, "quote": "cited_text"}
     known = {words[name] for name in fields} | _PLACES
     rest = {key: value for key, value in raw.items() if key not in known}
-    return Citation(
+    return conv.Citation(
         **fields,
         span=span,
         location={key: raw[key] for key in raw if key in _PLACES},
@@ -146,19 +135,19 @@ def _citation(raw: dict[str, Any], span: Span) -> Citation:
     )
 
 
-def _thinking(block: dict[str, Any]) -> ThinkingPart | None:
+def _thinking(block: dict[str, Any]) -> conv.ThinkingPart | None:
     if block["type"] == "redacted_thinking":
         data = block.get("data")
-        return ThinkingPart(encrypted=data, metadata=_rest(block, "data")) if isinstance(data, str) else None
+        return conv.ThinkingPart(encrypted=data, metadata=_rest(block, "data")) if isinstance(data, str) else None
     text, signature = block.get("thinking"), block.get("signature")
     if not isinstance(text, str):
         return None
     if not isinstance(signature, str):
-        return ThinkingPart(text, metadata=_rest(block, "thinking"))
-    return ThinkingPart(text, signature, metadata=_rest(block, "thinking", "signature"))
+        return conv.ThinkingPart(text, metadata=_rest(block, "thinking"))
+    return conv.ThinkingPart(text, signature, metadata=_rest(block, "thinking", "signature"))
 
 
-def _client_result(block: dict[str, Any]) -> ResultPart | None:
+def _client_result(block: dict[str, Any]) -> conv.ResultPart | None:
     id, content, is_error = block.get("tool_use_id"), block.get("content"), block.get("is_error")
     content = "" if content is None else [content] if isinstance(content, dict) else content
     if not isinstance(id, str) or not isinstance(content, str | list) or not isinstance(is_error, bool | None):
@@ -173,7 +162,7 @@ def _client_result(block: dict[str, Any]) -> ResultPart | None:
         namespace=toolset if isinstance(toolset, str) else None,
         item=None if plain else {"type": "tool_result", "content": content},
     )
-    return ResultPart(result, _rest(block, "tool_use_id", "content", "is_error"))
+    return conv.ResultPart(result, _rest(block, "tool_use_id", "content", "is_error"))
 
 
 def _is_plain(block: Any) -> bool:
@@ -186,7 +175,7 @@ def _is_plain(block: Any) -> bool:
     return medium is not None and block.keys() <= {"type", "source", "title"}
 
 
-def _provider_result(block: dict[str, Any]) -> ResultPart | None:
+def _provider_result(block: dict[str, Any]) -> conv.ResultPart | None:
     id, content, is_error = block.get("tool_use_id"), block.get("content"), block.get("is_error")
     if not isinstance(id, str):
         return None
@@ -201,7 +190,7 @@ def _provider_result(block: dict[str, Any]) -> ResultPart | None:
         executed_by=ExecutedBy.PROVIDER,
         item=block,
     )
-    return ResultPart(result)
+    return conv.ResultPart(result)
 
 
 def _pieces(content: Iterable[Any]) -> Iterable[str | Media]:
@@ -267,9 +256,11 @@ def _dicts(value: Any) -> Iterable[dict[str, Any]]:
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
 
 
-def _media(block: dict[str, Any]) -> MediaPart | None:
+def _media(block: dict[str, Any]) -> conv.MediaPart | None:
     medium = read_media(block)
-    return None if medium is None else MediaPart(medium, _rest(block, "source", *(("title",) if medium.name else ())))
+    return (
+        None if medium is None else conv.MediaPart(medium, _rest(block, "source", *(("title",) if medium.name else ())))
+    )
 
 
 _SOURCES = {
@@ -308,20 +299,20 @@ def read_media(block: dict[str, Any]) -> Media | None:
 # ── writing ──────────────────────────────────────────────────────────────────
 
 
-def own(metadata: Metadata) -> dict[str, Any]:
+def own(metadata: conv.Metadata) -> dict[str, Any]:
     """What of a part's metadata goes back to this API."""
     mine = metadata.get(NAME)
     return {key: value for key, value in mine.items() if key not in RECEIVED_ONLY} if mine else {}
 
 
-def write_text(part: TextPart) -> dict[str, Any]:
+def write_text(part: conv.TextPart) -> dict[str, Any]:
     """A text block with those of its citations that are this API's."""
     block = {"type": "text", **own(part.metadata), "text": part.text}
     cited = [_written_citation(one) for one in part.citations if one.location and "type" in one.location]
     return {**block, "citations": cited} if cited else block
 
 
-def _written_citation(citation: Citation) -> dict[str, Any]:
+def _written_citation(citation: conv.Citation) -> dict[str, Any]:
     location = citation.location or {}
     named = "document_title" if location.get("type") in _DOCUMENT_TITLES else "title"
     held = "source" if location.get("type") == "search_result_location" else "file_id"
@@ -330,7 +321,7 @@ def _written_citation(citation: Citation) -> dict[str, Any]:
     return {**citation.metadata.get(NAME, {}), **location, **said}
 
 
-def write_thinking(part: ThinkingPart) -> dict[str, Any]:
+def write_thinking(part: conv.ThinkingPart) -> dict[str, Any]:
     """Thinking as it came."""
     if part.encrypted is not None:
         return {"type": "redacted_thinking", **own(part.metadata), "data": part.encrypted}

@@ -9,23 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from dragoman.errors import EngineError
+from dragoman.model import request as req
 from dragoman.model.conversation import AnyPart, CallPart, Message, Metadata, Provenance, ResultPart, Role, TextPart
-from dragoman.model.request import (
-    Definition,
-    FunctionDefinition,
-    ProviderDefinition,
-    Request,
-    Thinking,
-    ToolChoice,
-    ToolExample,
-)
 
 from .blocks import read_blocks
 from .families import NAME, Family
 from .settings import read_choice, write_thinking_setting
 
 
-def read_request(body: Any, model: str, family_of: Callable[[str], Family]) -> Request:
+def read_request(body: Any, model: str, family_of: Callable[[str], Family]) -> req.Request:
     """A request body."""
     if not isinstance(body, dict):
         raise EngineError(f"a {type(body).__name__} is no request of this API: an object was expected")
@@ -37,7 +29,7 @@ def read_request(body: Any, model: str, family_of: Callable[[str], Family]) -> R
     definitions = _definitions(options)
     choice, parallel = _choice(options, definitions)
     most = _pop(options, "max_tokens", int)
-    return Request(
+    return req.Request(
         model,
         conversation,
         definitions,
@@ -148,7 +140,7 @@ def _message(message: dict[str, Any]) -> Message:
 # ── tools ────────────────────────────────────────────────────────────────────
 
 
-def _definitions(options: dict[str, Any]) -> tuple[Definition, ...]:
+def _definitions(options: dict[str, Any]) -> tuple[req.Definition, ...]:
     tools = options.get("tools")
     if not isinstance(tools, list):
         return ()
@@ -160,7 +152,7 @@ def _definitions(options: dict[str, Any]) -> tuple[Definition, ...]:
     return definitions
 
 
-def _definition(tool: Any) -> Definition | None:
+def _definition(tool: Any) -> req.Definition | None:
     if not isinstance(tool, dict):
         return None
     kind, name = tool.get("type"), tool.get("name")
@@ -168,7 +160,7 @@ def _definition(tool: Any) -> Definition | None:
         if name is not None and not isinstance(name, str):
             return None
         settings = {key: value for key, value in tool.items() if key not in ("type", "name")}
-        return ProviderDefinition(f"anthropic.{kind}", kind, name, settings)
+        return req.ProviderDefinition(f"anthropic.{kind}", kind, name, settings)
     description, schema = tool.get("description", ""), tool.get("input_schema")
     if not isinstance(name, str) or not isinstance(description, str) or not isinstance(schema, dict):
         return None
@@ -176,29 +168,29 @@ def _definition(tool: Any) -> Definition | None:
     strict = rest.pop("strict", False) if isinstance(rest.get("strict", False), bool) else False
     deferred = rest.pop("defer_loading", False) if isinstance(rest.get("defer_loading", False), bool) else False
     shown = rest.get("input_examples")
-    examples: tuple[ToolExample, ...] = ()
+    examples: tuple[req.ToolExample, ...] = ()
     if isinstance(shown, list) and all(isinstance(one, dict) for one in shown):
-        examples = tuple(ToolExample(one) for one in rest.pop("input_examples"))
+        examples = tuple(req.ToolExample(one) for one in rest.pop("input_examples"))
     metadata: Metadata = {NAME: rest} if rest else {}
-    return FunctionDefinition(
+    return req.FunctionDefinition(
         name, description, schema, strict=strict, examples=examples, deferred=deferred, metadata=metadata
     )
 
 
-def _choice(options: dict[str, Any], definitions: tuple[Definition, ...]) -> tuple[ToolChoice, bool | None]:
+def _choice(options: dict[str, Any], definitions: tuple[req.Definition, ...]) -> tuple[req.ToolChoice, bool | None]:
     raw = options.get("tool_choice")
     choice = read_choice(raw)
     if choice is None or not definitions:
-        return ToolChoice(), None
+        return req.ToolChoice(), None
     assert isinstance(raw, dict)
     alone = raw.get("disable_parallel_tool_use")
     if not isinstance(alone, bool | None) or (choice.mode == "none" and alone):
-        return ToolChoice(), None
+        return req.ToolChoice(), None
     del options["tool_choice"]
     return choice, None if alone is None else not alone
 
 
-def _thinking(options: dict[str, Any], most: int | None, family: Family) -> Thinking | None:
+def _thinking(options: dict[str, Any], most: int | None, family: Family) -> req.Thinking | None:
     """Thinking that would be written the same; its further settings stay where they are."""
     raw = options.get("thinking")
     if not isinstance(raw, dict):
@@ -206,16 +198,16 @@ def _thinking(options: dict[str, Any], most: int | None, family: Family) -> Thin
     config = options.get("output_config")
     effort = config.get("effort") if isinstance(config, dict) else None
     kind, budget = raw.get("type"), raw.get("budget_tokens")
-    thinking: Thinking | None = None
+    thinking: req.Thinking | None = None
     if kind == "enabled" and isinstance(budget, int) and budget > 0:
-        thinking = Thinking(tokens=budget)
+        thinking = req.Thinking(tokens=budget)
     elif kind == "disabled":
-        thinking = Thinking("off")
+        thinking = req.Thinking("off")
     elif kind == "adaptive":
-        thinking = Thinking(effort if effort in ("low", "medium") else "high")
+        thinking = req.Thinking(effort if effort in ("low", "medium") else "high")
     if thinking is None:
         return None
-    written, _ = write_thinking_setting(Request("", (), thinking=thinking, max_output_tokens=most), family)
+    written, _ = write_thinking_setting(req.Request("", (), thinking=thinking, max_output_tokens=most), family)
     setting = written.get("thinking", {})
     if not setting or not setting.items() <= raw.items():
         return None

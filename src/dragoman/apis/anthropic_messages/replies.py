@@ -12,37 +12,27 @@ import msgspec
 
 from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
+from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    FinishReason,
-    Metadata,
-    Provenance,
-    RefusalPart,
-    Reply,
-    TextPart,
-    Usage,
-)
 
 from .blocks import read_blocks
 from .families import NAME
 
-FINISH: Mapping[str, FinishReason] = {
-    "end_turn": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP_SEQUENCE,
-    "max_tokens": FinishReason.LENGTH,
-    "tool_use": FinishReason.CALLS,
-    "pause_turn": FinishReason.PAUSED,
-    "refusal": FinishReason.REFUSED,
-    "model_context_window_exceeded": FinishReason.CONTEXT_EXCEEDED,
-    "compaction": FinishReason.COMPACTED,
+FINISH: Mapping[str, conv.FinishReason] = {
+    "end_turn": conv.FinishReason.STOP,
+    "stop_sequence": conv.FinishReason.STOP_SEQUENCE,
+    "max_tokens": conv.FinishReason.LENGTH,
+    "tool_use": conv.FinishReason.CALLS,
+    "pause_turn": conv.FinishReason.PAUSED,
+    "refusal": conv.FinishReason.REFUSED,
+    "model_context_window_exceeded": conv.FinishReason.CONTEXT_EXCEEDED,
+    "compaction": conv.FinishReason.COMPACTED,
 }
 
 _TYPED = frozenset({"content", "id", "model", "usage", "stop_reason"})
 
 
-def read_reply(body: Any) -> Reply:
+def read_reply(body: Any) -> conv.Reply:
     """A whole message."""
     if not isinstance(body, dict):
         raise EngineError(f"a {type(body).__name__} is no response of this API: a message object was expected")
@@ -51,32 +41,32 @@ def read_reply(body: Any) -> Reply:
     parts = (*_content(body), *refusals(body))
     raw = body.get("stop_reason")
     id, model = body.get("id"), body.get("model")
-    return Reply(
+    return conv.Reply(
         parts,
         finish=finish(raw, calls=any(map(is_client_call, parts))),
         finish_raw=raw if isinstance(raw, str) else None,
         usage=read_usage(body.get("usage")),
         id=id if isinstance(id, str) else None,
-        provenance=Provenance(api=NAME, model=model if isinstance(model, str) else None),
+        provenance=conv.Provenance(api=NAME, model=model if isinstance(model, str) else None),
         metadata=_rest(body),
     )
 
 
-def _content(body: dict[str, Any]) -> tuple[AnyPart, ...]:
+def _content(body: dict[str, Any]) -> tuple[conv.AnyPart, ...]:
     content = body.get("content")
     if isinstance(content, list):
         return read_blocks(content)
     if isinstance(content, str):
-        return (TextPart(content),)
+        return (conv.TextPart(content),)
     completion = body.get("completion")  # the text completions that came before messages, still met on Bedrock
     if isinstance(completion, str):
-        return (TextPart(completion),)
+        return (conv.TextPart(completion),)
     if content is None and (body.get("type") == "message" or "stop_reason" in body):
         return ()
     raise EngineError("this is no response of this API: it has no content")
 
 
-def _rest(body: dict[str, Any]) -> Metadata:
+def _rest(body: dict[str, Any]) -> conv.Metadata:
     """What a message says beside its typed fields, and typed fields that were not what they should be."""
     rest = {key: value for key, value in body.items() if value is not None and key not in _TYPED}
     if rest.get("type") == "message":
@@ -91,7 +81,7 @@ def _rest(body: dict[str, Any]) -> Metadata:
     return {NAME: rest} if rest else {}
 
 
-def refusals(body: dict[str, Any]) -> tuple[RefusalPart, ...]:
+def refusals(body: dict[str, Any]) -> tuple[conv.RefusalPart, ...]:
     """Why the model refused, where it is told in words beside the content."""
     details = body.get("stop_details")
     if not isinstance(details, dict):
@@ -99,18 +89,18 @@ def refusals(body: dict[str, Any]) -> tuple[RefusalPart, ...]:
     explanation = details.get("explanation")
     if not isinstance(explanation, str) or not explanation:
         return ()
-    return (RefusalPart(explanation, {NAME: {"stop_details": True}}),)
+    return (conv.RefusalPart(explanation, {NAME: {"stop_details": True}}),)
 
 
-def is_client_call(part: AnyPart) -> bool:
+def is_client_call(part: conv.AnyPart) -> bool:
     """Whether this is a call for us to run."""
-    return isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT
+    return isinstance(part, conv.CallPart) and part.call.executed_by is ExecutedBy.CLIENT
 
 
-def finish(raw: Any, *, calls: bool) -> FinishReason:
+def finish(raw: Any, *, calls: bool) -> conv.FinishReason:
     """Why the model stopped; `calls`: there are some for us to run."""
-    reason = FINISH.get(raw, FinishReason.UNKNOWN) if isinstance(raw, str) else FinishReason.UNKNOWN
-    return FinishReason.CALLS if reason is FinishReason.STOP and calls else reason
+    reason = FINISH.get(raw, conv.FinishReason.UNKNOWN) if isinstance(raw, str) else conv.FinishReason.UNKNOWN
+    return conv.FinishReason.CALLS if reason is conv.FinishReason.STOP and calls else reason
 
 
 # ── usage ────────────────────────────────────────────────────────────────────
@@ -119,10 +109,10 @@ _COUNTED_APART = frozenset({"output_tokens_details", "server_tool_use"})
 _COUNTS = frozenset({"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"})
 
 
-def read_usage(usage: Any) -> Usage:
+def read_usage(usage: Any) -> conv.Usage:
     """A usage object: its counts exclude one another already."""
     if not isinstance(usage, dict):
-        return Usage() if usage is None else Usage(metadata={NAME: {"usage": usage}})
+        return conv.Usage() if usage is None else conv.Usage(metadata={NAME: {"usage": usage}})
     rest: dict[str, Any] = usage.copy()
     # Written out: it runs for every message of a log.
     fresh, cached = rest.pop("input_tokens", None), rest.pop("cache_read_input_tokens", None)
@@ -134,7 +124,7 @@ def read_usage(usage: Any) -> Usage:
     if None in rest.values():
         rest = {key: value for key, value in rest.items() if value is not None}
     if _COUNTED_APART.isdisjoint(rest):
-        return Usage(fresh, cached, kept, told, metadata={NAME: rest} if rest else {})
+        return conv.Usage(fresh, cached, kept, told, metadata={NAME: rest} if rest else {})
     reasoning: int | None = None
     details = rest.get("output_tokens_details")
     if isinstance(details, dict) and _is_count(details.get("thinking_tokens")):
@@ -146,7 +136,7 @@ def read_usage(usage: Any) -> Usage:
     if isinstance(used, dict) and all(isinstance(key, str) and _is_count(value) for key, value in used.items()):
         requests = {key.removesuffix("_requests"): value for key, value in used.items()}
         del rest["server_tool_use"]
-    return Usage(fresh, cached, kept, told, reasoning, requests=requests, metadata={NAME: rest} if rest else {})
+    return conv.Usage(fresh, cached, kept, told, reasoning, requests=requests, metadata={NAME: rest} if rest else {})
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -167,7 +157,7 @@ class _UsualUsage(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 _decode_usual = msgspec.json.Decoder(_UsualUsage).decode
 
 
-def read_usual_usage(usage: bytes | msgspec.Raw) -> Usage:
+def read_usual_usage(usage: bytes | msgspec.Raw) -> conv.Usage:
     """What `read_usage` reads, at half the cost; `msgspec.ValidationError` for one that is not as most are."""
     said = _decode_usual(usage)
     rest: dict[str, Any] = {}
@@ -177,7 +167,7 @@ def read_usual_usage(usage: bytes | msgspec.Raw) -> Usage:
         rest["service_tier"] = said.service_tier
     if said.inference_geo is not None:
         rest["inference_geo"] = said.inference_geo
-    return Usage(
+    return conv.Usage(
         said.input_tokens,
         said.cache_read_input_tokens,
         said.cache_creation_input_tokens,

@@ -13,19 +13,8 @@ from dragoman.apis.base.api import Encoded, Tools
 from dragoman.apis.base.conversation_order import History, Remark, Turn
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import Lowering
+from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    MediaPart,
-    Message,
-    OpaquePart,
-    RefusalPart,
-    Reply,
-    ResultPart,
-    TextPart,
-    ThinkingPart,
-)
 from dragoman.model.outcomes import Media
 from dragoman.model.request import Request
 
@@ -49,8 +38,10 @@ class RequestWriter:
         """How many results the last message begins with."""
         self._toolsets: dict[str, str] = {}
         said = [part for turn in self._turns for part in turn.parts]
-        self._begun = {part.call.id for part in said if isinstance(part, CallPart) and _is_hosted(part.call)}
-        self._ended = {part.result.call_id for part in said if isinstance(part, ResultPart) and _is_hosted(part.result)}
+        self._begun = {part.call.id for part in said if isinstance(part, conv.CallPart) and _is_hosted(part.call)}
+        self._ended = {
+            part.result.call_id for part in said if isinstance(part, conv.ResultPart) and _is_hosted(part.result)
+        }
 
     def encoded(self) -> Encoded:
         """The whole request."""
@@ -125,9 +116,9 @@ class RequestWriter:
     def _waiting_container(self) -> str | None:
         """Where the code runs that made calls whose results come now: without its name the API takes none of them."""
         last = next((turn for turn in reversed(self._turns) if turn.role == "assistant"), None)
-        if last is None or not isinstance(last.item, Reply) or not last.own:
+        if last is None or not isinstance(last.item, conv.Reply) or not last.own:
             return None
-        items = [part.call.item or {} for part in last.parts if isinstance(part, CallPart)]
+        items = [part.call.item or {} for part in last.parts if isinstance(part, conv.CallPart)]
         if not any(str(inside(item.get("caller"), "type")).startswith("code_execution") for item in items):
             return None
         id = inside(own(last.metadata).get("container"), "id")
@@ -179,7 +170,7 @@ class RequestWriter:
         self._messages.append({"role": "assistant", **_stated(turn), "content": blocks})
 
     def _user_turn(self, turn: Turn) -> None:
-        results = [self._result_block(part, turn) for part in turn.parts if isinstance(part, ResultPart)]
+        results = [self._result_block(part, turn) for part in turn.parts if isinstance(part, conv.ResultPart)]
         blocks = results + self._plain_blocks(turn)
         if not blocks:
             return
@@ -206,24 +197,24 @@ class RequestWriter:
 
     # ── parts ──────────────────────────────────────────────────────────────
 
-    def _assistant_block(self, part: AnyPart, turn: Turn) -> Block | None:
-        if isinstance(part, TextPart):
+    def _assistant_block(self, part: conv.AnyPart, turn: Turn) -> Block | None:
+        if isinstance(part, conv.TextPart):
             return self._text_block(part, turn)
-        if isinstance(part, ThinkingPart):
+        if isinstance(part, conv.ThinkingPart):
             return self._thinking_block(part, turn)
-        if isinstance(part, CallPart):
+        if isinstance(part, conv.CallPart):
             return self._call_block(part, turn)
-        if isinstance(part, ResultPart):
+        if isinstance(part, conv.ResultPart):
             return self._hosted_result_block(part.result, turn)
-        if isinstance(part, RefusalPart):
+        if isinstance(part, conv.RefusalPart):
             told_beside = "stop_details" in own(part.metadata)
             return None if told_beside or not part.text else {"type": "text", "text": part.text}
-        if isinstance(part, MediaPart):
+        if isinstance(part, conv.MediaPart):
             self._note(turn.where, "a model's turn cannot hold media on this API: it was left out")
             return None
         return self._opaque_block(part, turn)
 
-    def _text_block(self, part: TextPart, turn: Turn) -> Block | None:
+    def _text_block(self, part: conv.TextPart, turn: Turn) -> Block | None:
         if not part.text:
             self._note(turn.where, "an empty text was left out")
             return None
@@ -233,7 +224,7 @@ class RequestWriter:
             part = msgspec.structs.replace(part, citations=())
         return write_text(part)
 
-    def _thinking_block(self, part: ThinkingPart, turn: Turn) -> Block | None:
+    def _thinking_block(self, part: conv.ThinkingPart, turn: Turn) -> Block | None:
         if not turn.same_model and not self._is_same_claude(turn):
             self._note(turn.where, "thinking of another model was left out")
         elif part.encrypted is None and not part.signature:
@@ -246,7 +237,7 @@ class RequestWriter:
         made_by = None if turn.item is None or turn.item.provenance is None else turn.item.provenance.model
         return turn.own and made_by is not None and same_claude(made_by, self._request.model)
 
-    def _call_block(self, part: CallPart, turn: Turn) -> Block | None:
+    def _call_block(self, part: conv.CallPart, turn: Turn) -> Block | None:
         call = part.call
         if _is_hosted(call) and self._is_abandoned(call, turn):
             self._note(
@@ -265,7 +256,7 @@ class RequestWriter:
         """Whether the provider gave up a call: one in the last turn, or beside calls of ours, it goes on with."""
         if call.id in self._ended or turn is self._turns[-1]:
             return False
-        return not any(isinstance(part, CallPart) and not _is_hosted(part.call) for part in turn.parts)
+        return not any(isinstance(part, conv.CallPart) and not _is_hosted(part.call) for part in turn.parts)
 
     def _hosted_result_block(self, result: NativeResult, turn: Turn) -> Block | None:
         item = result.item
@@ -278,7 +269,7 @@ class RequestWriter:
         self._note(turn.where, f"the provider's result for {result.call_id!r} {why}: it was left out")
         return None
 
-    def _opaque_block(self, part: OpaquePart, turn: Turn) -> Block | None:
+    def _opaque_block(self, part: conv.OpaquePart, turn: Turn) -> Block | None:
         if "type" in part.item and part.api == NAME:
             return part.item
         self._note(turn.where, f"{part.item.get('type', 'an item')!r} of {part.api} was left out")
@@ -289,16 +280,16 @@ class RequestWriter:
         blocks: list[Block] = []
         for part in turn.parts:
             block: Block | None = None
-            if isinstance(part, ResultPart):
+            if isinstance(part, conv.ResultPart):
                 continue
-            if isinstance(part, TextPart):
+            if isinstance(part, conv.TextPart):
                 block = self._text_block(part, turn)
-            elif isinstance(part, MediaPart):
+            elif isinstance(part, conv.MediaPart):
                 block = self._media_block(part.media, turn)
                 block = {**block, **own(part.metadata)}
-            elif isinstance(part, OpaquePart):
+            elif isinstance(part, conv.OpaquePart):
                 block = self._opaque_block(part, turn)
-            elif isinstance(part, RefusalPart):
+            elif isinstance(part, conv.RefusalPart):
                 block = {"type": "text", "text": part.text} if part.text else None
             else:
                 self._note(turn.where, f"a {turn.role} message cannot hold {type(part).__name__}: it was left out")
@@ -314,7 +305,7 @@ class RequestWriter:
         name = f" ({media.name or media.path})" if media.name or media.path else ""
         return {"type": "text", "text": f"[{media.media_type}{name}: not shown]"}
 
-    def _result_block(self, part: ResultPart, turn: Turn) -> Block:
+    def _result_block(self, part: conv.ResultPart, turn: Turn) -> Block:
         result = part.result
         item = result.item if isinstance(result.item, dict) and result.item.get("type") == "tool_result" else {}
         block: Block = {
@@ -351,4 +342,4 @@ def _is_hosted(native: NativeCall | NativeResult) -> bool:
 
 def _stated(turn: Turn) -> Block:
     """What a message says beside its content. What a reply says there is about the reply, and stays here."""
-    return own(turn.metadata) if isinstance(turn.item, Message) else {}
+    return own(turn.metadata) if isinstance(turn.item, conv.Message) else {}

@@ -11,21 +11,9 @@ from typing import Any
 import msgspec
 
 from dragoman.apis.base.api import StreamDecoder, read_arguments
+from dragoman.model import request as req
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason, MediaPart, Provenance, Reply, ResultPart, TextPart
-from dragoman.model.request import (
-    AnyChunk,
-    ArgumentsChunk,
-    CallFinished,
-    CallStarted,
-    CitationArrived,
-    Finished,
-    MediaArrived,
-    ResultArrived,
-    TextChunk,
-    ThinkingChunk,
-    UsageArrived,
-)
 
 from .blocks import CALLS, call_id, read_block, read_call
 from .families import NAME
@@ -103,7 +91,7 @@ class MessageStream(StreamDecoder):
         self._abandoned: list[Reply] = []
         self._plain_readers["content_block_delta"] = _read_piece
 
-    def _plain_event(self, said: _Piece, chunks: list[AnyChunk]) -> bool:
+    def _plain_event(self, said: _Piece, chunks: list[req.AnyChunk]) -> bool:
         block, delta = self._open.get(said.index), said.delta
         if block is None or self.error is not None:
             return False
@@ -112,22 +100,22 @@ class MessageStream(StreamDecoder):
                 return False
             if delta.text:
                 block.text.append(delta.text)
-                chunks.append(TextChunk(delta.text))
+                chunks.append(req.TextChunk(delta.text))
         elif isinstance(delta, _Json):
             if block.call_id is None:
                 return False
             if delta.partial_json:
                 block.json.append(delta.partial_json)
-                chunks.append(ArgumentsChunk(block.call_id, delta.partial_json))
+                chunks.append(req.ArgumentsChunk(block.call_id, delta.partial_json))
         else:
             if block.kind != "thinking":
                 return False
             if delta.thinking:
                 block.thinking.append(delta.thinking)
-                chunks.append(ThinkingChunk(delta.thinking))
+                chunks.append(req.ThinkingChunk(delta.thinking))
         return True
 
-    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         kind = data.get("type", name)
         if kind == "content_block_delta":
             self._delta(data, chunks)
@@ -140,7 +128,7 @@ class MessageStream(StreamDecoder):
         else:
             self._other(kind, data, chunks)
 
-    def _other(self, kind: Any, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _other(self, kind: Any, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         if kind == "message_start":
             self._message_start(data, chunks)
         elif kind == "message_delta":
@@ -157,7 +145,7 @@ class MessageStream(StreamDecoder):
 
     # ── the message ────────────────────────────────────────────────────────
 
-    def _message_start(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _message_start(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         message = data.get("message")
         if not isinstance(message, dict):
             self._strange.append(data)
@@ -173,9 +161,9 @@ class MessageStream(StreamDecoder):
         for block in content if isinstance(content, list) else ():
             self._stop(self._begin(block, chunks), chunks)
         if isinstance(message.get("usage"), dict):
-            chunks.append(UsageArrived(read_usage(message["usage"])))
+            chunks.append(req.UsageArrived(read_usage(message["usage"])))
 
-    def _begin_again(self, chunks: list[AnyChunk]) -> None:
+    def _begin_again(self, chunks: list[req.AnyChunk]) -> None:
         """A second message in one stream: the first was given up. What it said is kept as another answer."""
         self._stop_all(chunks)
         if self._blocks:
@@ -183,7 +171,7 @@ class MessageStream(StreamDecoder):
         self._message, self._blocks, self._open, self._taken = {}, [], {}, set()
         self._client_calls = self._ended = self._told = False
 
-    def _message_delta(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _message_delta(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         delta, usage = data.get("delta"), data.get("usage")
         self._keep({key: value for key, value in data.items() if key not in ("type", "delta", "usage")})
         if isinstance(delta, dict):
@@ -192,30 +180,30 @@ class MessageStream(StreamDecoder):
             before = self._message.get("usage")
             said = {key: value for key, value in usage.items() if value is not None}
             self._message["usage"] = {**before, **said} if isinstance(before, dict) else said
-            chunks.append(UsageArrived(read_usage(self._message["usage"])))
+            chunks.append(req.UsageArrived(read_usage(self._message["usage"])))
         raw = self._message.get("stop_reason")
         if raw is not None and not self._told:
             self._told = True
             self._stop_all(chunks)
-            chunks.append(Finished(finish(raw, calls=self._client_calls)))
+            chunks.append(req.Finished(finish(raw, calls=self._client_calls)))
 
     def _keep(self, said: dict[str, Any]) -> None:
         self._message.update({key: value for key, value in said.items() if value is not None and key != "content"})
 
     # ── its blocks ─────────────────────────────────────────────────────────
 
-    def _start(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _start(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         before = self._open.get(_index(data))
         if before is not None:  # the index is used again: what stood there is complete
             self._stop(before, chunks)
         self._open[_index(data)] = self._begin(data.get("content_block"), chunks)
 
-    def _begin(self, raw: Any, chunks: list[AnyChunk]) -> _Block:
+    def _begin(self, raw: Any, chunks: list[req.AnyChunk]) -> _Block:
         block = _Block(raw if isinstance(raw, dict) else {"unread": raw}, len(self._blocks))
         self._blocks.append(block)
         self._unstopped.append(block)
         kind = block.raw.get("type")
-        for key, chunk in (("text", TextChunk), ("thinking", ThinkingChunk)):
+        for key, chunk in (("text", req.TextChunk), ("thinking", req.ThinkingChunk)):
             said = block.raw.get(key)
             if kind == key and isinstance(said, str) and said:
                 chunks.append(chunk(said))
@@ -223,16 +211,16 @@ class MessageStream(StreamDecoder):
             self._begin_call(block, chunks)
         return block
 
-    def _begin_call(self, block: _Block, chunks: list[AnyChunk]) -> None:
+    def _begin_call(self, block: _Block, chunks: list[req.AnyChunk]) -> None:
         id = block.call_id = call_id(block.raw, block.position, self._taken)
         if id is None:
             return
         self.pieces[id] = block.json
         call = read_call(block.raw, id)
         self._client_calls = self._client_calls or call.executed_by is ExecutedBy.CLIENT
-        chunks.append(CallStarted(id, call.name, call.namespace, call.executed_by))
+        chunks.append(req.CallStarted(id, call.name, call.namespace, call.executed_by))
 
-    def _delta(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _delta(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         delta = data.get("delta")
         index = data.get("index")
         block = self._open.get(index) if type(index) is int else None
@@ -245,7 +233,7 @@ class MessageStream(StreamDecoder):
                 return
         self._add(block, delta, chunks)
 
-    def _unannounced(self, data: dict[str, Any], delta: dict[str, Any], chunks: list[AnyChunk]) -> _Block | None:
+    def _unannounced(self, data: dict[str, Any], delta: dict[str, Any], chunks: list[req.AnyChunk]) -> _Block | None:
         """A block whose start was never told, as far as its first delta says what it is."""
         kind = delta.get("type")
         if kind in ("text_delta", "citations_delta"):
@@ -258,20 +246,20 @@ class MessageStream(StreamDecoder):
         block = self._open[_index(data)] = self._begin(raw, chunks)
         return block
 
-    def _add(self, block: _Block, delta: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _add(self, block: _Block, delta: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         kind, type_ = delta.get("type"), block.kind
         if kind == "text_delta" and type_ == "text" and isinstance(delta.get("text"), str):
             if delta["text"]:
                 block.text.append(delta["text"])
-                chunks.append(TextChunk(delta["text"]))
+                chunks.append(req.TextChunk(delta["text"]))
         elif kind == "input_json_delta" and block.call_id is not None and isinstance(delta.get("partial_json"), str):
             if delta["partial_json"]:
                 block.json.append(delta["partial_json"])
-                chunks.append(ArgumentsChunk(block.call_id, delta["partial_json"]))
+                chunks.append(req.ArgumentsChunk(block.call_id, delta["partial_json"]))
         elif kind == "thinking_delta" and type_ == "thinking" and isinstance(delta.get("thinking"), str):
             if delta["thinking"]:
                 block.thinking.append(delta["thinking"])
-                chunks.append(ThinkingChunk(delta["thinking"]))
+                chunks.append(req.ThinkingChunk(delta["thinking"]))
             if delta.get("estimated_tokens") is not None:
                 block.raw = {**block.raw, "estimated_tokens": delta["estimated_tokens"]}
         elif kind == "signature_delta" and type_ == "thinking" and isinstance(delta.get("signature"), str):
@@ -283,7 +271,7 @@ class MessageStream(StreamDecoder):
         else:
             block.deltas.append(delta)
 
-    def _stop(self, block: _Block, chunks: list[AnyChunk]) -> None:
+    def _stop(self, block: _Block, chunks: list[req.AnyChunk]) -> None:
         if block.stopped:
             return
         block.stopped = True
@@ -292,17 +280,17 @@ class MessageStream(StreamDecoder):
             given = whole.get("input")
             if not block.json and isinstance(given, dict) and given:
                 self._tell_whole(block, given, chunks)
-            chunks.append(CallFinished(read_call(whole, block.call_id)))
+            chunks.append(req.CallFinished(read_call(whole, block.call_id)))
             return
         part = read_block(whole, block.position, set())
         if isinstance(part, ResultPart):
-            chunks.append(ResultArrived(part.result))
+            chunks.append(req.ResultArrived(part.result))
         elif isinstance(part, MediaPart):
-            chunks.append(MediaArrived(part.media))
+            chunks.append(req.MediaArrived(part.media))
         elif isinstance(part, TextPart):
-            chunks.extend(CitationArrived(citation) for citation in part.citations)
+            chunks.extend(req.CitationArrived(citation) for citation in part.citations)
 
-    def _tell_whole(self, block: _Block, given: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _tell_whole(self, block: _Block, given: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """Arguments that came whole with the start, told as a stream tells them."""
         assert block.call_id is not None
         try:
@@ -310,9 +298,9 @@ class MessageStream(StreamDecoder):
         except (RecursionError, UnicodeEncodeError, msgspec.MsgspecError):  # nested deeper than it can be written
             return
         block.json.append(text)
-        chunks.append(ArgumentsChunk(block.call_id, text))
+        chunks.append(req.ArgumentsChunk(block.call_id, text))
 
-    def _stop_all(self, chunks: list[AnyChunk]) -> None:
+    def _stop_all(self, chunks: list[req.AnyChunk]) -> None:
         for block in self._unstopped:
             self._stop(block, chunks)
         self._unstopped.clear()

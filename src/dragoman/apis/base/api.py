@@ -18,19 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import msgspec
 
 from dragoman.errors import DefinitionError, EngineError, nearest
+from dragoman.model import request as req
 from dragoman.model.base import Value
 from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
 from dragoman.model.json_text import DEEPEST, is_too_deep
-from dragoman.model.request import (
-    AnyChunk,
-    Definition,
-    Features,
-    FreeformDefinition,
-    FunctionDefinition,
-    Limits,
-    ProviderDefinition,
-    Request,
-)
 
 from .conversation_order import History, Remark
 from .lowered import Lowering
@@ -57,7 +48,7 @@ class Problem(Value, frozen=True):
 class Tools(msgspec.Struct, frozen=True):
     """A toolset as one API carries it: made once, however many requests offer it."""
 
-    definitions: tuple[Definition, ...]
+    definitions: tuple[req.Definition, ...]
     wire: list[Any]
     """What stands in the body, in the order it is offered."""
     raw: msgspec.Raw
@@ -97,8 +88,8 @@ class Api(abc.ABC):
     """One wire protocol. A codec has no state but a memory of toolsets it has already written."""
 
     name: ClassVar[str]
-    base_limits: ClassVar[Limits] = Limits()
-    base_features: ClassVar[Features] = Features()
+    base_limits: ClassVar[req.Limits] = req.Limits()
+    base_features: ClassVar[req.Features] = req.Features()
     families: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
     """(glob of model names, changes to `Limits` and `Features`): every row that fits applies, later over earlier."""
     results_at_once: ClassVar[bool] = False
@@ -119,7 +110,7 @@ class Api(abc.ABC):
         """A decoder for one streamed response."""
 
     @abc.abstractmethod
-    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> req.Request:
         """A recorded request; `model` where the protocol names it in the URL. Unknown keys are `provider_options`."""
 
     @abc.abstractmethod
@@ -140,14 +131,14 @@ class Api(abc.ABC):
         return self.read_usage(said) if isinstance(said, dict) else None
 
     @abc.abstractmethod
-    def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
+    def _body(self, request: req.Request, history: History, tools: Tools | None) -> Encoded:
         """The request on the wire, from a history that is in order and tools that are already written."""
 
     @abc.abstractmethod
-    def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
+    def _write_tools(self, definitions: tuple[req.Definition, ...], model: str) -> Tools:
         """A toolset on the wire, its schemas lowered."""
 
-    def _problems(self, request: Request) -> Iterable[Problem]:
+    def _problems(self, request: req.Request) -> Iterable[Problem]:
         """What this protocol alone minds in a request."""
         return ()
 
@@ -157,7 +148,7 @@ class Api(abc.ABC):
 
     # ── what all share ─────────────────────────────────────────────────────
 
-    def encode(self, request: Request) -> Encoded:
+    def encode(self, request: req.Request) -> Encoded:
         """The request as it goes out; `DefinitionError` with every problem that cannot be fixed."""
         history = self._history(request)
         problems = [problem for problem in self._all_problems(request, history) if not problem.fixed]
@@ -167,24 +158,24 @@ class Api(abc.ABC):
         report = (*history.remarks, *(encoded.tools.report if encoded.tools else ()), *encoded.report)
         return msgspec.structs.replace(encoded, report=report) if report != encoded.report else encoded
 
-    def validate(self, request: Request) -> tuple[Problem, ...]:
+    def validate(self, request: req.Request) -> tuple[Problem, ...]:
         """Every problem a provider would have with this request, found without asking it."""
         return tuple(self._all_problems(request, self._history(request)))
 
-    def lowering(self, request: Request) -> Lowering:
+    def lowering(self, request: req.Request) -> Lowering:
         """What undoes, on a call's arguments, what was done to the schemas of this request's tools."""
         tools = self._written(request)
         return Lowering() if tools is None else tools.lowering
 
-    def check(self, definition: Definition, model: str = "") -> tuple[Problem, ...]:
+    def check(self, definition: req.Definition, model: str = "") -> tuple[Problem, ...]:
         """Every problem with one tool's definition."""
         return self._write_tools((definition,), model).problems
 
-    def limits(self, model: str) -> Limits:
+    def limits(self, model: str) -> req.Limits:
         """What a model takes at the most."""
         return self._of_family(self.base_limits, model)
 
-    def features(self, model: str) -> Features:
+    def features(self, model: str) -> req.Features:
         """What a model can do."""
         return self._of_family(self.base_features, model)
 
@@ -205,7 +196,7 @@ class Api(abc.ABC):
                 changes.update({field: value for field, value in row.items() if field in known})
         return msgspec.structs.replace(base, **changes) if changes else base
 
-    def _history(self, request: Request) -> History:
+    def _history(self, request: req.Request) -> History:
         limits = self.limits(request.model)
         return History(
             request.conversation,
@@ -217,11 +208,11 @@ class Api(abc.ABC):
             at_once=self.results_at_once,
         )
 
-    def _is_stored(self, request: Request) -> bool:
+    def _is_stored(self, request: req.Request) -> bool:
         """Whether the provider holds earlier turns of the conversation, so that a result may stand without its call."""
         return False
 
-    def _written(self, request: Request) -> Tools | None:
+    def _written(self, request: req.Request) -> Tools | None:
         """The tools of a request, written the first time they are seen."""
         definitions = request.definitions
         if not definitions:
@@ -239,7 +230,7 @@ class Api(abc.ABC):
             self._tools[key] = known
         return known
 
-    def _all_problems(self, request: Request, history: History) -> Iterable[Problem]:
+    def _all_problems(self, request: req.Request, history: History) -> Iterable[Problem]:
         limits, features = self.limits(request.model), self.features(request.model)
         yield from (Problem(one.where, one.message, "encoding fixes it", fixed=True) for one in history.remarks)
         tools = self._written(request)
@@ -254,7 +245,7 @@ class Api(abc.ABC):
             yield Problem("stop", message, "give fewer")
         yield from self._problems(request)
 
-    def _media_problems(self, request: Request) -> Iterable[Problem]:
+    def _media_problems(self, request: req.Request) -> Iterable[Problem]:
         """What the user attached and nobody has answered yet must be sent whole. Older media can be left out with a
         remark: another model may have seen them."""
         for item in reversed(request.conversation):
@@ -306,9 +297,9 @@ class StreamDecoder(abc.ABC):
     def longest_event(self, longest: int | None) -> None:
         self._splitter.longest = longest
 
-    def feed(self, data: bytes) -> list[AnyChunk]:
+    def feed(self, data: bytes) -> list[req.AnyChunk]:
         """The chunks that are complete with these bytes."""
-        chunks: list[AnyChunk] = []
+        chunks: list[req.AnyChunk] = []
         try:
             events = self._splitter.feed(data)
         except EventTooLong:
@@ -318,9 +309,9 @@ class StreamDecoder(abc.ABC):
         self._take(events, chunks)
         return chunks
 
-    def end(self) -> list[AnyChunk]:
+    def end(self) -> list[req.AnyChunk]:
         """No more bytes come: the chunks of an event that was never ended."""
-        chunks: list[AnyChunk] = []
+        chunks: list[req.AnyChunk] = []
         self._take(self._splitter.close(), chunks)
         return chunks
 
@@ -344,7 +335,7 @@ class StreamDecoder(abc.ABC):
         self._views[call_id] = (view, len(pieces))
         return view.value
 
-    def _take(self, events: Iterable[Event], chunks: list[AnyChunk]) -> None:
+    def _take(self, events: Iterable[Event], chunks: list[req.AnyChunk]) -> None:
         readers, take_plain = self._plain_readers, self._plain_event
         for name, event in events:
             read = readers.get(name)
@@ -372,7 +363,7 @@ class StreamDecoder(abc.ABC):
             else:
                 self._no_object(name, data, chunks)
 
-    def _plain_event(self, said: Any, chunks: list[AnyChunk]) -> bool:
+    def _plain_event(self, said: Any, chunks: list[req.AnyChunk]) -> bool:
         """Takes an event that a plain reader read; False, with nothing done, when it is to be read in full."""
         return False
 
@@ -389,7 +380,7 @@ class StreamDecoder(abc.ABC):
             message = f"an event of the stream is not JSON ({error}): {text}"
         self.error = EngineError(message, code="protocol", retryable=True)
 
-    def _no_object(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
+    def _no_object(self, name: str | None, data: Any, chunks: list[req.AnyChunk]) -> None:
         """An event that is JSON, but no object."""
         text = shortened(msgspec.json.encode(data).decode())
         self.error = EngineError(f"an event of the stream is not a JSON object: {text}", code="protocol")
@@ -400,7 +391,7 @@ class StreamDecoder(abc.ABC):
             self.error = EngineError(message, code="event_too_large")
 
     @abc.abstractmethod
-    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """One event's JSON object → chunks appended."""
 
     @abc.abstractmethod
@@ -420,7 +411,7 @@ _REFUSED = 16
 # ── problems ─────────────────────────────────────────────────────────────────
 
 
-def definitions_problems(definitions: Sequence[Definition], limits: Limits) -> Iterable[Problem]:
+def definitions_problems(definitions: Sequence[req.Definition], limits: req.Limits) -> Iterable[Problem]:
     """What is wrong with a toolset as a whole and with each tool of it, but for the schemas."""
     if limits.tools is not None and len(definitions) > limits.tools:
         yield Problem("tools", f"{len(definitions)} tools; this API takes {limits.tools}", "offer fewer, or defer some")
@@ -434,14 +425,14 @@ def definitions_problems(definitions: Sequence[Definition], limits: Limits) -> I
 class _Named:
     """A definition's name and namespace, whatever kind it is."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: req.Definition) -> None:
         self.name = definition.name
-        self.namespace_or_none = None if isinstance(definition, ProviderDefinition) else definition.namespace
+        self.namespace_or_none = None if isinstance(definition, req.ProviderDefinition) else definition.namespace
 
 
-def definition_problems(definition: Definition, limits: Limits) -> Iterable[Problem]:
+def definition_problems(definition: req.Definition, limits: req.Limits) -> Iterable[Problem]:
     """What is wrong with one tool, but for its schema."""
-    if isinstance(definition, ProviderDefinition):
+    if isinstance(definition, req.ProviderDefinition):
         return
     where = f"tools.{definition.name}"
     if limits.name_length is not None and len(definition.name) > limits.name_length:
@@ -450,17 +441,17 @@ def definition_problems(definition: Definition, limits: Limits) -> Iterable[Prob
         yield Problem(where, f"the name does not match {limits.name_pattern}", "rename it")
 
 
-def foreign_tools(definitions: Iterable[Definition], is_own: Callable[[str], bool]) -> Iterable[Problem]:
+def foreign_tools(definitions: Iterable[req.Definition], is_own: Callable[[str], bool]) -> Iterable[Problem]:
     """The tools that other vendors define, by the vendor their id begins with."""
     for definition in definitions:
-        if isinstance(definition, ProviderDefinition):
+        if isinstance(definition, req.ProviderDefinition):
             vendor, dot, _ = definition.id.partition(".")
             if dot and not is_own(vendor):
                 message = f"it is a tool of {vendor}, which this API does not have"
                 yield Problem(f"tools.{definition.id}", message, "offer a tool of this API's own, or a function")
 
 
-def choice_problems(request: Request, features: Features) -> Iterable[Problem]:
+def choice_problems(request: req.Request, features: req.Features) -> Iterable[Problem]:
     """What is wrong with which tools must be called."""
     choice = request.choice
     if choice.mode in ("required", "one", "subset") and not request.definitions:
@@ -505,14 +496,14 @@ def once(function: Callable[[Given], Found]) -> Callable[[Given], Found]:
 
 
 @once
-def hosted_of(definitions: tuple[Definition, ...]) -> tuple[ProviderDefinition, ...]:
+def hosted_of(definitions: tuple[req.Definition, ...]) -> tuple[req.ProviderDefinition, ...]:
     """The tools of a toolset that a provider defines."""
-    return tuple(one for one in definitions if isinstance(one, ProviderDefinition))
+    return tuple(one for one in definitions if isinstance(one, req.ProviderDefinition))
 
 
-def chosen_by(definition: Definition) -> tuple[str, ...]:
+def chosen_by(definition: req.Definition) -> tuple[str, ...]:
     """The names a choice may give a definition: its own, and for a provider's tool its id."""
-    if isinstance(definition, FunctionDefinition | FreeformDefinition):
+    if isinstance(definition, req.FunctionDefinition | req.FreeformDefinition):
         return (
             (definition.name,)
             if definition.namespace is None
@@ -524,18 +515,18 @@ def chosen_by(definition: Definition) -> tuple[str, ...]:
     return (definition.id,) if definition.name is None else (definition.id, definition.name)
 
 
-def restoring(lowering: Lowering, definitions: Sequence[Definition], features: Features) -> Lowering:
+def restoring(lowering: Lowering, definitions: Sequence[req.Definition], features: req.Features) -> Lowering:
     """The way back for names and kinds too: a namespace joined to a name, a text wrapped in an object."""
     names: dict[str, tuple[str, str]] = {}
     texts: list[str] = []
     for definition in definitions:
-        if isinstance(definition, ProviderDefinition):
+        if isinstance(definition, req.ProviderDefinition):
             continue
         wire = definition.name
         if definition.namespace is not None and not features.namespaces:
             wire = joined_name(definition.namespace, definition.name)
             names[wire] = (definition.namespace, definition.name)
-        if isinstance(definition, FreeformDefinition) and not features.freeform_tools:
+        if isinstance(definition, req.FreeformDefinition) and not features.freeform_tools:
             texts.append(wire)
     if not names and not texts:
         return lowering

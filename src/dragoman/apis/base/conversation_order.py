@@ -16,29 +16,17 @@ from typing import Any
 
 import msgspec
 
+from dragoman.model import conversation as conv
 from dragoman.model.base import Value
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    Conversation,
-    ConversationItem,
-    MediaPart,
-    Metadata,
-    OpaquePart,
-    ResultPart,
-    Role,
-    TextPart,
-    ThinkingPart,
-)
 
 NO_RESULT = "No result of this call was recorded; whether it took effect is not known."
 
 
-def conversation_key(conversation: Conversation) -> str:
+def conversation_key(conversation: conv.Conversation) -> str:
     """A name for a conversation that stays the same while it grows, also in another process: of how it begins."""
     first = next((at for at, item in enumerate(conversation, 1) if item.role == "user"), len(conversation))
-    texts = [part.text for item in conversation[:first] for part in item.parts if isinstance(part, TextPart)]
+    texts = [part.text for item in conversation[:first] for part in item.parts if isinstance(part, conv.TextPart)]
     return blake2s("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -52,13 +40,13 @@ class Remark(Value, frozen=True):
 class Turn(msgspec.Struct):
     """One message in order. `own`: made by this API; `same_model`: by this very model, as far as is known."""
 
-    role: Role
-    parts: list[AnyPart]
+    role: conv.Role
+    parts: list[conv.AnyPart]
     where: str
     own: bool = True
     same_model: bool = True
-    metadata: Metadata = {}
-    item: ConversationItem | None = None
+    metadata: conv.Metadata = {}
+    item: conv.ConversationItem | None = None
 
 
 class History:
@@ -70,7 +58,7 @@ class History:
 
     def __init__(
         self,
-        conversation: Sequence[ConversationItem],
+        conversation: Sequence[conv.ConversationItem],
         *,
         api: str,
         model: str = "",
@@ -94,7 +82,7 @@ class History:
 
     # ── turns ──────────────────────────────────────────────────────────────
 
-    def _turn(self, index: int, item: ConversationItem) -> Turn:
+    def _turn(self, index: int, item: conv.ConversationItem) -> Turn:
         where = f"conversation[{index}]"
         made_by = item.provenance
         own = made_by is None or made_by.api in (None, self._api)
@@ -103,36 +91,36 @@ class History:
         if not own:
             turn.parts = self._translated(turn)
             turn.metadata = {}
-        elif any(type(part) is OpaquePart and part.api != self._api for part in item.parts):
+        elif any(type(part) is conv.OpaquePart and part.api != self._api for part in item.parts):
             turn.parts = [part for part in turn.parts if not self._left_out(turn, part)]
         if item.parts and not turn.parts:
             turn.item = None
         return turn
 
-    def _left_out(self, turn: Turn, part: AnyPart) -> bool:
+    def _left_out(self, turn: Turn, part: conv.AnyPart) -> bool:
         """Whether a part is an item of another API, which is told then."""
-        if not isinstance(part, OpaquePart) or part.api == self._api:
+        if not isinstance(part, conv.OpaquePart) or part.api == self._api:
             return False
         self._note(turn.where, f"{part.item.get('type', 'an item')!r} of {part.api} cannot travel and was left out")
         return True
 
-    def _translated(self, turn: Turn) -> list[AnyPart]:
+    def _translated(self, turn: Turn) -> list[conv.AnyPart]:
         """A turn from elsewhere: what was said and the calls we ran travel; what only its maker can read does not."""
-        kept: list[AnyPart] = []
+        kept: list[conv.AnyPart] = []
         for part in turn.parts:
-            if isinstance(part, ThinkingPart):
+            if isinstance(part, conv.ThinkingPart):
                 self._note(turn.where, "thinking of another provider's model was left out")
             elif self._left_out(turn, part):
                 continue
-            elif isinstance(part, CallPart | ResultPart) and _by_provider(part):
-                name = part.call.name if isinstance(part, CallPart) else part.result.name or part.result.call_id
-                kind = "call" if isinstance(part, CallPart) else "result"
+            elif isinstance(part, conv.CallPart | conv.ResultPart) and _by_provider(part):
+                name = part.call.name if isinstance(part, conv.CallPart) else part.result.name or part.result.call_id
+                kind = "call" if isinstance(part, conv.CallPart) else "result"
                 self._note(turn.where, f"the {kind} of {name!r}, run by another provider, was left out")
-            elif isinstance(part, CallPart):
-                kept.append(CallPart(msgspec.structs.replace(part.call, item=None)))
-            elif isinstance(part, ResultPart):
-                kept.append(ResultPart(msgspec.structs.replace(part.result, item=None)))
-            elif isinstance(part, TextPart | MediaPart):
+            elif isinstance(part, conv.CallPart):
+                kept.append(conv.CallPart(msgspec.structs.replace(part.call, item=None)))
+            elif isinstance(part, conv.ResultPart):
+                kept.append(conv.ResultPart(msgspec.structs.replace(part.result, item=None)))
+            elif isinstance(part, conv.TextPart | conv.MediaPart):
                 kept.append(msgspec.structs.replace(part, metadata={}, signature=None))
             else:
                 kept.append(msgspec.structs.replace(part, metadata={}) if getattr(part, "metadata", None) else part)
@@ -148,13 +136,13 @@ class History:
             told: set[str] = set()
             asked: set[str] = set()
             for part in turn.parts:
-                if isinstance(part, ResultPart):
+                if isinstance(part, conv.ResultPart):
                     result = part.result
                     if _by_provider(part) or result.name is None or result.call_id not in waiting:
                         return False
                     waiting.discard(result.call_id)
                     told.add(result.call_id)
-                elif isinstance(part, CallPart):
+                elif isinstance(part, conv.CallPart):
                     call = part.call
                     if (
                         _by_provider(part)
@@ -180,8 +168,8 @@ class History:
     def _pair(self) -> None:
         if self._in_order():
             return
-        calls = self._places(CallPart)
-        if not calls and not self._places(ResultPart):
+        calls = self._places(conv.CallPart)
+        if not calls and not self._places(conv.ResultPart):
             return
         waiting = self._results()
         called: dict[str, list[int]] = {}
@@ -189,7 +177,7 @@ class History:
             called.setdefault(self._call(turn_index, part_index).id, []).append(turn_index)
         said = [index for index, turn in enumerate(self.turns) if self._says(turn)]
         taken: set[str] = set()
-        answers: dict[int, list[ResultPart]] = {}
+        answers: dict[int, list[conv.ResultPart]] = {}
         for turn_index, part_index in calls:
             call = self._call(turn_index, part_index)
             found = _claim(waiting, call.id, turn_index, _next(called[call.id], turn_index))
@@ -200,7 +188,7 @@ class History:
             self._drop([place for places in waiting.values() for place in places])
         self._insert(answers)
 
-    def _places(self, kind: type[CallPart | ResultPart]) -> list[tuple[int, int]]:
+    def _places(self, kind: type[conv.CallPart | conv.ResultPart]) -> list[tuple[int, int]]:
         """Where calls or results stand that are ours."""
         return [
             (turn_index, part_index)
@@ -211,15 +199,15 @@ class History:
 
     def _results(self) -> dict[str, list[tuple[int, int]]]:
         waiting: dict[str, list[tuple[int, int]]] = {}
-        for turn_index, part_index in self._places(ResultPart):
+        for turn_index, part_index in self._places(conv.ResultPart):
             part = self.turns[turn_index].parts[part_index]
-            assert isinstance(part, ResultPart)
+            assert isinstance(part, conv.ResultPart)
             waiting.setdefault(part.result.call_id, []).append((turn_index, part_index))
         return waiting
 
     def _call(self, turn_index: int, part_index: int) -> NativeCall:
         part = self.turns[turn_index].parts[part_index]
-        assert isinstance(part, CallPart)
+        assert isinstance(part, conv.CallPart)
         return part.call
 
     def _legal_id(self, call: NativeCall, turn_index: int, part_index: int, taken: set[str]) -> str:
@@ -246,22 +234,22 @@ class History:
         part_index: int,
         id: str,
         found: tuple[int, int] | None,
-        answers: dict[int, list[ResultPart]],
+        answers: dict[int, list[conv.ResultPart]],
         said_next: int | None,
     ) -> None:
         """Gives a call its id and its result the same; a result that stands elsewhere, or nowhere, is set after it."""
         turn = self.turns[turn_index]
         part = turn.parts[part_index]
-        assert isinstance(part, CallPart)
+        assert isinstance(part, conv.CallPart)
         if part.call.id != id:
             turn.parts[part_index] = msgspec.structs.replace(part, call=msgspec.structs.replace(part.call, id=id))
         if found is None:
             self._note(turn.where, f"the call {part.call.name!r} ({id}) had no result: it is answered as unknown")
             missing = NativeResult(id, NO_RESULT, is_error=True, name=part.call.name, namespace=part.call.namespace)
-            answers.setdefault(turn_index, []).append(ResultPart(missing))
+            answers.setdefault(turn_index, []).append(conv.ResultPart(missing))
             return
         told = self.turns[found[0]].parts[found[1]]
-        assert isinstance(told, ResultPart)
+        assert isinstance(told, conv.ResultPart)
         changes: dict[str, Any] = {}
         if told.result.call_id != id:
             changes["call_id"] = id
@@ -282,7 +270,7 @@ class History:
         """Whether a result may not stand after this turn when its call stands before it."""
         if turn.role == "assistant":
             return True
-        return self._at_once and not (turn.parts and all(isinstance(part, ResultPart) for part in turn.parts))
+        return self._at_once and not (turn.parts and all(isinstance(part, conv.ResultPart) for part in turn.parts))
 
     def _is_before(self, result_index: int, said_next: int | None) -> bool:
         """Whether a result comes before what is said next; a message to the model may hold both."""
@@ -294,11 +282,11 @@ class History:
         for turn_index, part_index in sorted(places, reverse=True):
             turn = self.turns[turn_index]
             part = turn.parts[part_index]
-            if not silently and isinstance(part, ResultPart):
+            if not silently and isinstance(part, conv.ResultPart):
                 self._note(turn.where, f"a result for {part.result.call_id!r}, which no call waits for, was left out")
             turn.parts[part_index] = _GONE
 
-    def _insert(self, answers: dict[int, list[ResultPart]]) -> None:
+    def _insert(self, answers: dict[int, list[conv.ResultPart]]) -> None:
         for turn in self.turns:
             before = len(turn.parts)
             turn.parts = [part for part in turn.parts if part is not _GONE]
@@ -311,7 +299,7 @@ class History:
             if answer is None:
                 continue
             after = self.turns[turn_index + 1] if turn_index + 1 < len(self.turns) else None
-            if after is not None and any(isinstance(part, ResultPart) for part in after.parts):
+            if after is not None and any(isinstance(part, conv.ResultPart) for part in after.parts):
                 after.parts[:0] = answer
             else:
                 turns.append(Turn("tool", list(answer), turn.where))
@@ -321,8 +309,8 @@ class History:
 _GONE: Any = object()
 
 
-def _by_provider(part: CallPart | ResultPart) -> bool:
-    native = part.call if isinstance(part, CallPart) else part.result
+def _by_provider(part: conv.CallPart | conv.ResultPart) -> bool:
+    native = part.call if isinstance(part, conv.CallPart) else part.result
     return native.executed_by is ExecutedBy.PROVIDER
 
 

@@ -8,18 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    MediaPart,
-    Metadata,
-    OpaquePart,
-    RefusalPart,
-    ResultPart,
-    TextPart,
-    ThinkingPart,
-)
 from dragoman.model.outcomes import Media
 
 from .fields import NAME, camel, json_text, kept, listed, made_id, text_of
@@ -68,7 +58,7 @@ class PartReader:
     """Reads parts in their order. `odd` are those that are no objects."""
 
     def __init__(self, pairing: Pairing) -> None:
-        self.parts: list[AnyPart] = []
+        self.parts: list[conv.AnyPart] = []
         self.odd: list[Any] = []
         self._pairing = pairing
         self._code = Pairing("code", *pairing.place)
@@ -91,11 +81,11 @@ class PartReader:
                 return
         self.parts.append(_read_words(part, said))
 
-    def _call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> AnyPart | None:
+    def _call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> conv.AnyPart | None:
         name = text_of(call.get("name"))
         if name is None:
             if self._open is None:
-                return OpaquePart(NAME, part)
+                return conv.OpaquePart(NAME, part)
             self._continue(call)
             return None
         self._open = None
@@ -113,7 +103,7 @@ class PartReader:
             as_sent["id"] = call["id"]
         metadata = _rest(said, "functionCall", "thoughtSignature", **({"functionCall": as_sent} if as_sent else {}))
         signature = text_of(said.get("thoughtSignature"))
-        signed = CallPart(NativeCall(id, name, arguments), signature=signature, metadata=metadata)
+        signed = conv.CallPart(NativeCall(id, name, arguments), signature=signature, metadata=metadata)
         if self._open is not None:
             self._opened_at = len(self.parts)
             self.parts.append(signed)
@@ -134,51 +124,51 @@ class PartReader:
 
     def _note_unplaced(self, unplaced: list[Any]) -> None:
         part = self.parts[self._opened_at]
-        if isinstance(part, CallPart):
+        if isinstance(part, conv.CallPart):
             said = {**own(part), "unplacedArgs": unplaced}
-            self.parts[self._opened_at] = CallPart(part.call, part.signature, {NAME: said})
+            self.parts[self._opened_at] = conv.CallPart(part.call, part.signature, {NAME: said})
 
-    def _response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> AnyPart | None:
+    def _response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
         name = text_of(response.get("name"))
         id = self._pairing.answered(response.get("id"), name)
         result = read_response(id, name, response)
         given = text_of(response.get("id"))
         marks = {} if given == id else {"functionResponse": {"id": given}}
-        return ResultPart(result, metadata=_rest(said, "functionResponse", **marks))
+        return conv.ResultPart(result, metadata=_rest(said, "functionResponse", **marks))
 
-    def _code_call(self, part: Any, said: dict[str, Any], code: dict[str, Any]) -> AnyPart | None:
+    def _code_call(self, part: Any, said: dict[str, Any], code: dict[str, Any]) -> conv.AnyPart | None:
         id = self._code.called(code.get("id"), CODE_TOOL)
         arguments = {key: value for key, value in code.items() if key != "id"}
         call = NativeCall(id, CODE_TOOL, arguments, executed_by=ExecutedBy.PROVIDER, item=part)
-        return CallPart(call, signature=text_of(said.get("thoughtSignature")))
+        return conv.CallPart(call, signature=text_of(said.get("thoughtSignature")))
 
-    def _code_result(self, part: Any, said: dict[str, Any], result: dict[str, Any]) -> AnyPart | None:
+    def _code_result(self, part: Any, said: dict[str, Any], result: dict[str, Any]) -> conv.AnyPart | None:
         id = self._code.answered(result.get("id"), CODE_TOOL)
         failed = result.get("outcome") not in _OUTCOMES_OF_SUCCESS
         output = result.get("output")
         content = output if isinstance(output, str) else "" if output is None else json_text(output)
         told = _provider_result(id, content, CODE_TOOL, part, is_error=failed)
-        return ResultPart(told, signature=_signature(said))
+        return conv.ResultPart(told, signature=_signature(said))
 
-    def _tool_call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> AnyPart | None:
+    def _tool_call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> conv.AnyPart | None:
         name = _tool_type(call)
         if name is None:
-            return OpaquePart(NAME, part)
+            return conv.OpaquePart(NAME, part)
         id = self._code.called(call.get("id"), name)
         native = NativeCall(id, name, _arguments(call.get("args")), executed_by=ExecutedBy.PROVIDER, item=part)
-        return CallPart(native, signature=text_of(said.get("thoughtSignature")))
+        return conv.CallPart(native, signature=text_of(said.get("thoughtSignature")))
 
-    def _tool_response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> AnyPart | None:
+    def _tool_response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
         name = _tool_type(response)
         id = self._code.answered(response.get("id"), name)
         given = response.get("response")
         told = _provider_result(id, "" if given is None else json_text(given), name, part, is_error=None)
-        return ResultPart(told, signature=_signature(said))
+        return conv.ResultPart(told, signature=_signature(said))
 
-    def _inline(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> AnyPart | None:
+    def _inline(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> conv.AnyPart | None:
         return _media_part("inlineData", data, part, said)
 
-    def _file(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> AnyPart | None:
+    def _file(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> conv.AnyPart | None:
         return _media_part("fileData", data, part, said)
 
 
@@ -195,7 +185,7 @@ _READERS = {
 _OF_A_CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 
 
-def _rest(said: dict[str, Any], *typed: str, **marks: Any) -> Metadata:
+def _rest(said: dict[str, Any], *typed: str, **marks: Any) -> conv.Metadata:
     """What a part says beside its typed keys, which are kept too where they are of a wrong type."""
     rest = {
         key: value
@@ -205,19 +195,19 @@ def _rest(said: dict[str, Any], *typed: str, **marks: Any) -> Metadata:
     return kept({**rest, **marks})
 
 
-def _read_words(part: dict[str, Any], said: dict[str, Any]) -> AnyPart:
+def _read_words(part: dict[str, Any], said: dict[str, Any]) -> conv.AnyPart:
     text, thought = said.get("text"), said.get("thought")
     if thought is True and (isinstance(text, str) or ("text" not in said and text_of(said.get("thoughtSignature")))):
         words = {key: value for key, value in said.items() if key not in ("text", "thought")}
         marks = {"text": None} if text is None else {}
         metadata = _rest(words, "thoughtSignature", **marks)
-        return ThinkingPart(text or "", signature=text_of(said.get("thoughtSignature")), metadata=metadata)
+        return conv.ThinkingPart(text or "", signature=text_of(said.get("thoughtSignature")), metadata=metadata)
     if not isinstance(text, str):
-        return OpaquePart(NAME, part)
+        return conv.OpaquePart(NAME, part)
     if len(said) == 1:
-        return TextPart(text)
+        return conv.TextPart(text)
     words = {key: value for key, value in said.items() if key != "text"}
-    return TextPart(text, metadata=_rest(words, "thoughtSignature"), signature=_signature(said))
+    return conv.TextPart(text, metadata=_rest(words, "thoughtSignature"), signature=_signature(said))
 
 
 def _signature(said: dict[str, Any]) -> str | None:
@@ -242,11 +232,11 @@ def _provider_result(id: str, content: str, name: str | None, part: Any, *, is_e
 # ── media ────────────────────────────────────────────────────────────────────
 
 
-def _media_part(kind: str, data: dict[str, Any], part: dict[str, Any], said: dict[str, Any]) -> AnyPart:
+def _media_part(kind: str, data: dict[str, Any], part: dict[str, Any], said: dict[str, Any]) -> conv.AnyPart:
     media = read_media(kind, data)
     if media is None:
-        return OpaquePart(NAME, part)
-    return MediaPart(media, metadata=_rest(said, kind, "thoughtSignature"), signature=_signature(said))
+        return conv.OpaquePart(NAME, part)
+    return conv.MediaPart(media, metadata=_rest(said, kind, "thoughtSignature"), signature=_signature(said))
 
 
 def read_media(kind: str, data: dict[str, Any]) -> Media | None:
@@ -316,12 +306,12 @@ def write_response(result: NativeResult) -> tuple[dict[str, Any], list[Media]]:
 # ── writing ──────────────────────────────────────────────────────────────────
 
 
-def own(part: AnyPart) -> dict[str, Any]:
+def own(part: conv.AnyPart) -> dict[str, Any]:
     """What this API said about a part beside its typed fields."""
-    return {} if isinstance(part, OpaquePart) else part.metadata.get(NAME, {})
+    return {} if isinstance(part, conv.OpaquePart) else part.metadata.get(NAME, {})
 
 
-def wire_id(part: CallPart) -> str | None:
+def wire_id(part: conv.CallPart) -> str | None:
     """The id a call has on the wire: the one it came with, if any; a call from elsewhere keeps its own."""
     marks = own(part).get("functionCall")
     if isinstance(marks, dict) and "id" in marks:
@@ -329,11 +319,11 @@ def wire_id(part: CallPart) -> str | None:
     return part.call.id
 
 
-def write_words(part: TextPart | ThinkingPart | RefusalPart) -> dict[str, Any]:
+def write_words(part: conv.TextPart | conv.ThinkingPart | conv.RefusalPart) -> dict[str, Any]:
     """Text or a thought, with what came beside it."""
     rest = dict(own(part))
-    if not isinstance(part, ThinkingPart):
-        signature = part.signature if isinstance(part, TextPart) else None
+    if not isinstance(part, conv.ThinkingPart):
+        signature = part.signature if isinstance(part, conv.TextPart) else None
         return {"text": part.text, **({} if signature is None else {"thoughtSignature": signature}), **rest}
     written: dict[str, Any] = {"text": part.text, "thought": True}
     if "text" in rest:
@@ -343,7 +333,7 @@ def write_words(part: TextPart | ThinkingPart | RefusalPart) -> dict[str, Any]:
     return {**written, **rest}
 
 
-def write_call(part: CallPart, name: str) -> dict[str, Any]:
+def write_call(part: conv.CallPart, name: str) -> dict[str, Any]:
     """A call of ours."""
     arguments = part.call.arguments
     id = wire_id(part)
@@ -363,7 +353,7 @@ def write_call(part: CallPart, name: str) -> dict[str, Any]:
     return {"functionCall": call, **signed, **rest}
 
 
-def write_provider_call(part: CallPart) -> dict[str, Any]:
+def write_provider_call(part: conv.CallPart) -> dict[str, Any]:
     """A call the provider ran, as it came."""
     call = part.call
     if call.item is not None:

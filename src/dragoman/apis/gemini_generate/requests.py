@@ -10,26 +10,9 @@ from dragoman.apis.base.conversation_order import History, Remark, Turn
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import GEMINI_JSON, GEMINI_SCHEMA, Lowering, lower
 from dragoman.errors import ConfigError
+from dragoman.model import conversation as conv, request as req
 from dragoman.model.calls import ExecutedBy
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    ConversationItem,
-    MediaPart,
-    OpaquePart,
-    ResultPart,
-    TextPart,
-)
 from dragoman.model.outcomes import Media
-from dragoman.model.request import (
-    Features,
-    FreeformDefinition,
-    FunctionDefinition,
-    ProviderDefinition,
-    Request,
-    Thinking,
-    ToolChoice,
-)
 
 from .families import (
     BUDGETS,
@@ -56,7 +39,7 @@ from .tools import GeminiTools, wire_name
 SERVER_SIDE = "includeServerSideToolInvocations"
 
 
-def write_request(request: Request, history: History, tools: Tools | None, features: Features) -> Encoded:
+def write_request(request: req.Request, history: History, tools: Tools | None, features: req.Features) -> Encoded:
     """The body, where it goes, and what was changed."""
     contents = Contents(request.model, features)
     for turn in history.turns:
@@ -85,17 +68,17 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
     return Encoded(body, path_of(request), lowering=lowering, report=tuple(report), tools=tools)
 
 
-def _mixed_by_options(request: Request) -> bool:
+def _mixed_by_options(request: req.Request) -> bool:
     """Whether the caller's own tools make functions stand beside tools that the provider runs."""
     raw = request.provider_options.get("tools")
     kinds = {key for entry in raw if isinstance(entry, dict) for key in entry} if isinstance(raw, list) else set()
     functions = {"functionDeclarations", "function_declarations"}
     hosted = kinds - functions - {"computerUse", "computer_use"}
-    offered = [isinstance(one, ProviderDefinition) for one in request.definitions]
+    offered = [isinstance(one, req.ProviderDefinition) for one in request.definitions]
     return bool(kinds) and bool(hosted or any(offered)) and bool(kinds & functions or not all(offered))
 
 
-def path_of(request: Request) -> str:
+def path_of(request: req.Request) -> str:
     """Where the request goes, after the base URL: the model is named there, not in the body."""
     model = _as_path(request.model if "/" in request.model else f"models/{request.model}")
     return f"{model}:streamGenerateContent?alt=sse" if request.stream else f"{model}:generateContent"
@@ -122,7 +105,7 @@ def _without_nulls(body: dict[str, Any]) -> dict[str, Any]:
 # ── settings ─────────────────────────────────────────────────────────────────
 
 
-def generation_config(request: Request, report: list[Remark]) -> dict[str, Any]:
+def generation_config(request: req.Request, report: list[Remark]) -> dict[str, Any]:
     """How the model is to answer."""
     config: dict[str, Any] = {
         "maxOutputTokens": request.max_output_tokens,
@@ -141,7 +124,7 @@ def generation_config(request: Request, report: list[Remark]) -> dict[str, Any]:
     return {key: value for key, value in config.items() if value is not None}
 
 
-def thinking_config(thinking: Thinking | None, model: str) -> dict[str, Any] | None:
+def thinking_config(thinking: req.Thinking | None, model: str) -> dict[str, Any] | None:
     """How much to think: a level from Gemini 3 on, tokens before. What is thought is asked for."""
     if thinking is None:
         return None
@@ -155,7 +138,7 @@ def thinking_config(thinking: Thinking | None, model: str) -> dict[str, Any] | N
     return {"thinkingBudget": BUDGETS[level], "includeThoughts": True}
 
 
-def tool_config(request: Request, *, strict: bool, mixed: bool) -> dict[str, Any]:
+def tool_config(request: req.Request, *, strict: bool, mixed: bool) -> dict[str, Any]:
     """Which functions may or must be called, and whether the provider's own calls are shown beside ours."""
     config: dict[str, Any] = {}
     calling = _calling(request, strict=strict)
@@ -166,7 +149,7 @@ def tool_config(request: Request, *, strict: bool, mixed: bool) -> dict[str, Any
     return config
 
 
-def _calling(request: Request, *, strict: bool) -> dict[str, Any] | None:
+def _calling(request: req.Request, *, strict: bool) -> dict[str, Any] | None:
     choice = request.choice
     if not request.definitions:
         return None
@@ -181,11 +164,11 @@ def _calling(request: Request, *, strict: bool) -> dict[str, Any] | None:
     return {"mode": mode, "allowedFunctionNames": chosen_names(request, choice)}
 
 
-def chosen_names(request: Request, choice: ToolChoice) -> list[str]:
+def chosen_names(request: req.Request, choice: req.ToolChoice) -> list[str]:
     """The names of a choice as they stand on the wire."""
     written: dict[str, str] = {}
     for one in request.definitions:
-        if isinstance(one, FunctionDefinition | FreeformDefinition):
+        if isinstance(one, req.FunctionDefinition | req.FreeformDefinition):
             name = wire_name(one.name, one.namespace)
             written.setdefault(one.name, name)
             if one.namespace is not None:
@@ -199,7 +182,7 @@ def chosen_names(request: Request, choice: ToolChoice) -> list[str]:
 class _Results:
     """The one content that answers all calls of a turn."""
 
-    def __init__(self, calls: list[CallPart]) -> None:
+    def __init__(self, calls: list[conv.CallPart]) -> None:
         self.parts: list[dict[str, Any]] = []
         self.order = {part.call.id: place for place, part in enumerate(calls)}
         self.places: list[tuple[int, int]] = []
@@ -220,7 +203,7 @@ class _Results:
 class Contents:
     """Turns as contents: the system's apart, and all results of a turn in the one content that follows it."""
 
-    def __init__(self, model: str, features: Features) -> None:
+    def __init__(self, model: str, features: req.Features) -> None:
         self.system: list[dict[str, Any]] = []
         self.system_role: dict[str, Any] = {}
         self.report: list[Remark] = []
@@ -254,7 +237,7 @@ class Contents:
         if self._contents:
             self._note(turn, "instructions can only come first: they were moved there")
         for part in turn.parts:
-            if isinstance(part, TextPart):
+            if isinstance(part, conv.TextPart):
                 self.system.append(write_words(part))
             else:
                 self._note(turn, "instructions can only be text: the rest was left out")
@@ -271,7 +254,7 @@ class Contents:
         if not parts:
             self._note(turn, "a turn without content cannot be sent and was left out")
         self._contents.append({**self._role(turn, "model"), "parts": parts})
-        calls = [part for part in turn.parts if isinstance(part, CallPart) and _is_ours(part)]
+        calls = [part for part in turn.parts if isinstance(part, conv.CallPart) and _is_ours(part)]
         self._results = None
         if calls:
             self._wire_ids.update({part.call.id: wire_id(part) for part in calls})
@@ -298,8 +281,8 @@ class Contents:
                 return
 
     def _told(self, turn: Turn) -> None:
-        results = [part for part in turn.parts if isinstance(part, ResultPart) and _is_ours(part)]
-        others = [part for part in turn.parts if not (isinstance(part, ResultPart) and _is_ours(part))]
+        results = [part for part in turn.parts if isinstance(part, conv.ResultPart) and _is_ours(part)]
+        others = [part for part in turn.parts if not (isinstance(part, conv.ResultPart) and _is_ours(part))]
         waiting = self._results
         if not results or waiting is None:
             parts = [written for part in turn.parts for written in self._write(turn, part)]
@@ -311,7 +294,7 @@ class Contents:
         after: list[dict[str, Any]] = []
         for part in turn.parts if alone else results:
             written = self._write(turn, part)
-            if isinstance(part, ResultPart) and _is_ours(part):
+            if isinstance(part, conv.ResultPart) and _is_ours(part):
                 waiting.places.append((len(waiting.parts), waiting.order.get(part.result.call_id, 0)))
                 waiting.parts.append(written[0])
                 after.extend(written[1:])
@@ -324,20 +307,20 @@ class Contents:
 
     # ── parts ──────────────────────────────────────────────────────────────
 
-    def _write(self, turn: Turn, part: AnyPart) -> list[dict[str, Any]]:
+    def _write(self, turn: Turn, part: conv.AnyPart) -> list[dict[str, Any]]:
         """A part on the wire; a result's media that it cannot hold come after it."""
-        if isinstance(part, MediaPart):
+        if isinstance(part, conv.MediaPart):
             signed = {} if part.signature is None else {"thoughtSignature": part.signature}
             return self._media(turn, part.media, {**signed, **own(part)})
-        if isinstance(part, CallPart):
+        if isinstance(part, conv.CallPart):
             if not _is_ours(part):
                 return [dict(write_provider_call(part))]
             return [write_call(part, wire_name(part.call.name, part.call.namespace))]
-        if isinstance(part, ResultPart):
+        if isinstance(part, conv.ResultPart):
             if not _is_ours(part):
                 return [dict(write_provider_result(part.result))]
             return self._result(turn, part)
-        if isinstance(part, OpaquePart):
+        if isinstance(part, conv.OpaquePart):
             if part.api == NAME and part.item:
                 return [dict(part.item)]
             what = "an empty part" if part.api == NAME else f"a part of {part.api}"
@@ -352,7 +335,7 @@ class Contents:
             return []
         return [{**written, **beside}]
 
-    def _result(self, turn: Turn, part: ResultPart) -> list[dict[str, Any]]:
+    def _result(self, turn: Turn, part: conv.ResultPart) -> list[dict[str, Any]]:
         result = part.result
         beside = dict(own(part))
         marks = beside.pop("functionResponse", None)
@@ -375,17 +358,17 @@ _SIGNATURES = frozenset({"thoughtSignature", "thought_signature"})
 _SIGNED_TOOLS = frozenset({"toolCall", "tool_call", "toolResponse", "tool_response"})
 
 
-def may_sign(item: ConversationItem, model: str) -> bool:
+def may_sign(item: conv.ConversationItem, model: str) -> bool:
     """Whether the signatures of a turn may go to a model: only to the one that made them, under any of its names."""
     made_by = item.provenance
     return made_by is None or (made_by.api in (None, NAME) and same_line(made_by.model, model))
 
 
-def is_unsigned(item: ConversationItem, model: str) -> bool:
+def is_unsigned(item: conv.ConversationItem, model: str) -> bool:
     """Whether a turn's first call lacks the signature that the model demands; what the model said itself is right."""
     if not demands_signatures(model):
         return False
-    first = next((part for part in item.parts if isinstance(part, CallPart) and _is_ours(part)), None)
+    first = next((part for part in item.parts if isinstance(part, conv.CallPart) and _is_ours(part)), None)
     if first is None:
         return False
     if not may_sign(item, model):
@@ -393,6 +376,6 @@ def is_unsigned(item: ConversationItem, model: str) -> bool:
     return first.signature is None and (item.provenance is None or item.provenance.api != NAME)
 
 
-def _is_ours(part: CallPart | ResultPart) -> bool:
-    native = part.call if isinstance(part, CallPart) else part.result
+def _is_ours(part: conv.CallPart | conv.ResultPart) -> bool:
+    native = part.call if isinstance(part, conv.CallPart) else part.result
     return native.executed_by is ExecutedBy.CLIENT

@@ -14,29 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from dragoman.apis.base.api import StreamDecoder
+from dragoman.model import conversation as conv, request as req
 from dragoman.model.calls import ExecutedBy, NativeCall
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    FinishReason,
-    MediaPart,
-    Reply,
-    ResultPart,
-    Usage,
-)
-from dragoman.model.request import (
-    AnyChunk,
-    ArgumentsChunk,
-    CallFinished,
-    CallStarted,
-    CitationArrived,
-    Finished,
-    MediaArrived,
-    ResultArrived,
-    TextChunk,
-    ThinkingChunk,
-    UsageArrived,
-)
 
 from .fields import NAME, camel, json_text, listed, text_of
 from .parts import Pairing, PartReader
@@ -193,7 +172,7 @@ class GeminiStream(StreamDecoder):
         self._looked = False
         self._body: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
-        self._told: tuple[dict[str, Any], Usage] | None = None
+        self._told: tuple[dict[str, Any], conv.Usage] | None = None
         """The counts that were read last, and what they say."""
         self._counted = b""
         """The last counts, not read yet: every event has some, and only the last are asked for."""
@@ -213,7 +192,7 @@ class GeminiStream(StreamDecoder):
 
     # ── bytes ──────────────────────────────────────────────────────────────
 
-    def feed(self, data: bytes) -> list[AnyChunk]:
+    def feed(self, data: bytes) -> list[req.AnyChunk]:
         if not self._looked:
             data = data.lstrip(_SPACE)
             if not data:
@@ -222,7 +201,7 @@ class GeminiStream(StreamDecoder):
             self._values = ValueSplitter() if data[:1] in (b"[", b"{") else None
         if self._values is None:
             return super().feed(data)
-        chunks: list[AnyChunk] = []
+        chunks: list[req.AnyChunk] = []
         objects = self._values.feed(data)
         self.events += len(objects)
         self._take([(None, event) for event in objects], chunks)
@@ -230,7 +209,7 @@ class GeminiStream(StreamDecoder):
             self._too_long()
         return chunks
 
-    def close(self) -> Reply:
+    def close(self) -> conv.Reply:
         if self._values is not None:
             self._take([(None, stray) for stray in self._values.close()], [])
         return super().close()
@@ -242,7 +221,7 @@ class GeminiStream(StreamDecoder):
 
     # ── events ─────────────────────────────────────────────────────────────
 
-    def _plain_event(self, said: _Plain, chunks: list[AnyChunk]) -> bool:
+    def _plain_event(self, said: _Plain, chunks: list[req.AnyChunk]) -> bool:
         body, live, candidate = self._body, self._candidates.get(0), said.candidates[0]
         if live is None or self._finished or self.error is not None or candidate.index:
             return False
@@ -257,13 +236,13 @@ class GeminiStream(StreamDecoder):
         self._counted = counted or self._counted
         return True
 
-    def _plain_part(self, live: _Candidate, part: _PlainPart, chunks: list[AnyChunk]) -> bool:
+    def _plain_part(self, live: _Candidate, part: _PlainPart, chunks: list[req.AnyChunk]) -> bool:
         text, call = part.text, part.function_call
         if call is msgspec.UNSET:
             if not text or live.texts is None or live.thought is not part.thought:
                 return False
             live.texts.append(text)
-            chunks.append(ThinkingChunk(text) if part.thought else TextChunk(text))
+            chunks.append(req.ThinkingChunk(text) if part.thought else req.TextChunk(text))
             return True
         if text or part.thought or live.texts is not None or live.call is None or not call.will_continue:
             return False
@@ -273,14 +252,14 @@ class GeminiStream(StreamDecoder):
         added = arguments.assign(call.partial_args[0])
         if added is not None:
             self.pieces[told.id].append(added[1])
-            chunks.append(ArgumentsChunk(told.id, added[1], added[0]))
+            chunks.append(req.ArgumentsChunk(told.id, added[1], added[0]))
         return True
 
     def _count(self, usage: dict[str, Any]) -> None:
         """Takes counts. A total stands for all, which may also fall; without one there is more to come."""
         self._usage = usage if "totalTokenCount" in usage else {**self._usage, **usage}
 
-    def _read_usage(self) -> Usage:
+    def _read_usage(self) -> conv.Usage:
         if self._told is None or self._told[0] is not self._usage:
             self._told = (self._usage, read_usage(self._usage))
         return self._told[1]
@@ -297,7 +276,7 @@ class GeminiStream(StreamDecoder):
             else:
                 self.unread.append(counted.decode())
 
-    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         if "error" in data:
             self.error = read_error(None, {}, data)
             return
@@ -315,9 +294,9 @@ class GeminiStream(StreamDecoder):
         if not self._candidates and not self._finished:
             self._blocked(chunks)
         if self._finished and usage:
-            chunks.append(UsageArrived(self._read_usage()))
+            chunks.append(req.UsageArrived(self._read_usage()))
 
-    def _no_object(self, name: str | None, data: Any, chunks: list[AnyChunk]) -> None:
+    def _no_object(self, name: str | None, data: Any, chunks: list[req.AnyChunk]) -> None:
         if not isinstance(data, list) or not all(isinstance(one, dict) for one in data):
             super()._no_object(name, data, chunks)
             return
@@ -325,13 +304,13 @@ class GeminiStream(StreamDecoder):
             if self.error is None:
                 self._event(name, one, chunks)
 
-    def _blocked(self, chunks: list[AnyChunk]) -> None:
+    def _blocked(self, chunks: list[req.AnyChunk]) -> None:
         """The prompt itself may be refused: then there is no candidate, ever."""
         if camel(camel(self._body).get("promptFeedback")).get("blockReason"):
             self._finished = True
-            chunks.append(Finished(FinishReason.FILTERED))
+            chunks.append(req.Finished(conv.FinishReason.FILTERED))
 
-    def _candidate(self, said: Any, place: int, chunks: list[AnyChunk]) -> None:
+    def _candidate(self, said: Any, place: int, chunks: list[req.AnyChunk]) -> None:
         if not isinstance(said, dict):
             self.unread.append(json_text(said))
             return
@@ -355,7 +334,7 @@ class GeminiStream(StreamDecoder):
         if len(said) > ("content" in said) + ("index" in said):
             self._beside(candidate, camel(said), live)
 
-    def _beside(self, candidate: _Candidate, said: dict[str, Any], chunks: list[AnyChunk] | None) -> None:
+    def _beside(self, candidate: _Candidate, said: dict[str, Any], chunks: list[req.AnyChunk] | None) -> None:
         """What a candidate says beside its content."""
         for key, value in said.items():
             if key == "finishReason":
@@ -370,7 +349,7 @@ class GeminiStream(StreamDecoder):
         elif self._finished:
             self._cite(candidate, chunks)
 
-    def _parts(self, candidate: _Candidate, parts: list[Any], chunks: list[AnyChunk] | None) -> None:
+    def _parts(self, candidate: _Candidate, parts: list[Any], chunks: list[req.AnyChunk] | None) -> None:
         for part in parts:
             text = part.get("text") if isinstance(part, dict) else None
             if text.__class__ is not str:
@@ -382,7 +361,7 @@ class GeminiStream(StreamDecoder):
             else:
                 self._part(candidate, part, chunks)
 
-    def _words(self, candidate: _Candidate, text: str, chunks: list[AnyChunk] | None, *, thought: bool) -> None:
+    def _words(self, candidate: _Candidate, text: str, chunks: list[req.AnyChunk] | None, *, thought: bool) -> None:
         if not text:
             return
         texts = candidate.texts
@@ -393,9 +372,9 @@ class GeminiStream(StreamDecoder):
             candidate.texts, candidate.thought = [text], thought
             candidate.parts.append({"text": "", "thought": True} if thought else {"text": ""})
         if chunks is not None:
-            chunks.append(ThinkingChunk(text) if thought else TextChunk(text))
+            chunks.append(req.ThinkingChunk(text) if thought else req.TextChunk(text))
 
-    def _part(self, candidate: _Candidate, part: Any, chunks: list[AnyChunk] | None) -> None:
+    def _part(self, candidate: _Candidate, part: Any, chunks: list[req.AnyChunk] | None) -> None:
         """A part that stands by itself: signed text, a call, a result, media, or one we do not know."""
         candidate.settle()
         said = camel(part)
@@ -407,11 +386,11 @@ class GeminiStream(StreamDecoder):
             return
         text = said.get("text")
         if isinstance(text, str) and text and not isinstance(call, dict):
-            chunks.append(ThinkingChunk(text) if said.get("thought") is True else TextChunk(text))
+            chunks.append(req.ThinkingChunk(text) if said.get("thought") is True else req.TextChunk(text))
         for read in self._read(part):
             self._tell(read, chunks)
 
-    def _read(self, part: Any) -> list[AnyPart]:
+    def _read(self, part: Any) -> list[conv.AnyPart]:
         """A part of the first candidate, read as the whole body's will be."""
         if self._reader is None:
             self._seed = text_of(camel(self._body).get("responseId")) or ""
@@ -420,24 +399,24 @@ class GeminiStream(StreamDecoder):
         self._reader.read(part)
         return self._reader.parts[before:]
 
-    def _tell(self, part: AnyPart, chunks: list[AnyChunk]) -> None:
-        if isinstance(part, CallPart):
+    def _tell(self, part: conv.AnyPart, chunks: list[req.AnyChunk]) -> None:
+        if isinstance(part, conv.CallPart):
             call = part.call
             self._calls = self._calls or call.executed_by is ExecutedBy.CLIENT
             text = call.arguments if isinstance(call.arguments, str) else json_text(call.arguments)
             self.pieces[call.id] = [text]
-            chunks.append(CallStarted(call.id, call.name, executed_by=call.executed_by))
-            chunks.append(ArgumentsChunk(call.id, text))
-            chunks.append(CallFinished(call))
-        elif isinstance(part, ResultPart):
-            chunks.append(ResultArrived(part.result))
-        elif isinstance(part, MediaPart):
-            chunks.append(MediaArrived(part.media))
+            chunks.append(req.CallStarted(call.id, call.name, executed_by=call.executed_by))
+            chunks.append(req.ArgumentsChunk(call.id, text))
+            chunks.append(req.CallFinished(call))
+        elif isinstance(part, conv.ResultPart):
+            chunks.append(req.ResultArrived(part.result))
+        elif isinstance(part, conv.MediaPart):
+            chunks.append(req.MediaArrived(part.media))
 
     # ── calls whose arguments come value by value ──────────────────────────
 
     def _goes_on(
-        self, candidate: _Candidate, said: dict[str, Any], call: dict[str, Any], chunks: list[AnyChunk] | None
+        self, candidate: _Candidate, said: dict[str, Any], call: dict[str, Any], chunks: list[req.AnyChunk] | None
     ) -> bool:
         """Whether the part begins, continues or ends a call whose arguments are streamed."""
         begins = text_of(call.get("name")) is not None
@@ -460,27 +439,27 @@ class GeminiStream(StreamDecoder):
         self._assign(candidate, call, chunks)
         return True
 
-    def _begin_call(self, part: dict[str, Any], arguments: PathArguments, chunks: list[AnyChunk]) -> NativeCall:
+    def _begin_call(self, part: dict[str, Any], arguments: PathArguments, chunks: list[req.AnyChunk]) -> NativeCall:
         read = self._read(part)[0]
-        assert isinstance(read, CallPart)
+        assert isinstance(read, conv.CallPart)
         self._calls = True
         self._by_path[read.call.id] = arguments
         self.pieces[read.call.id] = []
-        chunks.append(CallStarted(read.call.id, read.call.name))
+        chunks.append(req.CallStarted(read.call.id, read.call.name))
         return read.call
 
-    def _assign(self, candidate: _Candidate, call: dict[str, Any], chunks: list[AnyChunk] | None) -> None:
+    def _assign(self, candidate: _Candidate, call: dict[str, Any], chunks: list[req.AnyChunk] | None) -> None:
         assert candidate.call is not None
         _, arguments, told = candidate.call
         for assignment in listed(call.get("partialArgs")):
             added = arguments.assign(assignment)
             if added is not None and chunks is not None and told is not None:
                 self.pieces[told.id].append(added[1])
-                chunks.append(ArgumentsChunk(told.id, added[1], path=added[0]))
+                chunks.append(req.ArgumentsChunk(told.id, added[1], path=added[0]))
         if call.get("willContinue") is not True:
             self._end_call(candidate, chunks)
 
-    def _end_call(self, candidate: _Candidate, chunks: list[AnyChunk] | None) -> None:
+    def _end_call(self, candidate: _Candidate, chunks: list[req.AnyChunk] | None) -> None:
         assert candidate.call is not None
         part, arguments, told = candidate.call
         part["functionCall"]["args"] = arguments.settle()
@@ -488,11 +467,11 @@ class GeminiStream(StreamDecoder):
             part["functionCall"]["partialArgs"] = arguments.unplaced
         candidate.call = None
         if chunks is not None and told is not None:
-            chunks.append(CallFinished(replace(told, arguments=arguments.value)))
+            chunks.append(req.CallFinished(replace(told, arguments=arguments.value)))
 
     # ── the end ────────────────────────────────────────────────────────────
 
-    def _finish(self, candidate: _Candidate, reason: Any, chunks: list[AnyChunk]) -> None:
+    def _finish(self, candidate: _Candidate, reason: Any, chunks: list[req.AnyChunk]) -> None:
         if candidate.call is not None:
             self._end_call(candidate, chunks)
         self._cite(candidate, chunks)
@@ -500,9 +479,11 @@ class GeminiStream(StreamDecoder):
             return
         self._finished = True
         finish = finish_of(reason, ())
-        chunks.append(Finished(FinishReason.CALLS if finish is FinishReason.STOP and self._calls else finish))
+        chunks.append(
+            req.Finished(conv.FinishReason.CALLS if finish is conv.FinishReason.STOP and self._calls else finish)
+        )
 
-    def _cite(self, candidate: _Candidate, chunks: list[AnyChunk]) -> None:
+    def _cite(self, candidate: _Candidate, chunks: list[req.AnyChunk]) -> None:
         """Reports each source once, as soon as the text that it supports has arrived.
 
         Finding them costs a look at the whole reply. So with more and more events that have some, it is done ever more
@@ -516,21 +497,21 @@ class GeminiStream(StreamDecoder):
             self._cite_at = self._sourced * 2 if self._sourced > _OFTEN else 0
             self._cite_all(chunks)
 
-    def _cite_all(self, chunks: list[AnyChunk]) -> None:
+    def _cite_all(self, chunks: list[req.AnyChunk]) -> None:
         for citation in self._whole().citations:
             written = msgspec.json.encode(citation)
             if written not in self._cited:
                 self._cited.add(written)
-                chunks.append(CitationArrived(citation))
+                chunks.append(req.CitationArrived(citation))
 
-    def end(self) -> list[AnyChunk]:
+    def end(self) -> list[req.AnyChunk]:
         chunks = super().end()
         if self._uncited and self.error is None:
             self._uncited = False
             self._cite_all(chunks)
         return chunks
 
-    def _whole(self) -> Reply:
+    def _whole(self) -> conv.Reply:
         body = {key: value for key, value in self._body.items() if key not in ("usageMetadata", "usage_metadata")}
         self._settle_counts()
         counted = self._read_usage() if self._usage else None
@@ -539,10 +520,10 @@ class GeminiStream(StreamDecoder):
         body["candidates"] = [self._candidates[index].body() for index in sorted(self._candidates)]
         return read_body(body, seed=self._seed, counted=counted)
 
-    def _reply(self) -> Reply:
+    def _reply(self) -> conv.Reply:
         reply = self._whole()
-        if reply.finish_raw is None and reply.finish is FinishReason.UNKNOWN:
-            reply = replace(reply, finish=FinishReason.INTERRUPTED)
+        if reply.finish_raw is None and reply.finish is conv.FinishReason.UNKNOWN:
+            reply = replace(reply, finish=conv.FinishReason.INTERRUPTED)
         if self.unread:
             metadata = {**reply.metadata.get(NAME, {}), "unread": list(self.unread)}
             reply = replace(reply, metadata={**reply.metadata, NAME: metadata})

@@ -14,23 +14,8 @@ import msgspec
 
 from dragoman.apis.base.api import read_arguments
 from dragoman.errors import EngineError
+from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    Citation,
-    FinishReason,
-    MediaPart,
-    OpaquePart,
-    Provenance,
-    RefusalPart,
-    Reply,
-    ResultPart,
-    Span,
-    TextPart,
-    ThinkingPart,
-    Usage,
-)
 from dragoman.model.outcomes import Media
 
 from .faults import is_error, no_response, read_error
@@ -49,21 +34,21 @@ from .values import (
 )
 
 FINISHES = {
-    "stop": FinishReason.STOP,
-    "eos": FinishReason.STOP,  # Together
-    "end_turn": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP_SEQUENCE,
-    "length": FinishReason.LENGTH,
-    "max_tokens": FinishReason.LENGTH,
-    "model_length": FinishReason.CONTEXT_EXCEEDED,  # Mistral
-    "tool_calls": FinishReason.CALLS,
-    "function_call": FinishReason.CALLS,
-    "content_filter": FinishReason.FILTERED,
-    "sensitive": FinishReason.FILTERED,  # Z.ai
-    "refusal": FinishReason.REFUSED,
-    "error": FinishReason.ERROR,  # OpenRouter, Mistral
-    "network_error": FinishReason.ERROR,  # Z.ai
-    "insufficient_system_resource": FinishReason.INTERRUPTED,  # DeepSeek
+    "stop": conv.FinishReason.STOP,
+    "eos": conv.FinishReason.STOP,  # Together
+    "end_turn": conv.FinishReason.STOP,
+    "stop_sequence": conv.FinishReason.STOP_SEQUENCE,
+    "length": conv.FinishReason.LENGTH,
+    "max_tokens": conv.FinishReason.LENGTH,
+    "model_length": conv.FinishReason.CONTEXT_EXCEEDED,  # Mistral
+    "tool_calls": conv.FinishReason.CALLS,
+    "function_call": conv.FinishReason.CALLS,
+    "content_filter": conv.FinishReason.FILTERED,
+    "sensitive": conv.FinishReason.FILTERED,  # Z.ai
+    "refusal": conv.FinishReason.REFUSED,
+    "error": conv.FinishReason.ERROR,  # OpenRouter, Mistral
+    "network_error": conv.FinishReason.ERROR,  # Z.ai
+    "insufficient_system_resource": conv.FinishReason.INTERRUPTED,  # DeepSeek
 }
 
 GROQ = "groq"
@@ -76,7 +61,7 @@ _TEXT_KEYS = {"reasoning.summary": "summary", "reasoning.encrypted": "data"}
 # ── the whole body ───────────────────────────────────────────────────────────
 
 
-def read_body(body: Any) -> Reply:
+def read_body(body: Any) -> conv.Reply:
     """A whole response. Raises `EngineError` for an error in it, with the answer as far as it came."""
     if not isinstance(body, dict):
         raise no_response(body)
@@ -101,7 +86,9 @@ def error_in(body: dict[str, Any], choices: list[Any]) -> EngineError | None:
     return None
 
 
-def read_choices(body: dict[str, Any], choices: list[Any], *, seed: str, counted: Usage | None = None) -> Reply:
+def read_choices(
+    body: dict[str, Any], choices: list[Any], *, seed: str, counted: conv.Usage | None = None
+) -> conv.Reply:
     """The answers of a body: the first is the reply, the others its alternatives. `counted` is its usage, if known."""
     given = sorted((choice for choice in choices if isinstance(choice, dict)), key=place_of)
     rest = {key: value for key, value in body.items() if key not in ("choices", "id", "model", "usage", "object")}
@@ -116,15 +103,15 @@ def read_choices(body: dict[str, Any], choices: list[Any], *, seed: str, counted
     usage, used = usage_of(body, given) if counted is None else (counted, None)
     if "usage" in body and not isinstance(body["usage"], dict) and body["usage"] is not None:
         rest["usage"] = body["usage"]
-    provenance = Provenance(api=NAME, model=text_or_none(body.get("model")))
+    provenance = conv.Provenance(api=NAME, model=text_or_none(body.get("model")))
     sources = _sources(rest)
     id = text_or_none(body.get("id"))
     replies = [
         _read_choice(choice, seed, provenance, id, sources if place == 0 else ()) for place, choice in enumerate(given)
     ]
-    first = replies[0] if replies else Reply((), id=id, provenance=provenance)
+    first = replies[0] if replies else conv.Reply((), id=id, provenance=provenance)
     if not replies and sources:
-        first = msgspec.structs.replace(first, parts=(TextPart("", sources),))
+        first = msgspec.structs.replace(first, parts=(conv.TextPart("", sources),))
     if used is not None and used in rest:
         rest[used] = {key: value for key, value in rest[used].items() if key != "usage"}
     metadata = {**first.metadata.get(NAME, {}), **rest}
@@ -137,7 +124,7 @@ def place_of(choice: dict[str, Any]) -> int:
     return index if isinstance(index, int) else 0
 
 
-def usage_of(body: dict[str, Any], choices: list[dict[str, Any]]) -> tuple[Usage, str | None]:
+def usage_of(body: dict[str, Any], choices: list[dict[str, Any]]) -> tuple[conv.Usage, str | None]:
     """The usage of a body, wherever it stands, and the key beside `usage` that held it."""
     if isinstance(body.get("usage"), dict):
         return read_usage(body["usage"]), None
@@ -147,16 +134,16 @@ def usage_of(body: dict[str, Any], choices: list[dict[str, Any]]) -> tuple[Usage
     for choice in choices:  # Moonshot's streams
         if isinstance(choice.get("usage"), dict):
             return read_usage(choice["usage"]), None
-    return Usage(), None
+    return conv.Usage(), None
 
 
 def _read_choice(
     choice: dict[str, Any],
     seed: str,
-    provenance: Provenance,
+    provenance: conv.Provenance,
     id: str | None,
-    sources: tuple[Citation, ...],
-) -> Reply:
+    sources: tuple[conv.Citation, ...],
+) -> conv.Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
         message = object_or_empty(choice.get("delta"))
@@ -176,7 +163,7 @@ def _read_choice(
     if rest:
         kept["message"] = rest
     word = text_or_none(raw)
-    return Reply(tuple(parts), finish_of(word, parts), word, id=id, provenance=provenance, metadata=beside(kept))
+    return conv.Reply(tuple(parts), finish_of(word, parts), word, id=id, provenance=provenance, metadata=beside(kept))
 
 
 def _says_more(delta: Any) -> bool:
@@ -184,21 +171,21 @@ def _says_more(delta: Any) -> bool:
     return any(value for key, value in delta.items() if key != "role") if isinstance(delta, dict) else bool(delta)
 
 
-def finish_of(raw: str | None, parts: list[AnyPart]) -> FinishReason:
+def finish_of(raw: str | None, parts: list[conv.AnyPart]) -> conv.FinishReason:
     """Why the model stopped. Calls we are to run decide over "stop": OpenAI says so for a tool that was forced."""
-    finish = FINISHES.get(raw, FinishReason.UNKNOWN) if raw else FinishReason.UNKNOWN
-    if finish is FinishReason.STOP or not raw:
-        if any(isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT for part in parts):
-            return FinishReason.CALLS
-        if raw and any(isinstance(part, RefusalPart) for part in parts):
-            return FinishReason.REFUSED
+    finish = FINISHES.get(raw, conv.FinishReason.UNKNOWN) if raw else conv.FinishReason.UNKNOWN
+    if finish is conv.FinishReason.STOP or not raw:
+        if any(isinstance(part, conv.CallPart) and part.call.executed_by is ExecutedBy.CLIENT for part in parts):
+            return conv.FinishReason.CALLS
+        if raw and any(isinstance(part, conv.RefusalPart) for part in parts):
+            return conv.FinishReason.REFUSED
     return finish
 
 
 # ── one message ──────────────────────────────────────────────────────────────
 
 
-def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[AnyPart], dict[str, Any]]:
+def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[conv.AnyPart], dict[str, Any]]:
     """An assistant's message as parts, and the fields no part says."""
     rest = {key: value for key, value in message.items() if key != "role" or value != "assistant"}
     if rest.get("role", "") is None:
@@ -206,7 +193,7 @@ def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[AnyPart], 
     taken: set[str] = set()
     if rest.keys() <= _ORDINARY:
         return [*read_content(rest), *_refusal(rest), *_calls(rest, seed, taken)], rest
-    parts: list[AnyPart] = [*_thinking(rest), *_executed(rest, seed)]
+    parts: list[conv.AnyPart] = [*_thinking(rest), *_executed(rest, seed)]
     text = len(parts)
     parts += read_content(rest)
     parts += _refusal(rest)
@@ -222,13 +209,13 @@ _ORDINARY = frozenset({"content", "refusal", "tool_calls"})
 """What most messages have: of these nothing else is looked for."""
 
 
-def _thinking(rest: dict[str, Any]) -> list[AnyPart]:
-    parts: list[AnyPart] = []
+def _thinking(rest: dict[str, Any]) -> list[conv.AnyPart]:
+    parts: list[conv.AnyPart] = []
     details = rest.get("reasoning_details")
     if isinstance(details, list) and details and all(isinstance(detail, dict) for detail in details):
         del rest["reasoning_details"]
         parts += [_detail(detail) for detail in details]
-    whole = "".join(part.text for part in parts if isinstance(part, ThinkingPart))
+    whole = "".join(part.text for part in parts if isinstance(part, conv.ThinkingPart))
     for key in ("reasoning_content", "reasoning"):
         value = rest.get(key)
         if not isinstance(value, str) or not value:
@@ -237,12 +224,12 @@ def _thinking(rest: dict[str, Any]) -> list[AnyPart]:
         if parts and value == whole:  # the same words once more
             _mirror(parts, key)
         else:
-            parts.append(ThinkingPart(value, metadata={NAME: {"field": key}}))
+            parts.append(conv.ThinkingPart(value, metadata={NAME: {"field": key}}))
             whole = whole or value
     return parts + _signed(rest)
 
 
-def _detail(detail: dict[str, Any]) -> ThinkingPart:
+def _detail(detail: dict[str, Any]) -> conv.ThinkingPart:
     kept = dict(detail)
     kind = detail.get("type")
     where = _TEXT_KEYS.get(kind, "text") if isinstance(kind, str) else "text"
@@ -257,47 +244,47 @@ def _detail(detail: dict[str, Any]) -> ThinkingPart:
     metadata: dict[str, Any] = {"field": "reasoning_details", "item": kept}
     signature, id = taken("signature"), taken("id")
     if where == "data":
-        return ThinkingPart("", signature, said, id, beside(metadata))
-    return ThinkingPart(said or "", signature, None, id, beside(metadata))
+        return conv.ThinkingPart("", signature, said, id, beside(metadata))
+    return conv.ThinkingPart(said or "", signature, None, id, beside(metadata))
 
 
-def _mirror(parts: list[AnyPart], key: str) -> None:
+def _mirror(parts: list[conv.AnyPart], key: str) -> None:
     """Remembers on the first part that a field says the same as all of them."""
     first = parts[0]
-    assert isinstance(first, ThinkingPart)
+    assert isinstance(first, conv.ThinkingPart)
     kept = first.metadata[NAME]
     parts[0] = msgspec.structs.replace(first, metadata={NAME: {**kept, "mirrored": [*kept.get("mirrored", ()), key]}})
 
 
-def _signed(rest: dict[str, Any]) -> list[AnyPart]:
+def _signed(rest: dict[str, Any]) -> list[conv.AnyPart]:
     """Gemini's signature beside a message, which may be told twice."""
-    parts: list[AnyPart] = []
+    parts: list[conv.AnyPart] = []
     signature = signature_of(rest.get("extra_content"))
     if signature is not None:
         kept = without_signature(rest.pop("extra_content"))
-        parts.append(ThinkingPart(signature=signature, metadata={NAME: {"field": "extra_content", "item": kept}}))
+        parts.append(conv.ThinkingPart(signature=signature, metadata={NAME: {"field": "extra_content", "item": kept}}))
     again = text_or_none(rest.get("thought_signature"))
     if again is not None:
         del rest["thought_signature"]
         if again == signature:
             _mirror(parts, "thought_signature")
         else:
-            parts.append(ThinkingPart(signature=again, metadata={NAME: {"field": "thought_signature"}}))
+            parts.append(conv.ThinkingPart(signature=again, metadata={NAME: {"field": "thought_signature"}}))
     return parts
 
 
-def _executed(rest: dict[str, Any], seed: str) -> list[AnyPart]:
+def _executed(rest: dict[str, Any], seed: str) -> list[conv.AnyPart]:
     """Calls the provider ran by itself (Groq), each with its result."""
     tools = rest.get("executed_tools")
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return []
     del rest["executed_tools"]
-    parts: list[AnyPart] = []
+    parts: list[conv.AnyPart] = []
     for place, tool in enumerate(tools):
         call, result = read_executed(tool, seed, place)
-        parts.append(CallPart(call))
+        parts.append(conv.CallPart(call))
         if result is not None:
-            parts.append(ResultPart(result))
+            parts.append(conv.ResultPart(result))
     return parts
 
 
@@ -317,42 +304,42 @@ def read_executed(tool: dict[str, Any], seed: str, place: int) -> tuple[NativeCa
     return call, NativeResult(id, content, None, name, GROQ, ExecutedBy.PROVIDER, tool)
 
 
-def read_content(rest: dict[str, Any]) -> list[AnyPart]:
+def read_content(rest: dict[str, Any]) -> list[conv.AnyPart]:
     """`content` as parts. One that says nothing stays in `rest`, so that it is written back as it was."""
     content = rest.get("content")
     if isinstance(content, str) and content:
         del rest["content"]
-        return [TextPart(content)]
+        return [conv.TextPart(content)]
     if isinstance(content, list) and content:
         del rest["content"]
         return [read_block(block) for block in content]
     if isinstance(content, dict):
         del rest["content"]
-        return [OpaquePart(NAME, {"content": content})]
+        return [conv.OpaquePart(NAME, {"content": content})]
     return []
 
 
-def read_block(block: Any) -> AnyPart:
+def read_block(block: Any) -> conv.AnyPart:
     """One block of a list of content."""
     if not isinstance(block, dict):
         if isinstance(block, str):
-            return TextPart(block, metadata={NAME: {"bare": True}})
-        return OpaquePart(NAME, {"value": block})
+            return conv.TextPart(block, metadata={NAME: {"bare": True}})
+        return conv.OpaquePart(NAME, {"value": block})
     kind = block.get("type")
     if kind == "text" and isinstance(block.get("text"), str):
-        return TextPart(block["text"], metadata={NAME: {"block": _others(block, "text")}})
+        return conv.TextPart(block["text"], metadata={NAME: {"block": _others(block, "text")}})
     if kind == "refusal" and isinstance(block.get("refusal"), str):
-        return RefusalPart(block["refusal"], metadata={NAME: {"block": _others(block, "refusal")}})
+        return conv.RefusalPart(block["refusal"], metadata={NAME: {"block": _others(block, "refusal")}})
     if kind == "thinking" and isinstance(block.get("thinking"), list | str):
         return _thinking_block(block)
-    return read_media(block) or OpaquePart(NAME, block)
+    return read_media(block) or conv.OpaquePart(NAME, block)
 
 
 def _others(block: dict[str, Any], *known: str) -> dict[str, Any]:
     return {key: value for key, value in block.items() if key not in ("type", *known)}
 
 
-def _thinking_block(block: dict[str, Any]) -> ThinkingPart:
+def _thinking_block(block: dict[str, Any]) -> conv.ThinkingPart:
     """Mistral's thinking: a list of texts, and of references where it searched."""
     thinking = block["thinking"]
     if isinstance(thinking, str):
@@ -367,18 +354,18 @@ def _thinking_block(block: dict[str, Any]) -> ThinkingPart:
     signature = text_or_none(block.get("signature"))
     if signature is None and "signature" in block:
         kept["block"]["signature"] = block["signature"]
-    return ThinkingPart(text, signature, metadata={NAME: kept})
+    return conv.ThinkingPart(text, signature, metadata={NAME: kept})
 
 
-def _refusal(rest: dict[str, Any]) -> list[AnyPart]:
+def _refusal(rest: dict[str, Any]) -> list[conv.AnyPart]:
     refusal = text_or_none(rest.get("refusal"))
     if refusal is None:
         return []
     del rest["refusal"]
-    return [RefusalPart(refusal)]
+    return [conv.RefusalPart(refusal)]
 
 
-def _audio(rest: dict[str, Any]) -> list[AnyPart]:
+def _audio(rest: dict[str, Any]) -> list[conv.AnyPart]:
     """A spoken answer: its transcript as text, then the sound. The format stands in the request alone."""
     audio = rest.get("audio")
     if not isinstance(audio, dict):
@@ -388,15 +375,17 @@ def _audio(rest: dict[str, Any]) -> list[AnyPart]:
     if id is None and data is None and transcript is None:
         return []
     del rest["audio"]
-    parts: list[AnyPart] = []
+    parts: list[conv.AnyPart] = []
     kept = _others(audio, "id", "data", "transcript")
     if transcript is not None:
-        parts.append(TextPart(transcript, metadata={NAME: {"audio": id or ""}}))
-    parts.append(MediaPart(Media("audio/*", data=data, file_id=id), metadata={NAME: {"field": "audio", "item": kept}}))
+        parts.append(conv.TextPart(transcript, metadata={NAME: {"audio": id or ""}}))
+    parts.append(
+        conv.MediaPart(Media("audio/*", data=data, file_id=id), metadata={NAME: {"field": "audio", "item": kept}})
+    )
     return parts
 
 
-def _images(rest: dict[str, Any]) -> list[AnyPart]:
+def _images(rest: dict[str, Any]) -> list[conv.AnyPart]:
     """Images a model made, as OpenRouter sends them."""
     images = rest.get("images")
     if not isinstance(images, list) or not images:
@@ -415,17 +404,17 @@ def _images(rest: dict[str, Any]) -> list[AnyPart]:
 # ── citations ────────────────────────────────────────────────────────────────
 
 
-def _annotate(parts: list[AnyPart], start: int, rest: dict[str, Any]) -> None:
+def _annotate(parts: list[conv.AnyPart], start: int, rest: dict[str, Any]) -> None:
     """Sets the annotations of a message on its text; those that are no objects stay."""
     annotations = rest.get("annotations")
     if not isinstance(annotations, list) or not annotations or not all(isinstance(one, dict) for one in annotations):
         return
     del rest["annotations"]
-    texts = [place for place in range(start, len(parts)) if isinstance(parts[place], TextPart)]
+    texts = [place for place in range(start, len(parts)) if isinstance(parts[place], conv.TextPart)]
     if not texts:
-        parts.insert(start, TextPart(""))
+        parts.insert(start, conv.TextPart(""))
         texts = [start]
-    found: dict[int, list[Citation]] = {}
+    found: dict[int, list[conv.Citation]] = {}
     for annotation in annotations:
         citation = read_annotation(annotation)
         place, citation = _on_text(parts, texts, citation)
@@ -434,16 +423,16 @@ def _annotate(parts: list[AnyPart], start: int, rest: dict[str, Any]) -> None:
         parts[place] = msgspec.structs.replace(parts[place], citations=tuple(citations))
 
 
-def _on_text(parts: list[AnyPart], texts: list[int], citation: Citation) -> tuple[int, Citation]:
+def _on_text(parts: list[conv.AnyPart], texts: list[int], citation: conv.Citation) -> tuple[int, conv.Citation]:
     """The text a span lies in, and the span within it; indexes that fit nowhere are left in the location."""
     span = citation.span
     offset = 0
     for place in texts:
         part = parts[place]
-        assert isinstance(part, TextPart)
+        assert isinstance(part, conv.TextPart)
         length = len(part.text)
         if span is not None and offset <= span.start and span.end <= offset + length:
-            inside = Span(span.start - offset, span.end - offset)
+            inside = conv.Span(span.start - offset, span.end - offset)
             return place, msgspec.structs.replace(citation, span=inside) if offset else citation
         offset += length
     if span is not None:
@@ -452,7 +441,7 @@ def _on_text(parts: list[AnyPart], texts: list[int], citation: Citation) -> tupl
     return texts[0], citation
 
 
-def read_annotation(annotation: dict[str, Any]) -> Citation:
+def read_annotation(annotation: dict[str, Any]) -> conv.Citation:
     """An annotation as a citation; indexes that span nothing (OpenRouter sends 0 to 0) are left in its location."""
     kind = annotation.get("type")
     inner = annotation.get(kind) if isinstance(kind, str) else None
@@ -465,7 +454,7 @@ def read_annotation(annotation: dict[str, Any]) -> Citation:
     start, end = fields.get("start_index"), fields.get("end_index")
     span, where = None, {key: fields.pop(key) for key in ("start_index", "end_index") if key in fields}
     if type(start) is int and type(end) is int and 0 <= start < end:
-        span, where = Span(start, end), {}
+        span, where = conv.Span(start, end), {}
     known = {key: text_or_none(fields.get(key)) for key in ("url", "title", "content")}
     for key, value in known.items():
         if value is not None:
@@ -473,7 +462,7 @@ def read_annotation(annotation: dict[str, Any]) -> Citation:
     said = {**rest, **fields}
     if said.get("type") == "url_citation":
         del said["type"]
-    return Citation(
+    return conv.Citation(
         known["url"],
         known["title"],
         quote=known["content"],
@@ -483,12 +472,12 @@ def read_annotation(annotation: dict[str, Any]) -> Citation:
     )
 
 
-def _file_read(annotation: dict[str, Any], file: dict[str, Any]) -> Citation:
+def _file_read(annotation: dict[str, Any], file: dict[str, Any]) -> conv.Citation:
     """A file OpenRouter read for the model: it wants this back, so that it need not read it again."""
     texts = [text_or_none(object_or_empty(block).get("text")) for block in list_or_empty(file.get("content"))]
     quote = "".join(text for text in texts if text is not None)
     where = {"hash": file["hash"]} if "hash" in file else None
-    return Citation(
+    return conv.Citation(
         document=text_or_none(file.get("name")),
         quote=quote or None,
         location=where,
@@ -496,12 +485,12 @@ def _file_read(annotation: dict[str, Any], file: dict[str, Any]) -> Citation:
     )
 
 
-def _sources(rest: dict[str, Any]) -> tuple[Citation, ...]:
+def _sources(rest: dict[str, Any]) -> tuple[conv.Citation, ...]:
     """What an answer as a whole was drawn from, taken out of a body.
 
     Perplexity has `search_results` and `citations` (their addresses alone), Venice a list among its parameters.
     """
-    found: list[Citation] = []
+    found: list[conv.Citation] = []
     venice = rest.get("venice_parameters")
     if isinstance(venice, dict) and _all_objects(venice.get("web_search_citations")):
         rest["venice_parameters"] = {key: value for key, value in venice.items() if key != "web_search_citations"}
@@ -513,7 +502,7 @@ def _sources(rest: dict[str, Any]) -> tuple[Citation, ...]:
     if isinstance(addresses, list) and addresses and all(isinstance(address, str) for address in addresses):
         del rest["citations"]
         known = {citation.url for citation in found}
-        found += [Citation(url=address) for address in addresses if address not in known]
+        found += [conv.Citation(url=address) for address in addresses if address not in known]
     return tuple(found)
 
 
@@ -521,28 +510,28 @@ def _all_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
-def read_source(result: dict[str, Any]) -> Citation:
+def read_source(result: dict[str, Any]) -> conv.Citation:
     """One search result as the source of an answer."""
     quoted = "snippet" if text_or_none(result.get("snippet")) is not None else "content"
     known = {key: text_or_none(result.get(key)) for key in ("url", "title", quoted)}
     rest = {key: value for key, value in result.items() if known.get(key) is None}
-    return Citation(known["url"], known["title"], quote=known[quoted], metadata=beside(rest))
+    return conv.Citation(known["url"], known["title"], quote=known[quoted], metadata=beside(rest))
 
 
-def _with_sources(parts: list[AnyPart], sources: tuple[Citation, ...]) -> list[AnyPart]:
+def _with_sources(parts: list[conv.AnyPart], sources: tuple[conv.Citation, ...]) -> list[conv.AnyPart]:
     for place, part in enumerate(parts):
-        if isinstance(part, TextPart):
+        if isinstance(part, conv.TextPart):
             known = {citation.url for citation in part.citations}
             more = tuple(source for source in sources if source.url not in known or source.title or source.quote)
             parts[place] = msgspec.structs.replace(part, citations=(*part.citations, *more))
             return parts
-    return [*parts, TextPart("", sources)]
+    return [*parts, conv.TextPart("", sources)]
 
 
 # ── calls ────────────────────────────────────────────────────────────────────
 
 
-def _legacy_call(rest: dict[str, Any], seed: str, taken: set[str]) -> list[AnyPart]:
+def _legacy_call(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPart]:
     call = rest.get("function_call")
     if not isinstance(call, dict) or not text_or_none(call.get("name")):
         return []
@@ -550,7 +539,7 @@ def _legacy_call(rest: dict[str, Any], seed: str, taken: set[str]) -> list[AnyPa
     return [read_legacy_call(call, seed, taken)]
 
 
-def read_legacy_call(call: dict[str, Any], seed: str, taken: set[str]) -> CallPart:
+def read_legacy_call(call: dict[str, Any], seed: str, taken: set[str]) -> conv.CallPart:
     """The one call of a message from before there were several, which has no id."""
     id = made_id(seed, "function_call")
     taken.add(id)
@@ -559,20 +548,21 @@ def read_legacy_call(call: dict[str, Any], seed: str, taken: set[str]) -> CallPa
     others = {key: value for key, value in call.items() if key not in ("name", "arguments")}
     if others:
         kept["function"] = others
-    return CallPart(NativeCall(id, text_or_none(call.get("name")) or "", arguments), metadata={NAME: kept})
+    return conv.CallPart(NativeCall(id, text_or_none(call.get("name")) or "", arguments), metadata={NAME: kept})
 
 
-def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[AnyPart]:
+def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPart]:
     calls = rest.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return []
-    odd = [call for call in calls if not isinstance(call, dict | CallPart)]
+    odd = [call for call in calls if not isinstance(call, dict | conv.CallPart)]
     del rest["tool_calls"]
     if odd:
         rest["tool_calls"] = odd
-    given = [call for call in calls if isinstance(call, dict | CallPart)]  # a stream has read some of them already
+    given = [call for call in calls if isinstance(call, dict | conv.CallPart)]  # a stream has read some of them already
     return [
-        call if isinstance(call, CallPart) else read_call(call, seed, place, taken) for place, call in enumerate(given)
+        call if isinstance(call, conv.CallPart) else read_call(call, seed, place, taken)
+        for place, call in enumerate(given)
     ]
 
 
@@ -585,7 +575,7 @@ def call_id(given: Any, seed: str, place: int, taken: set[str]) -> str:
     return id
 
 
-def read_call(item: dict[str, Any], seed: str, place: int, taken: set[str]) -> CallPart:
+def read_call(item: dict[str, Any], seed: str, place: int, taken: set[str]) -> conv.CallPart:
     """One call of `tool_calls`."""
     id = call_id(item.get("id"), seed, place, taken)
     kept: dict[str, Any] = {}
@@ -596,7 +586,7 @@ def read_call(item: dict[str, Any], seed: str, place: int, taken: set[str]) -> C
     if not is_custom and not isinstance(function, dict) and item.get("type") not in (None, "function"):
         # A kind of call we do not know: named by its type, and sent back whole.
         kind = item["type"] if isinstance(item["type"], str) else ""
-        return CallPart(NativeCall(id, kind, {}, item=item), metadata=beside(kept))
+        return conv.CallPart(NativeCall(id, kind, {}, item=item), metadata=beside(kept))
     inner = object_or_empty(custom if is_custom else function)
     known = {"id", "type", "index", "custom" if is_custom else "function"}
     extra = {key: value for key, value in item.items() if key not in known}
@@ -620,7 +610,7 @@ def read_call(item: dict[str, Any], seed: str, place: int, taken: set[str]) -> C
         arguments, raw = _arguments(inner.get("arguments"))
         if raw is not None:
             kept["arguments"] = raw
-    return CallPart(NativeCall(id, name or "", arguments), signature, beside(kept))
+    return conv.CallPart(NativeCall(id, name or "", arguments), signature, beside(kept))
 
 
 def _arguments(given: Any) -> tuple[dict[str, Any] | str, Any]:

@@ -8,14 +8,7 @@ from typing import Any, Literal
 
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, lower
-from dragoman.model.request import (
-    Definition,
-    FreeformDefinition,
-    ProviderDefinition,
-    Request,
-    Thinking,
-    ToolChoice,
-)
+from dragoman.model import request as req
 
 from .families import ways
 from .values import object_or_empty, text_or_none
@@ -28,7 +21,7 @@ _LOW, _MEDIUM = 2048, 8192
 # ── thinking ─────────────────────────────────────────────────────────────────
 
 
-def write_thinking(thinking: Thinking, model: str) -> tuple[dict[str, Any], str | None]:
+def write_thinking(thinking: req.Thinking, model: str) -> tuple[dict[str, Any], str | None]:
     """What a body says for it, and what of it could not be said as it was given."""
     how = ways(model)
     level, lost = thinking.level, None
@@ -61,12 +54,12 @@ def write_thinking(thinking: Thinking, model: str) -> tuple[dict[str, Any], str 
     return {"reasoning_effort": level}, lost
 
 
-def read_thinking(rest: dict[str, Any], model: str) -> Thinking | None:
+def read_thinking(rest: dict[str, Any], model: str) -> req.Thinking | None:
     """The setting whose words stand in a body, taken out of it."""
-    candidates = [Thinking(level=level) for level in _LEVELS]
+    candidates = [req.Thinking(level=level) for level in _LEVELS]
     tokens = object_or_empty(rest.get("reasoning")).get("max_tokens", rest.get("thinking_budget"))
     if type(tokens) is int and tokens > 0:
-        candidates.insert(0, Thinking(tokens=tokens))
+        candidates.insert(0, req.Thinking(tokens=tokens))
     for thinking in candidates:
         said, _ = write_thinking(thinking, model)
         if said and all(key in rest and rest[key] == value for key, value in said.items()):
@@ -79,7 +72,7 @@ def read_thinking(rest: dict[str, Any], model: str) -> Thinking | None:
 # ── tool choice ──────────────────────────────────────────────────────────────
 
 
-def write_choice(choice: ToolChoice, definitions: tuple[Definition, ...], *, freeform: bool) -> Any:
+def write_choice(choice: req.ToolChoice, definitions: tuple[req.Definition, ...], *, freeform: bool) -> Any:
     """`tool_choice`; `None` for auto, which is what no word means. `freeform`: whether the model has such tools."""
     if choice.mode == "auto":
         return None
@@ -92,13 +85,13 @@ def write_choice(choice: ToolChoice, definitions: tuple[Definition, ...], *, fre
     return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
 
 
-def _chosen(name: str, definitions: tuple[Definition, ...], *, freeform: bool) -> dict[str, Any]:
+def _chosen(name: str, definitions: tuple[req.Definition, ...], *, freeform: bool) -> dict[str, Any]:
     for definition in definitions:
-        if isinstance(definition, ProviderDefinition):
+        if isinstance(definition, req.ProviderDefinition):
             if name in (definition.id, definition.name):
                 return {"type": definition.wire_type}
         elif name in (definition.name, f"{definition.namespace}.{definition.name}"):
-            kind = "custom" if freeform and isinstance(definition, FreeformDefinition) else "function"
+            kind = "custom" if freeform and isinstance(definition, req.FreeformDefinition) else "function"
             return {"type": kind, kind: {"name": joined_name(definition.namespace, definition.name)}}
     return {"type": "function", "function": {"name": name}}
 
@@ -108,21 +101,21 @@ def joined_name(namespace: str | None, name: str) -> str:
     return name if namespace is None else f"{namespace}__{name}"
 
 
-def read_choice(given: Any) -> ToolChoice | None:
+def read_choice(given: Any) -> req.ToolChoice | None:
     """A `tool_choice`, or `None` for one we have no words for."""
     if given in ("auto", "none", "required"):
-        return ToolChoice(given)
+        return req.ToolChoice(given)
     if given == "any":  # Mistral's older word
-        return ToolChoice("required")
+        return req.ToolChoice("required")
     choice = object_or_empty(given)
     name = _name_in(choice)
     if name is not None and choice.get("type") in (None, "function", "custom") and len(choice) <= 2:
-        return ToolChoice("one", (name,))
+        return req.ToolChoice("one", (name,))
     allowed = object_or_empty(choice.get("allowed_tools"))
     if choice.get("type") == "allowed_tools" and isinstance(allowed.get("tools"), list):
         names = [_name_in(object_or_empty(tool)) for tool in allowed["tools"]]
         if names and all(name is not None for name in names) and allowed.get("mode") in ("auto", "required"):
-            return ToolChoice("subset", tuple(filter(None, names)), required=allowed["mode"] == "required")
+            return req.ToolChoice("subset", tuple(filter(None, names)), required=allowed["mode"] == "required")
     return None
 
 
@@ -134,7 +127,7 @@ def _name_in(choice: dict[str, Any]) -> str | None:
 # ── the shape of the answer ──────────────────────────────────────────────────
 
 
-def write_response_format(request: Request, *, strict: bool) -> tuple[dict[str, Any], tuple[Remark, ...]]:
+def write_response_format(request: req.Request, *, strict: bool) -> tuple[dict[str, Any], tuple[Remark, ...]]:
     """The schema an answer must fit. What the caller says of it (a name, strictness) is left to the caller."""
     schema = request.response_schema
     assert schema is not None
@@ -168,7 +161,7 @@ def read_response_format(rest: dict[str, Any]) -> dict[str, Any] | None:
 # ── numbers and flags ────────────────────────────────────────────────────────
 
 
-def write_numbers(request: Request) -> dict[str, Any]:
+def write_numbers(request: req.Request) -> dict[str, Any]:
     """Everything of a request that is one value under one key."""
     how = ways(request.model)
     said: Mapping[str, Any] = {

@@ -14,22 +14,9 @@ from typing import Any, Literal
 import msgspec
 
 from dragoman.apis.base.api import StreamDecoder
+from dragoman.model import request as req
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import CallPart, FinishReason, MediaPart, Reply, Usage
-from dragoman.model.request import (
-    AnyChunk,
-    ArgumentsChunk,
-    CallFinished,
-    CallStarted,
-    CitationArrived,
-    Finished,
-    MediaArrived,
-    RefusalChunk,
-    ResultArrived,
-    TextChunk,
-    ThinkingChunk,
-    UsageArrived,
-)
 
 from .faults import is_error, read_error
 from .media import read_media
@@ -200,7 +187,7 @@ class ChatStream(StreamDecoder):
         self._ended = self._told = False
         self._odd: list[Any] = []
 
-    def feed(self, data: bytes) -> list[AnyChunk]:
+    def feed(self, data: bytes) -> list[req.AnyChunk]:
         """The chunks that are complete with these bytes; what `[DONE]` left open ends with it."""
         chunks = super().feed(data)
         if self._ended and not self._told:
@@ -211,7 +198,7 @@ class ChatStream(StreamDecoder):
 
     # ── events ─────────────────────────────────────────────────────────────
 
-    def _plain_event(self, said: Any, chunks: list[AnyChunk]) -> bool:
+    def _plain_event(self, said: Any, chunks: list[req.AnyChunk]) -> bool:
         state = self._first
         choice: _PlainChoice = said.choices[0]
         if state is None or choice.index != state.index or self.error is not None:
@@ -222,17 +209,17 @@ class ChatStream(StreamDecoder):
             if text is _UNSET or not text or state.blocks is not None:
                 return False
             state.content.append(text)
-            chunks.append(TextChunk(text))
+            chunks.append(req.TextChunk(text))
             return True
         call = state.by_index.get(calls[0].index) if text is _UNSET else None
         said = calls[0].function.arguments
         if call is None or call.id is None or call.is_custom or not said:
             return False
         call.pieces.append(said)
-        chunks.append(ArgumentsChunk(call.id, said))
+        chunks.append(req.ArgumentsChunk(call.id, said))
         return True
 
-    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         is_usual = data.keys() == self._usual
         if not is_usual:
             self._top(data)
@@ -264,7 +251,7 @@ class ChatStream(StreamDecoder):
             if "choices" in data:
                 self._plain_readers[None] = _plain_reader(frozenset(data))
 
-    def _beside(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _beside(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """What else an event may tell: usage in Groq's place, sources, an error."""
         groq = object_or_empty(data.get("x_groq")).get("usage")
         if groq and self._usage is None and not data.get("usage"):
@@ -274,7 +261,7 @@ class ChatStream(StreamDecoder):
         if data.get("error") or name == "error" or ("choices" not in data and is_error(data)):
             self.error = read_error(None, {}, data)
 
-    def _choice(self, choice: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _choice(self, choice: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         index = choice.get("index")
         state = self._choices.get(index) if type(index) is int else self._choices.get(0)
         if state is None:
@@ -296,7 +283,7 @@ class ChatStream(StreamDecoder):
                         state.content.append(value)
                     else:
                         self._block(state, {"type": "text", "text": value})
-                    told.append(TextChunk(value))
+                    told.append(req.TextChunk(value))
                 elif key == "tool_calls":
                     self._tool_calls(state, value, told)
                 elif key != "role" or value != "assistant":
@@ -313,15 +300,15 @@ class ChatStream(StreamDecoder):
         if finish:
             self._finish(state, finish, told)
 
-    def _count(self, usage: Any, chunks: list[AnyChunk]) -> None:
+    def _count(self, usage: Any, chunks: list[req.AnyChunk]) -> None:
         if type(usage) is not dict:
             return
         known = self._usage or {}
         self._usage = {**known, **{key: value for key, value in usage.items() if value is not None or key not in known}}
         self._counted = read_usage(self._usage)
-        chunks.append(UsageArrived(self._counted))
+        chunks.append(req.UsageArrived(self._counted))
 
-    def _cite(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _cite(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """Sources of the whole answer, which Perplexity tells again with every event."""
         venice = object_or_empty(data.get("venice_parameters")).get("web_search_citations")
         for result in [*list_or_empty(venice), *list_or_empty(data.get("search_results"))]:
@@ -331,22 +318,22 @@ class ChatStream(StreamDecoder):
             if isinstance(address, str):
                 self._cite_once(address, {"url": address}, chunks)
 
-    def _cite_once(self, address: str, source: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _cite_once(self, address: str, source: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         if address not in self._cited:
             self._cited.add(address)
-            chunks.append(CitationArrived(read_source(source)))
+            chunks.append(req.CitationArrived(read_source(source)))
 
     # ── the fields of a delta ──────────────────────────────────────────────
 
-    def _field(self, state: _Choice, key: str, value: Any, chunks: list[AnyChunk]) -> None:
+    def _field(self, state: _Choice, key: str, value: Any, chunks: list[req.AnyChunk]) -> None:
         if key in ("reasoning_content", "reasoning", "refusal") and type(value) is str:
             pieces = state.texts.setdefault(key, [])
             pieces.append(value)
             if key == "refusal":
-                chunks.append(RefusalChunk(value))
+                chunks.append(req.RefusalChunk(value))
             elif state.voice is None or state.voice == key:
                 state.voice = key
-                chunks.append(ThinkingChunk(value))
+                chunks.append(req.ThinkingChunk(value))
         elif key == "content" and type(value) is list:
             for block in value:
                 self._block(state, block)
@@ -361,7 +348,7 @@ class ChatStream(StreamDecoder):
                     state.cited.add(written)
                     state.annotations.append(annotation)
                     if isinstance(annotation, dict):
-                        chunks.append(CitationArrived(read_annotation(annotation)))
+                        chunks.append(req.CitationArrived(read_annotation(annotation)))
         elif key == "audio" and type(value) is dict:
             self._audio(state, value, chunks)
         elif key == "executed_tools" and type(value) is list and all(type(tool) is dict for tool in value):
@@ -394,19 +381,19 @@ class ChatStream(StreamDecoder):
             kept = {key: value for key, value in block.items() if key not in ("text", "thinking")}
             state.blocks.append((kept, [text]))
 
-    def _tell_block(self, block: Any, chunks: list[AnyChunk]) -> None:
+    def _tell_block(self, block: Any, chunks: list[req.AnyChunk]) -> None:
         if isinstance(block, str):
-            chunks.append(TextChunk(block))
+            chunks.append(req.TextChunk(block))
             return
         text = _block_text(block) if isinstance(block, dict) else None
         if text:
-            chunks.append(ThinkingChunk(text) if block.get("type") == "thinking" else TextChunk(text))
+            chunks.append(req.ThinkingChunk(text) if block.get("type") == "thinking" else req.TextChunk(text))
         elif text is None and isinstance(block, dict):
             part = read_media(block)
             if part is not None:
-                chunks.append(MediaArrived(part.media))
+                chunks.append(req.MediaArrived(part.media))
 
-    def _detail(self, state: _Choice, detail: Any, chunks: list[AnyChunk]) -> None:
+    def _detail(self, state: _Choice, detail: Any, chunks: list[req.AnyChunk]) -> None:
         if type(detail) is not dict:
             state.details.append(({"type": "unknown", "value": detail}, "text", []))
             return
@@ -428,11 +415,11 @@ class ChatStream(StreamDecoder):
                 state.known_details[place] = (kept, pieces)
             if isinstance(text, str) and text and state.voice in (None, "reasoning_details"):
                 state.voice = "reasoning_details"
-                chunks.append(ThinkingChunk(text))
+                chunks.append(req.ThinkingChunk(text))
         else:
             state.details.append((detail, key, []))
 
-    def _audio(self, state: _Choice, audio: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _audio(self, state: _Choice, audio: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         if state.audio is None:
             state.audio = {"data": [], "transcript": []}
         for key, value in audio.items():
@@ -440,19 +427,19 @@ class ChatStream(StreamDecoder):
                 if isinstance(value, str) and value:
                     state.audio[key].append(value)
                     if key == "transcript":
-                        chunks.append(TextChunk(value))
+                        chunks.append(req.TextChunk(value))
             elif value is not None:
                 state.audio[key] = value
 
-    def _images(self, images: list[Any], chunks: list[AnyChunk]) -> None:
+    def _images(self, images: list[Any], chunks: list[req.AnyChunk]) -> None:
         for image in images:
             part = read_media(image) if isinstance(image, dict) else None
             if part is not None:
-                chunks.append(MediaArrived(part.media))
+                chunks.append(req.MediaArrived(part.media))
 
     # ── calls ──────────────────────────────────────────────────────────────
 
-    def _executed(self, state: _Choice, tool: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _executed(self, state: _Choice, tool: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         index = tool.get("index")
         place = index if type(index) is int else len(state.executed)
         known = state.executed.get(place)
@@ -461,15 +448,15 @@ class ChatStream(StreamDecoder):
         state.executed[place] = (position, whole)
         call, result = read_executed(whole, state.seed, position)
         if known is None:
-            chunks.append(CallStarted(call.id, call.name, call.namespace, ExecutedBy.PROVIDER))
+            chunks.append(req.CallStarted(call.id, call.name, call.namespace, ExecutedBy.PROVIDER))
             said = whole.get("arguments")
             if isinstance(said, str) and said:
                 self.pieces[call.id] = [said]
-                chunks.append(ArgumentsChunk(call.id, said))
+                chunks.append(req.ArgumentsChunk(call.id, said))
         if result is not None and before.get("output") is None:
-            chunks += [CallFinished(call), ResultArrived(result)]
+            chunks += [req.CallFinished(call), req.ResultArrived(result)]
 
-    def _legacy(self, state: _Choice, call: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _legacy(self, state: _Choice, call: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         known = state.legacy
         if known is None:
             known = state.legacy = _Call(0)
@@ -478,17 +465,17 @@ class ChatStream(StreamDecoder):
         if known.id is None and known.name:
             known.id = made_id(state.seed, "function_call")
             self.pieces[known.id] = known.pieces
-            chunks.append(CallStarted(known.id, known.name))
-            chunks += [ArgumentsChunk(known.id, piece) for piece in known.pieces]
+            chunks.append(req.CallStarted(known.id, known.name))
+            chunks += [req.ArgumentsChunk(known.id, piece) for piece in known.pieces]
         if said:
             known.pieces.append(said)
             if known.id is not None:
-                chunks.append(ArgumentsChunk(known.id, said))
+                chunks.append(req.ArgumentsChunk(known.id, said))
         for key, value in call.items():
             if key not in ("name", "arguments"):
                 _merge(known.function, key, value)
 
-    def _tool_calls(self, state: _Choice, items: Any, chunks: list[AnyChunk]) -> None:
+    def _tool_calls(self, state: _Choice, items: Any, chunks: list[req.AnyChunk]) -> None:
         if type(items) is not list:
             state.blank["tool_calls"] = [*list_or_empty(state.blank.get("tool_calls")), items]
             return
@@ -504,13 +491,13 @@ class ChatStream(StreamDecoder):
                 if not function.get("name") and type(said) is str and len(item) <= 4:  # more of a call we know
                     if said:
                         call.pieces.append(said)
-                        chunks.append(ArgumentsChunk(call.id, said))
+                        chunks.append(req.ArgumentsChunk(call.id, said))
                     if len(item) > 2:
                         self._more(call, item, function)
                     continue
             self._piece(state, item, index if type(index) is int else None, chunks)
 
-    def _piece(self, state: _Choice, item: dict[str, Any], index: int | None, chunks: list[AnyChunk]) -> None:
+    def _piece(self, state: _Choice, item: dict[str, Any], index: int | None, chunks: list[req.AnyChunk]) -> None:
         """A piece of a call, in whatever form: its first, or one that has more to say than arguments."""
         function, custom = object_or_empty(item.get("function")), object_or_empty(item.get("custom"))
         is_custom = "custom" in item and not text_or_none(function.get("name")) and not function.get("arguments")
@@ -535,7 +522,7 @@ class ChatStream(StreamDecoder):
             call.pieces.append(said)
         if call.id is not None:
             if said:
-                chunks.append(ArgumentsChunk(call.id, said))
+                chunks.append(req.ArgumentsChunk(call.id, said))
         elif call.name and (call.given is not None or call.pieces):
             self._start(state, call, chunks)
 
@@ -570,16 +557,16 @@ class ChatStream(StreamDecoder):
                 if key not in ("name", "arguments", "input") and value is not None:
                     _merge(call.function, key, value)
 
-    def _start(self, state: _Choice, call: _Call, chunks: list[AnyChunk]) -> None:
+    def _start(self, state: _Choice, call: _Call, chunks: list[req.AnyChunk]) -> None:
         call.id = call_id(call.given, state.seed, call.place, state.taken)
         if state is self._first:  # those of an alternative are in the reply alone
             self.pieces[call.id] = call.pieces
-        chunks.append(CallStarted(call.id, call.name))
-        chunks += [ArgumentsChunk(call.id, piece) for piece in call.pieces]
+        chunks.append(req.CallStarted(call.id, call.name))
+        chunks += [req.ArgumentsChunk(call.id, piece) for piece in call.pieces]
 
     # ── the end ────────────────────────────────────────────────────────────
 
-    def _finish(self, state: _Choice, finish: Any, chunks: list[AnyChunk]) -> None:
+    def _finish(self, state: _Choice, finish: Any, chunks: list[req.AnyChunk]) -> None:
         if isinstance(finish, str) and finish:
             state.finish = finish
         for call in state.calls:
@@ -591,20 +578,20 @@ class ChatStream(StreamDecoder):
             assert call.id is not None
             item = call.item()
             call.told = (item, read_call(item, state.seed, call.place, state.taken - {call.id}))
-            chunks.append(CallFinished(call.told[1].call))
+            chunks.append(req.CallFinished(call.told[1].call))
         if state.legacy is not None and state.legacy.id is not None and not state.legacy.finished:
             state.legacy.finished = True
             whole = read_legacy_call(state.legacy.item()["function"], state.seed, set())
-            chunks.append(CallFinished(whole.call))
+            chunks.append(req.CallFinished(whole.call))
         if not state.finished:
             state.finished = True
             self._sound(state, chunks)
-            chunks.append(Finished(self._finish_reason(state)))
+            chunks.append(req.Finished(self._finish_reason(state)))
 
-    def _sound(self, state: _Choice, chunks: list[AnyChunk]) -> None:
+    def _sound(self, state: _Choice, chunks: list[req.AnyChunk]) -> None:
         if state.audio is not None and state.audio["data"]:
             parts, _ = read_message({"audio": state.message()["audio"]}, seed="")
-            chunks += [MediaArrived(part.media) for part in parts if isinstance(part, MediaPart)]
+            chunks += [req.MediaArrived(part.media) for part in parts if isinstance(part, MediaPart)]
 
     def _finish_reason(self, state: _Choice) -> FinishReason:
         finish = FINISHES.get(state.finish or "", FinishReason.UNKNOWN)

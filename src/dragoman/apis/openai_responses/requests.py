@@ -11,17 +11,8 @@ from dragoman.apis.base.lowered import Lowering
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import OPENAI_STRICT, lower
 from dragoman.errors import EngineError
+from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
-from dragoman.model.conversation import (
-    AnyPart,
-    ConversationItem,
-    Message,
-    OpaquePart,
-    Provenance,
-    ResultPart,
-    Role,
-    TextPart,
-)
 from dragoman.model.request import Features, Request, Thinking
 
 from .content import read_content
@@ -31,7 +22,7 @@ from .items import ItemReader
 from .tools import read_choice, read_tools, write_choice
 from .writing import ItemWriter
 
-_ROLES: tuple[Role, ...] = ("system", "developer", "user")
+_ROLES: tuple[conv.Role, ...] = ("system", "developer", "user")
 _TOLD = ("additional_tools", "mcp_approval_response", "configuration_update")
 """Items without a role that are told to the model, not by it."""
 
@@ -100,10 +91,10 @@ def _take_schema(options: dict[str, Any], fields: dict[str, Any]) -> None:
 # ── the conversation ─────────────────────────────────────────────────────────
 
 
-def _conversation(options: dict[str, Any]) -> tuple[ConversationItem, ...]:
-    conversation: list[Message] = []
+def _conversation(options: dict[str, Any]) -> tuple[conv.ConversationItem, ...]:
+    conversation: list[conv.Message] = []
     if isinstance(options.get("instructions"), str):
-        conversation.append(Message("system", (TextPart(options.pop("instructions")),)))
+        conversation.append(conv.Message("system", (conv.TextPart(options.pop("instructions")),)))
     given = options.get("input")
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
@@ -113,17 +104,17 @@ def _conversation(options: dict[str, Any]) -> tuple[ConversationItem, ...]:
     return tuple(conversation)
 
 
-def read_conversation(items: Sequence[dict[str, Any]]) -> list[Message]:
+def read_conversation(items: Sequence[dict[str, Any]]) -> list[conv.Message]:
     """Items as messages: what the model said, thought and called without a break is one of them."""
     reader = ItemReader(items, reply=False)
-    messages: list[Message] = []
-    together: list[AnyPart] = []
-    role: Role = "assistant"
+    messages: list[conv.Message] = []
+    together: list[conv.AnyPart] = []
+    role: conv.Role = "assistant"
 
     def end() -> None:
         if together:
-            provenance = Provenance(api=NAME) if role == "assistant" else None
-            messages.append(Message(role, tuple(together), provenance))
+            provenance = conv.Provenance(api=NAME) if role == "assistant" else None
+            messages.append(conv.Message(role, tuple(together), provenance))
             together.clear()
 
     for index, item in enumerate(items):
@@ -133,7 +124,7 @@ def read_conversation(items: Sequence[dict[str, Any]]) -> list[Message]:
             messages.append(told)
             continue
         parts = reader.read(index, item)
-        of: Role = "tool" if all(_is_ours(part) for part in parts) else "assistant"
+        of: conv.Role = "tool" if all(_is_ours(part) for part in parts) else "assistant"
         if of != role:
             end()
             role = of
@@ -142,27 +133,29 @@ def read_conversation(items: Sequence[dict[str, Any]]) -> list[Message]:
     return messages
 
 
-def _is_ours(part: AnyPart) -> bool:
-    return isinstance(part, ResultPart) and part.result.executed_by is ExecutedBy.CLIENT
+def _is_ours(part: conv.AnyPart) -> bool:
+    return isinstance(part, conv.ResultPart) and part.result.executed_by is ExecutedBy.CLIENT
 
 
-def _told(item: dict[str, Any]) -> Message | None:
+def _told(item: dict[str, Any]) -> conv.Message | None:
     """A message to the model; `None` for everything of its own and for results."""
     kind = item.get("type")
     if kind in _TOLD:
         said = item.get("role")
-        return Message(said if said in _ROLES else "user", (OpaquePart(NAME, item),))
+        return conv.Message(said if said in _ROLES else "user", (conv.OpaquePart(NAME, item),))
     role = item.get("role")
     if role not in _ROLES or kind not in ("message", None):
         return None
     envelope, content = without(item, "content"), item.get("content")
     if isinstance(content, str):
-        return Message(role, (TextPart(content),), metadata={NAME: envelope})
+        return conv.Message(role, (conv.TextPart(content),), metadata={NAME: envelope})
     if not isinstance(content, list) or not content:
-        return Message(role, (OpaquePart(NAME, item),))
+        return conv.Message(role, (conv.OpaquePart(NAME, item),))
     parts = ((piece, read_content(piece, {})) for piece in content)
-    read = tuple(OpaquePart(NAME, {**envelope, "content": [piece]}) if part is None else part for piece, part in parts)
-    return Message(role, read, metadata={NAME: envelope})
+    read = tuple(
+        conv.OpaquePart(NAME, {**envelope, "content": [piece]}) if part is None else part for piece, part in parts
+    )
+    return conv.Message(role, read, metadata={NAME: envelope})
 
 
 def write_request(request: Request, history: History, tools: Tools | None, features: Features) -> Encoded:
@@ -172,7 +165,7 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
     turns = history.turns
     if turns and _is_instructions(turns[0]):
         (part,) = turns[0].parts
-        assert isinstance(part, TextPart)
+        assert isinstance(part, conv.TextPart)
         body["instructions"] = part.text
         turns = turns[1:]
     writer = ItemWriter(
@@ -225,7 +218,7 @@ def _write_settings(request: Request, features: Features, body: dict[str, Any], 
 
 def _is_instructions(turn: Turn) -> bool:
     """Whether a turn is a system text of ours; one that was read from among the items goes back there."""
-    text = len(turn.parts) == 1 and isinstance(turn.parts[0], TextPart) and not mine(turn.parts[0].metadata)
+    text = len(turn.parts) == 1 and isinstance(turn.parts[0], conv.TextPart) and not mine(turn.parts[0].metadata)
     return turn.role == "system" and text and NAME not in turn.metadata
 
 

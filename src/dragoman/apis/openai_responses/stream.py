@@ -13,22 +13,9 @@ import msgspec
 
 from dragoman.apis.base.api import StreamDecoder
 from dragoman.errors import EngineError
+from dragoman.model import request as req
 from dragoman.model.calls import NativeCall
 from dragoman.model.conversation import CallPart, RefusalPart, Reply, ResultPart, TextPart, ThinkingPart
-from dragoman.model.request import (
-    AnyChunk,
-    ArgumentsChunk,
-    CallFinished,
-    CallStarted,
-    CitationArrived,
-    Finished,
-    MediaArrived,
-    RefusalChunk,
-    ResultArrived,
-    TextChunk,
-    ThinkingChunk,
-    UsageArrived,
-)
 
 from .content import read_citation
 from .fields import NAME, as_count, as_list, as_name, as_object, without
@@ -130,7 +117,7 @@ class ResponsesStream(StreamDecoder):
         self._reader = ItemReader((), reply=True, ids=self._ids)
         self._plain_readers.update(_PLAIN)
 
-    def _plain_event(self, said: _Text | _Arguments, chunks: list[AnyChunk]) -> bool:
+    def _plain_event(self, said: _Text | _Arguments, chunks: list[req.AnyChunk]) -> bool:
         delta = said.delta
         if self._moved or not delta or self.error is not None:
             return False
@@ -139,16 +126,16 @@ class ResponsesStream(StreamDecoder):
             if pieces is None:
                 return False
             pieces.append(delta)
-            chunks.append(TextChunk(delta))
+            chunks.append(req.TextChunk(delta))
             return True
         item = self._items.get(said.output_index)
         if item is None or item.call is None:
             return False
         item.pieces.append(delta)
-        chunks.append(ArgumentsChunk(item.call, delta))
+        chunks.append(req.ArgumentsChunk(item.call, delta))
         return True
 
-    def _event(self, name: str | None, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         kind = data.get("type")
         if not isinstance(kind, str):
             kind = name if name is not None else "error" if data.get("error") else ""
@@ -187,7 +174,7 @@ class ResponsesStream(StreamDecoder):
 
     # ── deltas ─────────────────────────────────────────────────────────────
 
-    def _text(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _text(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         delta = data.get("delta")
         if type(delta) is not str or not delta:
             return
@@ -196,42 +183,42 @@ class ResponsesStream(StreamDecoder):
         if pieces is None:
             pieces = self._texts[place, within] = self._item(data, "message").places.setdefault(("text", within), [])
         pieces.append(delta)
-        chunks.append(TextChunk(delta))
+        chunks.append(req.TextChunk(delta))
 
-    def _refusal(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _refusal(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         delta = as_name(data.get("delta"))
         if delta is not None:
             places = self._item(data, "message").places
             places.setdefault(("refusal", as_count(data.get("content_index")) or 0), []).append(delta)
-            chunks.append(RefusalChunk(delta))
+            chunks.append(req.RefusalChunk(delta))
 
-    def _summary(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _summary(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         self._think(data, ("summary", as_count(data.get("summary_index")) or 0), chunks)
 
-    def _reasoning(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _reasoning(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         self._think(data, ("content", as_count(data.get("content_index")) or 0), chunks)
 
-    def _think(self, data: dict[str, Any], place: tuple[str, int], chunks: list[AnyChunk]) -> None:
+    def _think(self, data: dict[str, Any], place: tuple[str, int], chunks: list[req.AnyChunk]) -> None:
         delta = as_name(data.get("delta"))
         if delta is None:
             return
         item = self._item(data, "reasoning")
         if item.thought is not None and item.thought != place:
-            chunks.append(ThinkingChunk(SEPARATOR))
+            chunks.append(req.ThinkingChunk(SEPARATOR))
         item.thought = place
         item.places.setdefault(place, []).append(delta)
-        chunks.append(ThinkingChunk(delta))
+        chunks.append(req.ThinkingChunk(delta))
 
-    def _arguments(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _arguments(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         delta = data.get("delta")
         if type(delta) is not str or not delta:
             return
         item = self._begun(data, chunks)
         assert item.call is not None
         item.pieces.append(delta)
-        chunks.append(ArgumentsChunk(item.call, delta))
+        chunks.append(req.ArgumentsChunk(item.call, delta))
 
-    def _begun(self, data: dict[str, Any], chunks: list[AnyChunk]) -> _Item:
+    def _begun(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> _Item:
         """The item of a call whose arguments come before it was told of."""
         item = self._item(data, _CALL_OF.get(str(data.get("type")), "function_call"))
         if item.call is None:
@@ -240,45 +227,45 @@ class ResponsesStream(StreamDecoder):
             self._name(self._place(data), item, synthetic_id(self._place(data)))
         return item
 
-    def _whole_arguments(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _whole_arguments(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """Some servers send the arguments only whole."""
         item = self._begun(data, chunks)
         text = as_name(data.get("arguments"))
         if text is not None and not item.pieces and item.call is not None:
             item.pieces.append(text)
-            chunks.append(ArgumentsChunk(item.call, text))
+            chunks.append(req.ArgumentsChunk(item.call, text))
 
-    def _code(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _code(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         self._piece_of_code(data, 0, "code", chunks)
 
-    def _command(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _command(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         place = as_count(data.get("command_index")) or 0
         self._piece_of_code(data, place, f"commands[{place}]", chunks)
 
-    def _piece_of_code(self, data: dict[str, Any], place: int, path: str, chunks: list[AnyChunk]) -> None:
+    def _piece_of_code(self, data: dict[str, Any], place: int, path: str, chunks: list[req.AnyChunk]) -> None:
         delta = as_name(data.get("delta"))
         if delta is None:
             return
         item = self._begun(data, chunks)
         if item.call is not None:
             item.code.setdefault(place, []).append(delta)
-            chunks.append(ArgumentsChunk(item.call, delta, path))
+            chunks.append(req.ArgumentsChunk(item.call, delta, path))
 
-    def _annotation(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _annotation(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         annotation = data.get("annotation")
         if isinstance(annotation, dict) and annotation:
             cited = self._item(data, "message").annotations
             cited.setdefault(as_count(data.get("content_index")) or 0, []).append(annotation)
-            chunks.append(CitationArrived(read_citation(annotation)))
+            chunks.append(req.CitationArrived(read_citation(annotation)))
 
-    def _partial_image(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _partial_image(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         media = image_chunk(data)
         if media is not None:
-            chunks.append(MediaArrived(media))
+            chunks.append(req.MediaArrived(media))
 
     # ── items ──────────────────────────────────────────────────────────────
 
-    def _added(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _added(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         said = data.get("item")
         if not isinstance(said, dict):
             self._beside.append(data)
@@ -318,7 +305,7 @@ class ResponsesStream(StreamDecoder):
         self._taken.add(id)
         self.pieces[id] = item.pieces
 
-    def _start(self, place: int, item: _Item, chunks: list[AnyChunk]) -> None:
+    def _start(self, place: int, item: _Item, chunks: list[req.AnyChunk]) -> None:
         """Tells of a call, once."""
         if item.call is not None:
             return
@@ -327,16 +314,16 @@ class ResponsesStream(StreamDecoder):
             return
         id = call.id if call.id not in self._taken else synthetic_id(place)
         self._name(place, item, id)
-        chunks.append(CallStarted(id, call.name, call.namespace, call.executed_by))
+        chunks.append(req.CallStarted(id, call.name, call.namespace, call.executed_by))
 
-    def _done_item(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _done_item(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         said = data.get("item")
         if not isinstance(said, dict):
             self._beside.append(data)
             return
         self._finish_item(self._new_place(data, said), said, chunks)
 
-    def _finish_item(self, place: int, said: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _finish_item(self, place: int, said: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """An item as it is at its end: what no delta has told yet is told now."""
         item = self._items.setdefault(place, _Item(said))
         if item.done:
@@ -350,34 +337,36 @@ class ResponsesStream(StreamDecoder):
             if isinstance(part, CallPart):
                 self._finish_call(item, part.call, chunks)
             elif isinstance(part, ResultPart):
-                chunks.append(ResultArrived(part.result))
+                chunks.append(req.ResultArrived(part.result))
             elif isinstance(part, ThinkingPart) and part.text and item.thought is None:
-                chunks.append(ThinkingChunk(part.text))
+                chunks.append(req.ThinkingChunk(part.text))
             elif isinstance(part, RefusalPart | TextPart):
                 self._untold(item, part, said_before, chunks)
                 for citation in part.citations if isinstance(part, TextPart) else ():
                     citations += 1
                     if citations > told:
-                        chunks.append(CitationArrived(citation))
+                        chunks.append(req.CitationArrived(citation))
 
-    def _finish_call(self, item: _Item, call: NativeCall, chunks: list[AnyChunk]) -> None:
+    def _finish_call(self, item: _Item, call: NativeCall, chunks: list[req.AnyChunk]) -> None:
         text = item.item.get("input" if item.item.get("type") == "custom_tool_call" else "arguments")
         if isinstance(text, str) and text and not item.pieces:
             item.pieces.append(text)
-            chunks.append(ArgumentsChunk(call.id, text))
-        chunks.append(CallFinished(call))
+            chunks.append(req.ArgumentsChunk(call.id, text))
+        chunks.append(req.CallFinished(call))
 
-    def _untold(self, item: _Item, part: TextPart | RefusalPart, said_before: set[str], chunks: list[AnyChunk]) -> None:
+    def _untold(
+        self, item: _Item, part: TextPart | RefusalPart, said_before: set[str], chunks: list[req.AnyChunk]
+    ) -> None:
         place = part.metadata[NAME]["index"]
         field = "text" if isinstance(part, TextPart) else "refusal"
         if not part.text or (field, place) in item.places:
             return
         if part.text not in said_before:  # Bedrock counts places otherwise
-            chunks.append(TextChunk(part.text) if isinstance(part, TextPart) else RefusalChunk(part.text))
+            chunks.append(req.TextChunk(part.text) if isinstance(part, TextPart) else req.RefusalChunk(part.text))
 
     # ── the end ────────────────────────────────────────────────────────────
 
-    def _end(self, kind: str, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _end(self, kind: str, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         response = as_object(data.get("response"))
         self._response = response or self._response
         rest = without(data, "type", "response", "sequence_number")
@@ -398,10 +387,10 @@ class ResponsesStream(StreamDecoder):
         except EngineError as error:
             self.error = error
             return
-        chunks.append(UsageArrived(reply.usage))
-        chunks.append(Finished(reply.finish))
+        chunks.append(req.UsageArrived(reply.usage))
+        chunks.append(req.Finished(reply.finish))
 
-    def _fail(self, data: dict[str, Any], chunks: list[AnyChunk]) -> None:
+    def _fail(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         self.error = read_error(None, {}, data)
 
     def _reply(self) -> Reply:
@@ -489,7 +478,7 @@ _CALL_OF = {
     "response.shell_call_command.delta": "shell_call",
 }
 
-_EVENTS: dict[str, Callable[[ResponsesStream, dict[str, Any], list[AnyChunk]], None]] = {
+_EVENTS: dict[str, Callable[[ResponsesStream, dict[str, Any], list[req.AnyChunk]], None]] = {
     "response.output_text.delta": ResponsesStream._text,
     "response.function_call_arguments.delta": ResponsesStream._arguments,
     "response.function_call_arguments.done": ResponsesStream._whole_arguments,

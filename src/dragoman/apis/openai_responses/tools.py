@@ -10,16 +10,7 @@ import msgspec
 from dragoman.apis.base.api import Problem, Tools, chosen_by, definitions_problems, foreign_tools, written_tools
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, LoweredTool, lower_tools
-from dragoman.model.request import (
-    Definition,
-    Features,
-    FreeformDefinition,
-    FunctionDefinition,
-    Limits,
-    ProviderDefinition,
-    ToolChoice,
-    ToolExample,
-)
+from dragoman.model import request as req
 
 from .fields import as_list, as_name, as_object, as_text, mine, own, without
 from .items import compact
@@ -30,7 +21,7 @@ FREEFORM_FIELD = "input"
 # ── writing ──────────────────────────────────────────────────────────────────
 
 
-def write_tools(definitions: tuple[Definition, ...], limits: Limits, features: Features) -> Tools:
+def write_tools(definitions: tuple[req.Definition, ...], limits: req.Limits, features: req.Features) -> Tools:
     """A toolset on the wire; the members of a namespace stand together where the first of them stands."""
     problems = list(definitions_problems(definitions, limits))
     report: list[Remark] = []
@@ -44,7 +35,7 @@ def write_tools(definitions: tuple[Definition, ...], limits: Limits, features: F
         problems += [Problem(where, problem, "change the tool's schema") for problem in tool.problems]
         report += [Remark(f"{where}{one.path}", one.message) for one in tool.rewrites]
         written = _written(tool, features, report, where)
-        namespace = None if isinstance(definition, ProviderDefinition) else definition.namespace
+        namespace = None if isinstance(definition, req.ProviderDefinition) else definition.namespace
         if namespace is None:
             wire.append(written)
             continue
@@ -62,23 +53,25 @@ def write_tools(definitions: tuple[Definition, ...], limits: Limits, features: F
     return Tools(definitions, wire, raw, lowering, tuple(report), (*problems, *unwritable))
 
 
-def _of_namespace(definition: Definition) -> dict[str, Any]:
+def _of_namespace(definition: req.Definition) -> dict[str, Any]:
     """What was said of a definition's namespace."""
-    return {} if isinstance(definition, ProviderDefinition) else as_object(mine(definition.metadata).get("namespace"))
+    return (
+        {} if isinstance(definition, req.ProviderDefinition) else as_object(mine(definition.metadata).get("namespace"))
+    )
 
 
-def _offered(definition: Definition, features: Features, report: list[Remark]) -> Definition:
+def _offered(definition: req.Definition, features: req.Features, report: list[Remark]) -> req.Definition:
     """A freeform tool as a function with one text, where the model takes no freeform tools."""
-    if isinstance(definition, FunctionDefinition):
+    if isinstance(definition, req.FunctionDefinition):
         if definition.strict is None and "strict" in mine(definition.metadata):
             return msgspec.structs.replace(definition, strict=False)  # recorded without a word: nothing is changed
         return definition
-    if not isinstance(definition, FreeformDefinition) or features.freeform_tools:
+    if not isinstance(definition, req.FreeformDefinition) or features.freeform_tools:
         return definition
     where = f"tools.{definition.name}"
     report.append(Remark(where, f"a freeform tool is offered as a function with the parameter {FREEFORM_FIELD!r}"))
     grammar = f"\n\nIt follows this {definition.syntax} grammar:\n{definition.grammar}" if definition.grammar else ""
-    return FunctionDefinition(
+    return req.FunctionDefinition(
         definition.name,
         definition.description + grammar,
         {"type": "object", "properties": {FREEFORM_FIELD: {"type": "string"}}, "required": [FREEFORM_FIELD]},
@@ -87,12 +80,12 @@ def _offered(definition: Definition, features: Features, report: list[Remark]) -
     )
 
 
-def _written(tool: LoweredTool, features: Features, report: list[Remark], where: str) -> dict[str, Any]:
+def _written(tool: LoweredTool, features: req.Features, report: list[Remark], where: str) -> dict[str, Any]:
     definition = tool.definition
-    if isinstance(definition, ProviderDefinition):
+    if isinstance(definition, req.ProviderDefinition):
         return {"type": definition.wire_type, **definition.settings}
     wire: dict[str, Any]
-    if isinstance(definition, FreeformDefinition):
+    if isinstance(definition, req.FreeformDefinition):
         wire = {"type": "custom", "name": definition.name}
         if definition.grammar is not None:
             wire["format"] = {
@@ -104,7 +97,7 @@ def _written(tool: LoweredTool, features: Features, report: list[Remark], where:
         wire = {"type": "function", "name": definition.name, "parameters": tool.schema, "strict": tool.strict}
         if definition.output_schema is not None:
             wire["output_schema"] = definition.output_schema
-    examples = definition.examples if isinstance(definition, FunctionDefinition) else ()
+    examples = definition.examples if isinstance(definition, req.FunctionDefinition) else ()
     description = with_examples(tool.description, examples)
     if description:
         wire["description"] = description
@@ -115,7 +108,7 @@ def _written(tool: LoweredTool, features: Features, report: list[Remark], where:
     return {**wire, **without(mine(definition.metadata), "namespace")}
 
 
-def with_examples(description: str, examples: Sequence[ToolExample]) -> str:
+def with_examples(description: str, examples: Sequence[req.ToolExample]) -> str:
     """A description that shows examples, for an API that has no other place for them."""
     if not examples:
         return description
@@ -130,14 +123,14 @@ def with_examples(description: str, examples: Sequence[ToolExample]) -> str:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def read_tools(tools: Any) -> tuple[Definition, ...] | None:
+def read_tools(tools: Any) -> tuple[req.Definition, ...] | None:
     """Recorded tools; `None` when they are no list of tools."""
     if not isinstance(tools, list) or not all(isinstance(one, dict) and as_name(one.get("type")) for one in tools):
         return None
     return tuple(definition for one in tools for definition in _read_tool(one))
 
 
-def _read_tool(tool: dict[str, Any]) -> Iterable[Definition]:
+def _read_tool(tool: dict[str, Any]) -> Iterable[req.Definition]:
     kind = tool["type"]
     members = as_list(tool.get("tools"))
     if kind == "namespace" and members and as_name(tool.get("name")) and all(_is_member(one) for one in members):
@@ -147,7 +140,7 @@ def _read_tool(tool: dict[str, Any]) -> Iterable[Definition]:
     elif kind in ("function", "custom") and as_name(tool.get("name")) is not None:
         yield _read_own(tool, None, {})
     else:
-        yield ProviderDefinition(provider_id(kind), kind, settings=without(tool, "type"))
+        yield req.ProviderDefinition(provider_id(kind), kind, settings=without(tool, "type"))
 
 
 def _is_member(tool: Any) -> bool:
@@ -167,7 +160,7 @@ _OTHERS = ("anthropic", "google")
 """Vendors whose tools travel on protocols of their own; all others may have tools here."""
 
 
-def _read_own(tool: dict[str, Any], namespace: str | None, beside: dict[str, Any]) -> Definition:
+def _read_own(tool: dict[str, Any], namespace: str | None, beside: dict[str, Any]) -> req.Definition:
     rest = without(tool, "type", "name")
     description = as_text(rest.get("description"))
     deferred = rest.get("defer_loading") is True
@@ -181,7 +174,7 @@ def _read_own(tool: dict[str, Any], namespace: str | None, beside: dict[str, Any
             del rest["format"]
         else:
             grammar = syntax = None
-        return FreeformDefinition(
+        return req.FreeformDefinition(
             tool["name"], description or "", syntax, grammar, namespace, deferred, own({**rest, **beside})
         )
     parameters, output, strict = rest.get("parameters"), rest.get("output_schema"), rest.get("strict")
@@ -193,7 +186,7 @@ def _read_own(tool: dict[str, Any], namespace: str | None, beside: dict[str, Any
         del rest["strict"]
     else:
         rest.setdefault("strict", None)  # what was not said is not decided for it
-    return FunctionDefinition(
+    return req.FunctionDefinition(
         tool["name"],
         description or "",
         as_object(parameters),
@@ -214,7 +207,7 @@ _CHOSEN_BY_TYPE = (
 """Hosted tools a choice can name by their type; any other is the only one of the tools that are allowed."""
 
 
-def write_choice(choice: ToolChoice, definitions: Sequence[Definition]) -> Any:
+def write_choice(choice: req.ToolChoice, definitions: Sequence[req.Definition]) -> Any:
     """`tool_choice`; `None` where nothing needs to be said."""
     match choice.mode:
         case "auto":
@@ -230,24 +223,24 @@ def write_choice(choice: ToolChoice, definitions: Sequence[Definition]) -> Any:
     return {"type": "allowed_tools", "mode": mode, "tools": _chosen(choice.names, definitions)}
 
 
-def _chosen(names: Sequence[str], definitions: Sequence[Definition]) -> list[dict[str, Any]]:
+def _chosen(names: Sequence[str], definitions: Sequence[req.Definition]) -> list[dict[str, Any]]:
     by_name = {name: definition for definition in reversed(definitions) for name in chosen_by(definition)}
     return [_reference(by_name[name]) for name in names]
 
 
-def _reference(definition: Definition) -> dict[str, Any]:
-    if isinstance(definition, ProviderDefinition):
+def _reference(definition: req.Definition) -> dict[str, Any]:
+    if isinstance(definition, req.ProviderDefinition):
         label = definition.settings.get("server_label")
         beside = {"server_label": label} if definition.wire_type == "mcp" and label is not None else {}
         return {"type": definition.wire_type, **beside}
-    kind = "custom" if isinstance(definition, FreeformDefinition) else "function"
+    kind = "custom" if isinstance(definition, req.FreeformDefinition) else "function"
     return {"type": kind, "name": definition.name}
 
 
-def read_choice(said: Any, definitions: Sequence[Definition]) -> ToolChoice | None:
+def read_choice(said: Any, definitions: Sequence[req.Definition]) -> req.ToolChoice | None:
     """A recorded choice; `None` for one that can only go back as it came."""
     if said in ("auto", "none", "required"):
-        return ToolChoice(said)
+        return req.ToolChoice(said)
     if not isinstance(said, dict):
         return None
     tools = as_list(said.get("tools"))
@@ -256,13 +249,13 @@ def read_choice(said: Any, definitions: Sequence[Definition]) -> ToolChoice | No
     if not known or len(known) != len(names):
         return None
     if said.get("type") == "allowed_tools":
-        choice = ToolChoice("subset", known, required=said.get("mode") == "required")
+        choice = req.ToolChoice("subset", known, required=said.get("mode") == "required")
     else:
-        choice = ToolChoice("one", known)
+        choice = req.ToolChoice("one", known)
     return choice if write_choice(choice, definitions) == said else None
 
 
-def _name_of(reference: Any, definitions: Sequence[Definition]) -> str | None:
+def _name_of(reference: Any, definitions: Sequence[req.Definition]) -> str | None:
     for definition in definitions:
         if isinstance(reference, dict) and _reference(definition) == reference:
             return chosen_by(definition)[0]

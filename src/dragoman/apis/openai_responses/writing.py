@@ -15,17 +15,8 @@ import msgspec
 
 from dragoman.apis.base.api import read_arguments
 from dragoman.apis.base.conversation_order import Remark, Turn
+from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
-from dragoman.model.conversation import (
-    AnyPart,
-    CallPart,
-    MediaPart,
-    OpaquePart,
-    RefusalPart,
-    ResultPart,
-    TextPart,
-    ThinkingPart,
-)
 from dragoman.model.request import Definition, FreeformDefinition
 
 from .content import plain_text, read_output, write_content, write_media, write_output
@@ -81,15 +72,15 @@ class ItemWriter:
     def _note(self, turn: Turn, message: str) -> None:
         self.remarks.append(Remark(turn.where, message))
 
-    def _part(self, turn: Turn, part: AnyPart, *, free: bool) -> None:
+    def _part(self, turn: Turn, part: conv.AnyPart, *, free: bool) -> None:
         match part:
-            case OpaquePart():
+            case conv.OpaquePart():
                 self._opaque(part.item)
-            case ThinkingPart():
+            case conv.ThinkingPart():
                 self._item(write_reasoning(part))
-            case CallPart() if _is_strange(part.call):
+            case conv.CallPart() if _is_strange(part.call):
                 self._note(turn, f"the call {part.call.name!r}, which another API's provider ran, was left out")
-            case CallPart():
+            case conv.CallPart():
                 item = write_call(part, self._definitions)
                 if item["type"] == "custom_tool_call" and not self._freeform:
                     item = _as_function_call(item)
@@ -102,7 +93,7 @@ class ItemWriter:
                     item = without(item, "id", "caller")
                 self._called[part.call.id] = item
                 self._item(item)
-            case ResultPart():
+            case conv.ResultPart():
                 self._result(turn, part)
             case _ if turn.role == "assistant":
                 self._said(turn, part, free=free)
@@ -115,16 +106,16 @@ class ItemWriter:
 
     # ── reasoning ──────────────────────────────────────────────────────────
 
-    def _with_reasoning(self, turn: Turn) -> Iterator[tuple[AnyPart, bool]]:
+    def _with_reasoning(self, turn: Turn) -> Iterator[tuple[conv.AnyPart, bool]]:
         """The parts that can go back, each with whether it must do without its id: its reasoning was left out."""
         free = False
-        followers: list[AnyPart | None] = []
-        follower: AnyPart | None = None
+        followers: list[conv.AnyPart | None] = []
+        follower: conv.AnyPart | None = None
         for part in reversed(turn.parts):
-            follower = follower if isinstance(part, ThinkingPart) else part
+            follower = follower if isinstance(part, conv.ThinkingPart) else part
             followers.append(follower)
         for part, following in zip(turn.parts, reversed(followers), strict=True):
-            if not isinstance(part, ThinkingPart):
+            if not isinstance(part, conv.ThinkingPart):
                 if not free or not self._bound(turn, part):
                     yield part, free
                 continue
@@ -135,7 +126,7 @@ class ItemWriter:
             else:
                 self._note(turn, f"a reasoning item was left out: {why}")
 
-    def _why_not(self, turn: Turn, part: ThinkingPart, following: AnyPart | None) -> str | None:
+    def _why_not(self, turn: Turn, part: conv.ThinkingPart, following: conv.AnyPart | None) -> str | None:
         """Why a reasoning item cannot go back.
 
         Recorded with storage on: one with an id is refused unless the item it led to follows with its own id; one
@@ -151,9 +142,11 @@ class ItemWriter:
             return None if self._unchecked or _has_id(following) else "what it led to does not follow it"
         return None if part.encrypted is not None else "it is neither stored by the provider nor encrypted"
 
-    def _bound(self, turn: Turn, part: AnyPart) -> bool:
+    def _bound(self, turn: Turn, part: conv.AnyPart) -> bool:
         """Whether a part is the provider's own work and cannot go without the reasoning that led to it."""
-        native = part.call if isinstance(part, CallPart) else part.result if isinstance(part, ResultPart) else None
+        native = (
+            part.call if isinstance(part, conv.CallPart) else part.result if isinstance(part, conv.ResultPart) else None
+        )
         if native is None or native.executed_by is not ExecutedBy.PROVIDER:
             return False
         if isinstance(native, NativeCall):
@@ -162,7 +155,7 @@ class ItemWriter:
 
     # ── messages ───────────────────────────────────────────────────────────
 
-    def _said(self, turn: Turn, part: AnyPart, *, free: bool) -> None:
+    def _said(self, turn: Turn, part: conv.AnyPart, *, free: bool) -> None:
         """What the model said: in its own message where that can go back, else in a plain one."""
         beside = mine(getattr(part, "metadata", {}))
         envelope = as_object(beside.get("message"))
@@ -170,23 +163,23 @@ class ItemWriter:
             content = write_content(part, "output_text" if envelope.get("role") == "assistant" else "input_text")
             if content is not None:
                 self._add(envelope, content, first=beside.get("index") == 0)
-        elif isinstance(part, TextPart | RefusalPart):
-            if isinstance(part, RefusalPart):
+        elif isinstance(part, conv.TextPart | conv.RefusalPart):
+            if isinstance(part, conv.RefusalPart):
                 self._note(turn, "a refusal was sent as plain text")
             elif part.citations:
                 self._note(turn, "citations were left out of a message that goes back as plain text")
             phase = {"phase": envelope["phase"]} if envelope.get("phase") is not None else {}
             self._item({"role": "assistant", "content": part.text, **phase})
-        elif isinstance(part, MediaPart):
+        elif isinstance(part, conv.MediaPart):
             self._note(
                 turn, f"a file of type {part.media.media_type} the model made cannot be sent back and was left out"
             )
 
-    def _told(self, turn: Turn, part: AnyPart) -> None:
+    def _told(self, turn: Turn, part: conv.AnyPart) -> None:
         """What the model is told."""
         role = "user" if turn.role == "tool" else turn.role
         content = write_content(part, "input_text")
-        if content is None and isinstance(part, MediaPart):
+        if content is None and isinstance(part, conv.MediaPart):
             self._note(turn, f"a file of type {part.media.media_type} cannot be sent and was left out")
         elif content is not None:
             self._add({"role": role, **mine(turn.metadata)}, content)
@@ -222,7 +215,7 @@ class ItemWriter:
 
     # ── results ────────────────────────────────────────────────────────────
 
-    def _result(self, turn: Turn, part: ResultPart) -> None:
+    def _result(self, turn: Turn, part: conv.ResultPart) -> None:
         result = part.result
         item = as_object(result.item)
         if result.executed_by is ExecutedBy.PROVIDER:
@@ -245,7 +238,7 @@ class ItemWriter:
             written.setdefault("caller", called["caller"])
         self._item(written)
 
-    def _written_result(self, turn: Turn, kind: str, part: ResultPart, called: dict[str, Any]) -> dict[str, Any]:
+    def _written_result(self, turn: Turn, kind: str, part: conv.ResultPart, called: dict[str, Any]) -> dict[str, Any]:
         result, said = part.result, mine(part.metadata)
         if kind in ("function_call_output", "custom_tool_call_output"):
             written = {"type": kind, **as_object(said.get("item")), "call_id": result.call_id}
@@ -287,11 +280,11 @@ class ItemWriter:
         return {"type": "computer_screenshot"}
 
 
-def _has_id(part: AnyPart | None) -> bool:
+def _has_id(part: conv.AnyPart | None) -> bool:
     """Whether the item a part stands in has an id of its own."""
-    if isinstance(part, CallPart) and part.call.item is None:
+    if isinstance(part, conv.CallPart) and part.call.item is None:
         return "id" in as_object(mine(part.metadata).get("item"))
-    if isinstance(part, TextPart | RefusalPart | MediaPart):
+    if isinstance(part, conv.TextPart | conv.RefusalPart | conv.MediaPart):
         return "id" in as_object(mine(part.metadata).get("message"))
     return part is not None
 
@@ -304,7 +297,7 @@ def _is_plain(content: Any) -> bool:
     return plain and isinstance(content.get("text"), str)
 
 
-def write_call(part: CallPart, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
+def write_call(part: conv.CallPart, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
     """A call's item."""
     call = part.call
     if call.item is not None and "type" in call.item:
@@ -348,7 +341,7 @@ def _arguments_text(call: NativeCall, said: dict[str, Any]) -> str:
     return call.arguments if isinstance(call.arguments, str) else compact(call.arguments)
 
 
-def write_reasoning(part: ThinkingPart) -> dict[str, Any]:
+def write_reasoning(part: conv.ThinkingPart) -> dict[str, Any]:
     """A reasoning item; its pieces are cut as they came, as long as the text has its length."""
     said = as_object(mine(part.metadata).get("reasoning"))
     item: dict[str, Any] = {"type": "reasoning", **as_object(said.get("item"))}

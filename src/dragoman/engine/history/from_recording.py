@@ -5,67 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dragoman.engine.loop import unanswered
-from dragoman.model import (
-    AnyEvent,
-    ContextCompacted,
-    Conversation,
-    ConversationItem,
-    HistoryRewound,
-    Media,
-    Message,
-    ModelAsked,
-    ModelFinished,
-    NativeCall,
-    Reply,
-    ResultPart,
-    SessionStarted,
-    SystemSaid,
-    ToolReturned,
-    UserSaid,
-    system,
-    user,
-)
+from dragoman.model import Media, NativeCall, conversation as conv, events as ev
 from dragoman.model.conversation import answered
 
 from .shortening import summarised, without_results
 
 
-def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
+def conversation_of(events: Iterable[ev.AnyEvent]) -> conv.Conversation:
     """What was said in a run of ours, exactly: replies whole, results as the model was told them.
 
     Where agents started others, it is what was said with the first of them. Calls that a provider ran are in the
     replies themselves. A call without a result stays open.
     """
-    items: list[ConversationItem] = []
+    items: list[conv.ConversationItem] = []
     places: dict[str, int] = {}
-    early: list[ToolReturned] | None = None
+    early: list[ev.ToolReturned] | None = None
     """Results of calls whose reply has not come to its end yet; `None` while no reply is awaited."""
     for event in events:
         if event.stream != "main":
             continue
         places[event.id] = len(items)
-        if isinstance(event, HistoryRewound):
+        if isinstance(event, ev.HistoryRewound):
             del items[places.get(event.to or "", 0) :]
-        elif isinstance(event, ContextCompacted):
+        elif isinstance(event, ev.ContextCompacted):
             shorter = without_results(tuple(items), event.removed or 0)
             items = [*(shorter if event.summary is None else summarised(shorter, event.summary))]
-        elif isinstance(event, SystemSaid):
-            items.append(system(event.text))
-        elif isinstance(event, UserSaid):
-            if event.by == "client" and items and isinstance(items[-1], Reply) and items[-1].is_empty:
+        elif isinstance(event, ev.SystemSaid):
+            items.append(conv.system(event.text))
+        elif isinstance(event, ev.UserSaid):
+            if event.by == "client" and items and isinstance(items[-1], conv.Reply) and items[-1].is_empty:
                 items.pop()  # an empty reply was not sent back with the request to try again
             content: list[str | Media] = [event.text] if event.text else []
-            items.append(user(*content, *event.media))
-        elif isinstance(event, SessionStarted):
+            items.append(conv.user(*content, *event.media))
+        elif isinstance(event, ev.SessionStarted):
             early = None
-        elif isinstance(event, ModelAsked):
+        elif isinstance(event, ev.ModelAsked):
             early = []
-        elif isinstance(event, ModelFinished) and event.reply is not None:
+        elif isinstance(event, ev.ModelFinished) and event.reply is not None:
             items.append(event.reply)
             for returned in early or ():
                 _answer(items, returned)
             early = None
-        elif isinstance(event, ToolReturned):
+        elif isinstance(event, ev.ToolReturned):
             if early is None:
                 _answer(items, event)
             else:
@@ -73,12 +54,12 @@ def conversation_of(events: Iterable[AnyEvent]) -> Conversation:
     return tuple(items)
 
 
-def open_calls(events: Iterable[AnyEvent]) -> tuple[NativeCall, ...]:
+def open_calls(events: Iterable[ev.AnyEvent]) -> tuple[NativeCall, ...]:
     """The calls of a run of ours that have no result yet."""
     return unanswered(conversation_of(events))
 
 
-def _answer(items: list[ConversationItem], event: ToolReturned) -> None:
+def _answer(items: list[conv.ConversationItem], event: ev.ToolReturned) -> None:
     native = event.result.native
     if native is not None and native.executed_by != "provider" and items:
-        items[:] = answered(tuple(items), Message("tool", (ResultPart(native),)))
+        items[:] = answered(tuple(items), conv.Message("tool", (conv.ResultPart(native),)))

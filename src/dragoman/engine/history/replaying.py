@@ -19,27 +19,14 @@ from dragoman.dialects import Dialect
 from dragoman.engine.executor import Executor, opened_context
 from dragoman.engine.facade import Facade
 from dragoman.engine.policy import ToolPolicy
-from dragoman.model import (
-    AnyEvent,
-    Call,
-    ExecutedBy,
-    Failure,
-    Kind,
-    Outcome,
-    Result,
-    SessionStarted,
-    ToolCalled,
-    ToolReturned,
-    operations as op,
-    outcomes as out,
-)
+from dragoman.model import Call, ExecutedBy, Result, events as ev, operations as op, outcomes as out
 from dragoman.registry import TOOLS
 from dragoman.tools import Toolset, standard_context
 
 if TYPE_CHECKING:
     from dragoman.tools import Shell, Workspace
 
-REPLAYED = frozenset({Kind.READ, Kind.WRITE, Kind.SEARCH, Kind.EXECUTE})
+REPLAYED = frozenset({op.Kind.READ, op.Kind.WRITE, op.Kind.SEARCH, op.Kind.EXECUTE})
 """Kinds of operations that have nothing to do with people, models or the network."""
 _OF_A_JOB = (op.ReadOutput, op.StopCommand, op.TypeInto, op.ListCommands, op.WatchCommand)
 
@@ -73,13 +60,13 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 async def replay(
-    events: Iterable[AnyEvent],
+    events: Iterable[ev.AnyEvent],
     dialect: Dialect,
     workspace: Workspace,
     *,
     folder: str | None = None,
     seconds: float | None = 30.0,
-    kinds: frozenset[Kind] = REPLAYED,
+    kinds: frozenset[op.Kind] = REPLAYED,
     shell: Shell | None = None,
 ) -> AsyncGenerator[Replayed]:
     """Every call of the events, in the order they happened, each after those before it had their effect.
@@ -89,8 +76,8 @@ async def replay(
     refused there is undone again. `shell` runs the commands, and is closed at the end.
     """
     recorded = _in_time(events)
-    results = {(one.session, one.result.call_id): one.result for one in recorded if isinstance(one, ToolReturned)}
-    folder = folder or next((one.cwd for one in recorded if isinstance(one, SessionStarted) and one.cwd), None)
+    results = {(one.session, one.result.call_id): one.result for one in recorded if isinstance(one, ev.ToolReturned)}
+    folder = folder or next((one.cwd for one in recorded if isinstance(one, ev.SessionStarted) and one.cwd), None)
     toolset = Toolset(tool for _, tool in TOOLS.working())
     turned = _Turned(folder, str(getattr(workspace, "root", "/workspace")))
     facades: dict[str | None, Facade] = {}
@@ -99,7 +86,7 @@ async def replay(
         context = await stack.enter_async_context(standard_context(workspace, shell=shell))
         context = await opened_context(stack, toolset, workspace=workspace, context=context, run="replay")
         for event in recorded:
-            if not isinstance(event, ToolCalled) or (event.session, event.call.id) in done:
+            if not isinstance(event, ev.ToolCalled) or (event.session, event.call.id) in done:
                 continue  # clients that resume a session tell its calls a second time
             done.add((event.session, event.call.id))
             facade = facades.get(event.version)
@@ -121,10 +108,10 @@ async def replay(
             yield Replayed(event.call, theirs, ours, tuple(_differences(theirs, ours, folder)))
 
 
-def _in_time(events: Iterable[AnyEvent]) -> list[AnyEvent]:
+def _in_time(events: Iterable[ev.AnyEvent]) -> list[ev.AnyEvent]:
     """Events of several files in the order they happened; those without a time stay behind the one before."""
     moment = datetime.datetime.min.replace(tzinfo=datetime.UTC)
-    dated: list[tuple[datetime.datetime, int, AnyEvent]] = []
+    dated: list[tuple[datetime.datetime, int, ev.AnyEvent]] = []
     for number, event in enumerate(events):
         moment = event.time or moment
         dated.append((moment, number, event))
@@ -140,7 +127,7 @@ def _writer(facade: Facade) -> Any:
 
 def _take_back(workspace: Workspace, theirs: Result, ours: Result) -> None:
     """Undoes a change that was refused there, so that this difference does not make others of later calls."""
-    if all(isinstance(one, Failure) for one in theirs.outcomes):
+    if all(isinstance(one, out.Failure) for one in theirs.outcomes):
         for outcome in reversed(ours.outcomes):
             if isinstance(outcome, out.ChangesOutcome):
                 for change in outcome.changes:
@@ -148,7 +135,7 @@ def _take_back(workspace: Workspace, theirs: Result, ours: Result) -> None:
                         workspace.undo(change.path)
 
 
-def _why_not(event: ToolCalled, theirs: Result | None, kinds: frozenset[Kind]) -> str | None:
+def _why_not(event: ev.ToolCalled, theirs: Result | None, kinds: frozenset[op.Kind]) -> str | None:
     """Why a call is not run again, in words."""
     call = event.call
     if call.native.executed_by is not ExecutedBy.CLIENT:
@@ -165,7 +152,7 @@ def _why_not(event: ToolCalled, theirs: Result | None, kinds: frozenset[Kind]) -
         return "its program is written for the interpreter that ran it there"
     if not all(one.kind in kinds and str(one.__struct_config__.tag) in TOOLS for one in call.operations):
         return "it is not about files, searches or commands"
-    kinds_of_failure = {one.kind for one in theirs.outcomes if isinstance(one, Failure)}
+    kinds_of_failure = {one.kind for one in theirs.outcomes if isinstance(one, out.Failure)}
     if "unknown_tool" in kinds_of_failure:
         return "the client did not offer it"
     if kinds_of_failure & {"denied", "cancelled"}:
@@ -229,7 +216,7 @@ def _text(result: Result) -> str:
     return content if isinstance(content, str) else "\n".join(one for one in content if isinstance(one, str))
 
 
-def _outcome_differences(theirs: Outcome, ours: Outcome, folder: str | None) -> list[Difference]:
+def _outcome_differences(theirs: out.Outcome, ours: out.Outcome, folder: str | None) -> list[Difference]:
     if type(theirs) is not type(ours):
         return [Difference("outcome", _named(theirs), _named(ours))]
     one, other = _essence(theirs, folder), _essence(ours, folder)
@@ -240,12 +227,12 @@ def _outcome_differences(theirs: Outcome, ours: Outcome, folder: str | None) -> 
     ]
 
 
-def _named(outcome: Outcome) -> str:
+def _named(outcome: out.Outcome) -> str:
     name = str(outcome.__struct_config__.tag)
-    return f"{name}: {outcome.kind}, {outcome.message}" if isinstance(outcome, Failure) else name
+    return f"{name}: {outcome.kind}, {outcome.message}" if isinstance(outcome, out.Failure) else name
 
 
-def _essence(outcome: Outcome, folder: str | None) -> dict[str, Any]:
+def _essence(outcome: out.Outcome, folder: str | None) -> dict[str, Any]:
     """What must be the same whoever did it; `None` for what is not said."""
 
     def within(path: str) -> str:
@@ -253,7 +240,7 @@ def _essence(outcome: Outcome, folder: str | None) -> dict[str, Any]:
         return inside.removeprefix("./").rstrip("/")
 
     match outcome:
-        case Failure():
+        case out.Failure():
             return {"failure": outcome.kind}
         case out.FileOutcome():
             return {"lines": outcome.text.rstrip("\n"), "first line": outcome.first_line}

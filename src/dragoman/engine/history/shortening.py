@@ -15,22 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.errors import EngineError, LimitReached
-from dragoman.model import (
-    CallPart,
-    Content,
-    Conversation,
-    ConversationItem,
-    Definition,
-    ExecutedBy,
-    Media,
-    MediaPart,
-    NativeResult,
-    OpaquePart,
-    Reply,
-    ResultPart,
-    ThinkingPart,
-    user,
-)
+from dragoman.model import Content, Definition, ExecutedBy, Media, NativeResult, conversation as conv
 
 SUMMARISE: Final = (
     "Summarise our conversation so far for yourself: it will be all you have. Keep the task and its constraints, what "
@@ -86,11 +71,11 @@ class Room:
         answer = min(_ANSWER, self.window // 4) if self._answer is None else self._answer
         return max(1, self.window - answer)
 
-    def tokens(self, conversation: Conversation, definitions: Sequence[Definition]) -> int:
+    def tokens(self, conversation: conv.Conversation, definitions: Sequence[Definition]) -> int:
         """About how many tokens a request has."""
         return int(self._estimated(conversation, definitions) * self._ratio)
 
-    def learn(self, conversation: Conversation, definitions: Sequence[Definition], reply: Reply) -> None:
+    def learn(self, conversation: conv.Conversation, definitions: Sequence[Definition], reply: conv.Reply) -> None:
         """Corrects the estimate by what the provider counted."""
         usage = reply.usage
         if usage.input_tokens is None:
@@ -100,15 +85,15 @@ class Room:
         if counted > 0 and guessed > 0:
             self._ratio = counted / guessed
 
-    def learn_from(self, conversation: Conversation, definitions: Sequence[Definition]) -> None:
+    def learn_from(self, conversation: conv.Conversation, definitions: Sequence[Definition]) -> None:
         """The same from a conversation that an earlier run led."""
         for at in reversed(range(len(conversation))):
             reply = conversation[at]
-            if isinstance(reply, Reply) and reply.usage.input_tokens is not None:
+            if isinstance(reply, conv.Reply) and reply.usage.input_tokens is not None:
                 self.learn(conversation[:at], definitions, reply)
                 return
 
-    def _estimated(self, conversation: Conversation, definitions: Sequence[Definition]) -> int:
+    def _estimated(self, conversation: conv.Conversation, definitions: Sequence[Definition]) -> int:
         total = 0
         for one in (*conversation, *definitions):
             known = self._known.get(id(one))
@@ -140,7 +125,7 @@ class Room:
         return LimitReached("context", self.window or 0, advice, reason=reason)
 
 
-def _tokens_of(one: ConversationItem | Definition) -> int:
+def _tokens_of(one: conv.ConversationItem | Definition) -> int:
     """Tokens of a message or of a tool's definition, by its bytes."""
     if isinstance(one, Definition):
         return len(msgspec.json.encode(one, enc_hook=str)) // _BYTES
@@ -149,15 +134,15 @@ def _tokens_of(one: ConversationItem | Definition) -> int:
 
 def _part_tokens(part: Any) -> int:
     match part:
-        case CallPart(call):
+        case conv.CallPart(call):
             return _text_tokens(call.name) + _text_tokens(_as_text(call.arguments))
-        case ResultPart(result):
+        case conv.ResultPart(result):
             return _content_tokens(result.content)
-        case MediaPart():
+        case conv.MediaPart():
             return _MEDIA
-        case ThinkingPart():
+        case conv.ThinkingPart():
             return _text_tokens(part.text) + _text_tokens(part.signature or "") + _text_tokens(part.encrypted or "")
-        case OpaquePart():
+        case conv.OpaquePart():
             return _text_tokens(_as_text(part.item))
         case _:
             return _text_tokens(part.text)
@@ -179,20 +164,20 @@ def _as_text(value: Any) -> str:
 # ── shorter ──────────────────────────────────────────────────────────────────
 
 
-def old_results(conversation: Conversation) -> int:
+def old_results(conversation: conv.Conversation) -> int:
     """How many results there are before the last messages that hold some: those the model is not working on."""
-    counts = [sum(isinstance(part, ResultPart) for part in item.parts) for item in conversation]
+    counts = [sum(isinstance(part, conv.ResultPart) for part in item.parts) for item in conversation]
     return sum([count for count in counts if count][:-_RECENT])
 
 
-def without_results(conversation: Conversation, first: int) -> Conversation:
+def without_results(conversation: conv.Conversation, first: int) -> conv.Conversation:
     """The conversation with a note in place of its first results, those of them that are longer than the note."""
     left = first
-    shorter: list[ConversationItem] = []
+    shorter: list[conv.ConversationItem] = []
     for item in conversation:
         parts = list(item.parts)
         for at, part in enumerate(parts):
-            if isinstance(part, ResultPart) and left > 0:
+            if isinstance(part, conv.ResultPart) and left > 0:
                 left -= 1
                 if _may_go(part.result):
                     result = msgspec.structs.replace(part.result, content=TAKEN_OUT, item=None)
@@ -205,13 +190,13 @@ def _may_go(result: NativeResult) -> bool:
     return result.executed_by is ExecutedBy.CLIENT and _content_tokens(result.content) > 2 * _text_tokens(TAKEN_OUT)
 
 
-def summarised(conversation: Conversation, summary: str) -> Conversation:
+def summarised(conversation: conv.Conversation, summary: str) -> conv.Conversation:
     """What is left of a conversation once a summary stands for it: the instructions, and the summary."""
     instructions = tuple(item for item in conversation if item.role in ("system", "developer"))
-    return (*instructions, user(SUMMARISED.format(summary=summary)))
+    return (*instructions, conv.user(SUMMARISED.format(summary=summary)))
 
 
-def ending(conversation: Conversation, definitions: Sequence[Definition], room: Room) -> Conversation:
+def ending(conversation: conv.Conversation, definitions: Sequence[Definition], room: Room) -> conv.Conversation:
     """The instructions and as much of the end of a conversation as a model can read at once."""
     instructions = tuple(item for item in conversation if item.role in ("system", "developer"))
     rest = [item for item in conversation if item.role not in ("system", "developer")]

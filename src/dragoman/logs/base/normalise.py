@@ -15,29 +15,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import msgspec
 
 from dragoman.generated import function
-from dragoman.model import (
-    Call,
-    Event,
-    NativeCall,
-    NativeResult,
-    Source,
-    ToolCalled,
-    ToolReturned,
-    UnknownRecord,
-    Unreadable,
-)
+from dragoman.model import Call, NativeCall, NativeResult, events as ev
 from dragoman.registry import DIALECTS, FORMATS
 
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect, Heard
 
-Kind = TypeVar("Kind", bound=Event)
+Kind = TypeVar("Kind", bound=ev.Event)
 
 
 class Place(msgspec.Struct, gc=False):
     """Where a record stands: what all its events have in common. `key` names the record within its session."""
 
-    source: Source
+    source: ev.Source
     key: str
     session: str | None = None
     stream: str = "main"
@@ -52,7 +42,7 @@ class Place(msgspec.Struct, gc=False):
 class Standing(Protocol):
     """The same of a record that says it itself."""
 
-    source: Source
+    source: ev.Source
     session: str | None
     stream: str
     version: str | None
@@ -78,8 +68,8 @@ class Normaliser:
         self._spoken: Dialect = self._dialect
         """The vocabulary as the version spoke it whose records are being read."""
         self._makers: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._make_called = self.maker(ToolCalled, "call", "call_id", "by")
-        self._make_returned = self.maker(ToolReturned, "result", "call_id")
+        self._make_called = self.maker(ev.ToolCalled, "call", "call_id", "by")
+        self._make_returned = self.maker(ev.ToolReturned, "result", "call_id")
         self.calls: dict[str, Call] = {}
         """Call id → the call, of this file; to be changed by the methods below alone."""
         self.heard: dict[str, Heard] = {}
@@ -117,14 +107,14 @@ class Normaliser:
         self._makers[kind, *facts] = make
         return make
 
-    def called(self, place: Standing, native: NativeCall, by: str = "model") -> ToolCalled:
+    def called(self, place: Standing, native: NativeCall, by: str = "model") -> ev.ToolCalled:
         """A call, with its meaning."""
         heard = (self._spoken if place.version == self._version else self.at(place.version)).hear(native)
         self.calls[native.id] = call = heard[0]
         self.heard[native.id] = heard
         return self._make_called(place, call, native.id, by)
 
-    def returned(self, place: Standing, native: NativeResult, duration: float | None = None) -> ToolReturned:
+    def returned(self, place: Standing, native: NativeResult, duration: float | None = None) -> ev.ToolReturned:
         """A result, read with the call it belongs to; one whose call is not in the file is read as it stands."""
         dialect = self._spoken if place.version == self._version else self.at(place.version)
         id = native.call_id
@@ -159,16 +149,16 @@ class Normaliser:
         self.calls[call.id] = call
         self.heard.pop(call.id, None)
 
-    def unreadable(self, source: Source, reason: str) -> Unreadable:
+    def unreadable(self, source: ev.Source, reason: str) -> ev.Unreadable:
         """Bytes that are no record."""
-        return Unreadable(id=f"{self._file}:@{source.offset}:0", client=self.client, reason=reason, source=source)
+        return ev.Unreadable(id=f"{self._file}:@{source.offset}:0", client=self.client, reason=reason, source=source)
 
-    def unknown(self, place: Standing, name: str | None) -> UnknownRecord:
+    def unknown(self, place: Standing, name: str | None) -> ev.UnknownRecord:
         """A record of a kind nobody knows."""
-        return self.event(UnknownRecord, place, name=name)
+        return self.event(ev.UnknownRecord, place, name=name)
 
 
-def read_again(returned: ToolReturned, called: ToolCalled) -> ToolReturned:
+def read_again(returned: ev.ToolReturned, called: ev.ToolCalled) -> ev.ToolReturned:
     """A result that stood before its call, and so was read without it, as that call's."""
     native = returned.result.native
     if native is None or called.client is None or called.client not in FORMATS:
@@ -185,7 +175,7 @@ def _narrowed(dialect: Dialect, version: str | None) -> Dialect:
 
 
 @cache
-def _maker(kind: type[Event], facts: tuple[str, ...], key: str) -> Callable[[str, str], Callable[..., Any]]:
+def _maker(kind: type[ev.Event], facts: tuple[str, ...], key: str) -> Callable[[str, str], Callable[..., Any]]:
     common = ("session", "stream", "time", "version", "source", "parent", "provider_id")
     said = {
         "id": "id",

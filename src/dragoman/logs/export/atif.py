@@ -14,21 +14,7 @@ import msgspec
 from dragoman.errors import LogError
 from dragoman.logs.history.sessions import sessions_of
 from dragoman.logs.history.tables import as_json, failure_of, text_of
-from dragoman.model import (
-    AnyEvent,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    Interrupted,
-    Media,
-    Session,
-    Step,
-    SystemSaid,
-    ToolUse,
-    Turn,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import Media, Usage, events as ev
 
 from .chosen import Chosen
 from .lines import event_line, model_of
@@ -50,7 +36,7 @@ def write(chosen: Chosen, out: BinaryIO) -> None:
         out.write(as_json(trajectory).encode() + b"\n")
 
 
-def _trajectory(session: Session) -> dict[str, Any] | None:
+def _trajectory(session: ev.Session) -> dict[str, Any] | None:
     agents = {child.stream if child.stream != "main" else child.id: child for child in session.children}
     below = {name: told for name, child in agents.items() if (told := _trajectory(child)) is not None}
     spawned: dict[str | None, list[dict[str, Any]]] = {}
@@ -84,7 +70,7 @@ def _said(fields: dict[str, Any]) -> dict[str, Any]:
 # ── steps ────────────────────────────────────────────────────────────────────
 
 
-def _steps(turn: Turn, spawned: dict[str | None, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _steps(turn: ev.Turn, spawned: dict[str | None, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     if turn.opened_by is not None:
         yield from _spoken(turn.opened_by)
     for event in turn.other:
@@ -97,30 +83,30 @@ def _steps(turn: Turn, spawned: dict[str | None, list[dict[str, Any]]]) -> Itera
             yield from _spoken(event)
 
 
-def _spoken(event: AnyEvent) -> Iterator[dict[str, Any]]:
+def _spoken(event: ev.AnyEvent) -> Iterator[dict[str, Any]]:
     """What others than the agent said."""
     match event:
-        case UserSaid():
+        case ev.UserSaid():
             by = None if event.by == "user" else {"by": event.by}
             yield _step(event, "user", _content(event.text, event.media), by)
-        case SystemSaid():
+        case ev.SystemSaid():
             yield _step(event, "system", event.text)
-        case CommandInvoked():
+        case ev.CommandInvoked():
             yield _step(event, "user", f"{event.name} {event.arguments or ''}".rstrip(), {"command": event.name})
-        case ContextCompacted():
+        case ev.ContextCompacted():
             yield _step(event, "system", event.summary or "", {"context_compacted": event.trigger or "unknown"})
-        case Interrupted():
+        case ev.Interrupted():
             yield _step(event, "system", event.text or "", {"interrupted": True})
-        case ErrorOccurred():
+        case ev.ErrorOccurred():
             yield _step(event, "system", event.message, {"error": event.code or event.status or "error"})
 
 
-def _step(event: AnyEvent, source: str, message: Any, extra: dict[str, Any] | None = None) -> dict[str, Any]:
+def _step(event: ev.AnyEvent, source: str, message: Any, extra: dict[str, Any] | None = None) -> dict[str, Any]:
     return _said({"step_id": 0, "timestamp": _time(event), "source": source, "message": message, "extra": extra})
 
 
-def _agent_step(step: Step, spawned: dict[str | None, list[dict[str, Any]]]) -> dict[str, Any] | None:
-    events: list[AnyEvent] = [*step.thought, *step.said, *(use.called for use in step.tools)]
+def _agent_step(step: ev.Step, spawned: dict[str | None, list[dict[str, Any]]]) -> dict[str, Any] | None:
+    events: list[ev.AnyEvent] = [*step.thought, *step.said, *(use.called for use in step.tools)]
     metrics = _metrics(step.usage)
     if not events and metrics is None:
         return None
@@ -143,7 +129,7 @@ def _agent_step(step: Step, spawned: dict[str | None, list[dict[str, Any]]]) -> 
     )
 
 
-def _call(use: ToolUse) -> dict[str, Any]:
+def _call(use: ev.ToolUse) -> dict[str, Any]:
     call = use.called.call
     arguments = call.native.arguments
     meaning = {"operations": _plain(call.operations), "freeform": True if isinstance(arguments, str) else None}
@@ -155,7 +141,7 @@ def _call(use: ToolUse) -> dict[str, Any]:
     }
 
 
-def _result(use: ToolUse, spawned: dict[str | None, list[dict[str, Any]]]) -> dict[str, Any] | None:
+def _result(use: ev.ToolUse, spawned: dict[str | None, list[dict[str, Any]]]) -> dict[str, Any] | None:
     id = use.called.call.id
     references = spawned.get(id)
     if use.returned is None:
@@ -202,7 +188,7 @@ def _plain(values: Any) -> Any:
     return msgspec.to_builtins(values)
 
 
-def _time(event: AnyEvent) -> str | None:
+def _time(event: ev.AnyEvent) -> str | None:
     return None if event.time is None else event.time.isoformat()
 
 
@@ -230,7 +216,7 @@ def _metrics(usage: Usage) -> dict[str, Any] | None:
     )
 
 
-def _totals(session: Session, steps: int) -> dict[str, Any]:
+def _totals(session: ev.Session, steps: int) -> dict[str, Any]:
     return _said(
         {
             "total_prompt_tokens": _prompt(session.usage),

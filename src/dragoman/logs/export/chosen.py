@@ -9,23 +9,7 @@ import msgspec
 
 from dragoman.logs.base.raw_bytes import Originals
 from dragoman.logs.redaction.redact import Redactor
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    ClientNoted,
-    ModelAsked,
-    ModelSaid,
-    ModelThought,
-    SessionStarted,
-    SystemSaid,
-    ToolCalled,
-    ToolProgressed,
-    ToolReturned,
-    UnknownRecord,
-    Unreadable,
-    UserSaid,
-)
+from dragoman.model import events as ev
 
 from .lines import written
 
@@ -36,16 +20,16 @@ STRATEGIES: Final[dict[Strategy, str]] = {
     "reasoning": "what was asked, thought, said and called; what tools gave is cut",
 }
 
-_NOISE: Final = (ClientNoted, UnknownRecord, Unreadable, ModelAsked, SystemSaid, ToolProgressed)
+_NOISE: Final = (ev.ClientNoted, ev.UnknownRecord, ev.Unreadable, ev.ModelAsked, ev.SystemSaid, ev.ToolProgressed)
 _THOUGHT: Final = (
-    SessionStarted,
-    UserSaid,
-    ModelSaid,
-    ModelThought,
-    ToolCalled,
-    ToolReturned,
-    AgentStarted,
-    AgentEnded,
+    ev.SessionStarted,
+    ev.UserSaid,
+    ev.ModelSaid,
+    ev.ModelThought,
+    ev.ToolCalled,
+    ev.ToolReturned,
+    ev.AgentStarted,
+    ev.AgentEnded,
 )
 CUT: Final = 200
 """How many characters of each text a tool gave `reasoning` keeps."""
@@ -56,7 +40,7 @@ class Chosen:
 
     def __init__(
         self,
-        events: Callable[[], Iterable[AnyEvent]],
+        events: Callable[[], Iterable[ev.AnyEvent]],
         strategy: Strategy | None = None,
         redactor: Redactor | None = None,
     ) -> None:
@@ -69,11 +53,11 @@ class Chosen:
                     redactor.learn(raw)
                 last = raw
 
-    def events(self) -> Iterator[AnyEvent]:
+    def events(self) -> Iterator[ev.AnyEvent]:
         """The events alone."""
         return (event for event, _ in self.records())
 
-    def records(self) -> Iterator[tuple[AnyEvent, Any]]:
+    def records(self) -> Iterator[tuple[ev.AnyEvent, Any]]:
         """Each event with its original as JSON can hold it, `None` where that is not wanted."""
         last: tuple[Any, Any] = None, None
         for event, raw in self._kept():
@@ -84,7 +68,7 @@ class Chosen:
             # Cut at last: half a secret is known by nothing.
             yield (_shortened(event) if self.strategy == "reasoning" else event), raw
 
-    def _kept(self) -> Iterator[tuple[AnyEvent, Any]]:
+    def _kept(self) -> Iterator[tuple[ev.AnyEvent, Any]]:
         last: tuple[Any, Any] = None, None
         with Originals() as originals:
             for event in self._events():
@@ -98,16 +82,16 @@ class Chosen:
                 yield event, last[1]  # several events of one record have the very same original
 
 
-def _is_kept(event: AnyEvent, strategy: Strategy | None) -> bool:
+def _is_kept(event: ev.AnyEvent, strategy: Strategy | None) -> bool:
     if strategy is None or strategy == "raw":
         return True
-    if isinstance(event, _NOISE) or (isinstance(event, UserSaid) and event.by == "client"):
+    if isinstance(event, _NOISE) or (isinstance(event, ev.UserSaid) and event.by == "client"):
         return False
     return strategy == "clean" or isinstance(event, _THOUGHT)
 
 
-def _shortened(event: AnyEvent) -> AnyEvent:
-    if not isinstance(event, ToolReturned):
+def _shortened(event: ev.AnyEvent) -> ev.AnyEvent:
+    if not isinstance(event, ev.ToolReturned):
         return event
     result = msgspec.structs.replace(event.result, native=None)
     return msgspec.structs.replace(event, result=_cut(result))

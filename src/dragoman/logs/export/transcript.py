@@ -11,33 +11,7 @@ import msgspec
 
 from dragoman.logs.history.sessions import key_of, sessions_of
 from dragoman.logs.history.tables import as_json, failure_of, tag_of, text_of
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    Call,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    Failure,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelChanged,
-    ModelSaid,
-    ModelThought,
-    Operation,
-    Outcome,
-    Session,
-    SessionEnded,
-    Source,
-    SystemSaid,
-    ToolCalled,
-    ToolReturned,
-    UserSaid,
-    operations as op,
-    outcomes as out,
-)
+from dragoman.model import Call, events as ev, operations as op, outcomes as out
 
 from .chosen import Chosen
 
@@ -97,13 +71,13 @@ class Conversation(msgspec.Struct):
 def conversations_of(chosen: Chosen) -> list[Conversation]:
     """The conversations of what was chosen, agents with the call that started them."""
     records = list(chosen.records())
-    streams: dict[tuple[str, str], list[tuple[AnyEvent, Any]]] = {}
+    streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]] = {}
     for event, raw in records:
         streams.setdefault(key_of(event), []).append((event, raw))
     return [_conversation(session, streams) for session in sessions_of(event for event, _ in records)]
 
 
-def _conversation(session: Session, streams: dict[tuple[str, str], list[tuple[AnyEvent, Any]]]) -> Conversation:
+def _conversation(session: ev.Session, streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]]) -> Conversation:
     children = [(child.parent_call, _conversation(child, streams)) for child in session.children]
     told = _Teller(children).parts(streams.get((session.id, session.stream), []))
     placed = {id(agent) for part in told for said in part.said for agent in said.agents}
@@ -112,7 +86,7 @@ def _conversation(session: Session, streams: dict[tuple[str, str], list[tuple[An
     return Conversation(session.id, title, list(_facts(session)), told, beside)
 
 
-def _facts(session: Session) -> Iterator[tuple[str, str]]:
+def _facts(session: ev.Session) -> Iterator[tuple[str, str]]:
     program = " ".join(one for one in (session.client, session.version) if one)
     known = {
         "session": session.id,
@@ -138,20 +112,20 @@ class _Teller:
 
     def __init__(self, children: list[tuple[str | None, Conversation]]) -> None:
         self._children = children
-        self._seen: set[Source] = set()
+        self._seen: set[ev.Source] = set()
 
-    def parts(self, records: list[tuple[AnyEvent, Any]]) -> list[Part]:
-        results: dict[str, tuple[ToolReturned, Any]] = {}
+    def parts(self, records: list[tuple[ev.AnyEvent, Any]]) -> list[Part]:
+        results: dict[str, tuple[ev.ToolReturned, Any]] = {}
         for event, raw in records:
-            if isinstance(event, ToolReturned):
+            if isinstance(event, ev.ToolReturned):
                 results.setdefault(event.result.call_id, (event, raw))
-        called = {event.call.id for event, _ in records if isinstance(event, ToolCalled)}
+        called = {event.call.id for event, _ in records if isinstance(event, ev.ToolCalled)}
         answers = {id(result) for call, (result, _) in results.items() if call in called}
         parts: list[Part] = []
         for event, raw in records:
             if id(event) in answers:
                 continue  # it stands with its call
-            result = results.pop(event.call.id, None) if isinstance(event, ToolCalled) else None
+            result = results.pop(event.call.id, None) if isinstance(event, ev.ToolCalled) else None
             said = self._said(event, raw, result)
             if said is None:
                 continue
@@ -160,8 +134,8 @@ class _Teller:
             parts[-1].said.append(said)
         return parts
 
-    def _said(self, event: AnyEvent, raw: Any, result: tuple[ToolReturned, Any] | None) -> Said | None:
-        said = self._call(event, result) if isinstance(event, ToolCalled) else _told(event)
+    def _said(self, event: ev.AnyEvent, raw: Any, result: tuple[ev.ToolReturned, Any] | None) -> Said | None:
+        said = self._call(event, result) if isinstance(event, ev.ToolCalled) else _told(event)
         raws = [(event, raw)] if result is None else [(event, raw), result]
         originals = [block for one in raws for block in self._original(*one)]
         if said is None and not originals:
@@ -171,7 +145,7 @@ class _Teller:
         said.time = None if event.time is None else _moment(event.time)
         return said
 
-    def _original(self, event: AnyEvent, raw: Any) -> Iterator[Block]:
+    def _original(self, event: ev.AnyEvent, raw: Any) -> Iterator[Block]:
         """The record an event was read from, once."""
         if raw is None or (event.source is not None and event.source in self._seen):
             return
@@ -180,7 +154,7 @@ class _Teller:
             self._seen.add(event.source)
         yield Block("raw", text.rstrip("\n"), "original record")
 
-    def _call(self, event: ToolCalled, result: tuple[ToolReturned, Any] | None) -> Said:
+    def _call(self, event: ev.ToolCalled, result: tuple[ev.ToolReturned, Any] | None) -> Said:
         call = event.call
         outcomes = () if result is None else result[0].result.outcomes
         failures = [word for outcome in outcomes if (word := failure_of(outcome)) is not None]
@@ -200,46 +174,46 @@ class _Teller:
         )
 
 
-def _told(event: AnyEvent) -> Said | None:
+def _told(event: ev.AnyEvent) -> Said | None:
     """What an event that is no call says to people; `None` where that is nothing."""
     match event:
-        case UserSaid():
+        case ev.UserSaid():
             titles = {"user": "User", "client": "Client, in the user's name", "agent": "Agent"}
             return Said("user", titles[event.by], [*_words(event.text), *_media(event.media)])
-        case SystemSaid():
+        case ev.SystemSaid():
             return Said("system", "Instructions", _words(event.text))
-        case ModelSaid():
+        case ev.ModelSaid():
             title = "Model refused" if event.refused else "Model"
             return Said("model", title, [*_words(event.text), *_media(event.media)])
-        case ModelThought():
+        case ev.ModelThought():
             if event.hidden and not event.text:
                 return None
             return Said("thought", "Thought", _words(event.text))
-        case ToolReturned():
+        case ev.ToolReturned():
             blocks = [block for outcome in event.result.outcomes for block in _came(outcome)]
             return Said("note", f"Result of {event.result.call_id}, whose call is not here", blocks)
-        case CommandInvoked():
+        case ev.CommandInvoked():
             return Said("user", f"Command {event.name} {event.arguments or ''}".rstrip(), [])
-        case ContextCompacted():
+        case ev.ContextCompacted():
             return Said("note", "Context compacted", _words(event.summary or ""))
-        case HistoryRewound():
+        case ev.HistoryRewound():
             return Said("note", "History rewound", [])
-        case ModelChanged():
+        case ev.ModelChanged():
             return Said("note", f"Model changed to {event.model or 'another setting'}", [])
-        case Interrupted():
+        case ev.Interrupted():
             return Said("note", "Interrupted by the user", _words(event.text or ""))
-        case ErrorOccurred():
+        case ev.ErrorOccurred():
             return Said("error", "Error", _words(event.message), failed=True)
-        case SessionEnded() if event.reason != "completed":
+        case ev.SessionEnded() if event.reason != "completed":
             return Said("note", f"Session ended: {event.reason}", _words(event.message or ""))
-        case AgentStarted():
+        case ev.AgentStarted():
             return Said("note", f"Agent {event.name or event.agent} started", [])
-        case AgentEnded():
+        case ev.AgentEnded():
             return Said("note", f"Agent {event.agent} ended: {event.status}", [])
     return None
 
 
-def tag(event: AnyEvent) -> str:
+def tag(event: ev.AnyEvent) -> str:
     """`tool_called`: the kind of an event as JSON has it."""
     return str(type(event).__struct_config__.tag)
 
@@ -248,7 +222,7 @@ def _words(text: str) -> list[Block]:
     return [Block("words", text)] if text.strip() else []
 
 
-def _media(media: Iterable[Media]) -> Iterator[Block]:
+def _media(media: Iterable[out.Media]) -> Iterator[Block]:
     for one in media:
         where = one.name or one.path or one.url or (f"{len(one.data)} characters of base64" if one.data else "")
         yield Block("words", f"[{one.media_type} {where}]".replace(" ]", "]"))
@@ -260,14 +234,14 @@ _ABOUT: Final = ("path", "pattern", "query", "url", "description", "name", "tool
 _LONGEST_TITLE: Final = 100
 
 
-def _about(operation: Operation) -> str:
+def _about(operation: op.Operation) -> str:
     """What a call is about, in a line."""
     said = next((value for name in _ABOUT if isinstance(value := getattr(operation, name, None), str) and value), "")
     line = " ".join(said.split())
     return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
 
 
-def _asked(call: Call, outcomes: Iterable[Outcome]) -> Iterator[Block]:
+def _asked(call: Call, outcomes: Iterable[out.Outcome]) -> Iterator[Block]:
     """What a call asked for: a command as such, an edit as a diff, anything else as its arguments."""
     shown = any(
         isinstance(outcome, out.ChangesOutcome) and any(one.diff for one in outcome.changes) for outcome in outcomes
@@ -308,7 +282,7 @@ def _pretty(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
-def _came(outcome: Outcome) -> Iterator[Block]:
+def _came(outcome: out.Outcome) -> Iterator[Block]:
     """What an outcome shows."""
     if isinstance(outcome, out.ChangesOutcome):
         for change in outcome.changes:
@@ -320,13 +294,13 @@ def _came(outcome: Outcome) -> Iterator[Block]:
         return
     if isinstance(outcome, out.ContentOutcome):
         for piece in outcome.content:
-            yield from _media((piece,)) if isinstance(piece, Media) else [Block("code", piece, "result")]
+            yield from _media((piece,)) if isinstance(piece, out.Media) else [Block("code", piece, "result")]
         return
     if isinstance(outcome, out.ImageOutcome):
         yield from _media((outcome.image,))
         return
     text = text_of(outcome)
-    if isinstance(outcome, Failure):
+    if isinstance(outcome, out.Failure):
         yield Block("code", text, outcome.kind.replace("_", " "))
     elif text.strip():
         code = getattr(outcome, "exit_code", None)

@@ -20,32 +20,7 @@ from dragoman.logs.base.format import UNDECODABLE, LinesReader, LogFormat, LogRe
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser
 from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number, text as _text
-from dragoman.model import (
-    AgentEnded,
-    AgentsOutcome,
-    AgentStarted,
-    AnyEvent,
-    CallPart,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    FinishReason,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    ResultPart,
-    SessionStarted,
-    Source,
-    TokensUsed,
-    ToolReturned,
-    UserSaid,
-)
+from dragoman.model import AgentsOutcome, Media, NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.registry import APIS
 
 from .parts.claude_records import (
@@ -142,14 +117,14 @@ _TOLD = frozenset({"user", "assistant", "system", "attachment"})
 """Kinds of records that belong to a session that has begun."""
 
 _FINISH = {
-    "end_turn": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP_SEQUENCE,
-    "max_tokens": FinishReason.LENGTH,
-    "tool_use": FinishReason.CALLS,
-    "pause_turn": FinishReason.PAUSED,
-    "refusal": FinishReason.REFUSED,
-    "model_context_window_exceeded": FinishReason.CONTEXT_EXCEEDED,
-    "compaction": FinishReason.COMPACTED,
+    "end_turn": conv.FinishReason.STOP,
+    "stop_sequence": conv.FinishReason.STOP_SEQUENCE,
+    "max_tokens": conv.FinishReason.LENGTH,
+    "tool_use": conv.FinishReason.CALLS,
+    "pause_turn": conv.FinishReason.PAUSED,
+    "refusal": conv.FinishReason.REFUSED,
+    "model_context_window_exceeded": conv.FinishReason.CONTEXT_EXCEEDED,
+    "compaction": conv.FinishReason.COMPACTED,
 }
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>", re.DOTALL)
 _COMMAND_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
@@ -273,19 +248,19 @@ class _Reader(LinesReader):
         """Record → the inline sub-agent it belongs to, by the first record of its chain."""
         self._usage = APIS["anthropic_messages"].read_usage_json
         self._called, self._returned = self.normaliser.called, self.normaliser.returned
-        self._model_said = self.normaliser.maker(ModelSaid, "text", "model")
-        self._model_thought = self.normaliser.maker(ModelThought, "text", "model", "hidden")
-        self._model_finished = self.normaliser.maker(ModelFinished, "finish", "model", key=NAME)
-        self._user_said = self.normaliser.maker(UserSaid, "text", "media", "by")
-        self._client_noted = self.normaliser.maker(ClientNoted, "name")
-        self._tokens_used = self.normaliser.maker(TokensUsed, "usage", "model", key=NAME)
+        self._model_said = self.normaliser.maker(ev.ModelSaid, "text", "model")
+        self._model_thought = self.normaliser.maker(ev.ModelThought, "text", "model", "hidden")
+        self._model_finished = self.normaliser.maker(ev.ModelFinished, "finish", "model", key=NAME)
+        self._user_said = self.normaliser.maker(ev.UserSaid, "text", "media", "by")
+        self._client_noted = self.normaliser.maker(ev.ClientNoted, "name")
+        self._tokens_used = self.normaliser.maker(ev.TokensUsed, "usage", "model", key=NAME)
 
-    def record(self, value: Any, source: Source) -> list[AnyEvent]:
-        events: list[AnyEvent] = []
+    def record(self, value: Any, source: ev.Source) -> list[ev.AnyEvent]:
+        events: list[ev.AnyEvent] = []
         self.add_record(value, source, events)
         return events
 
-    def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
+    def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
         if type(value) is not Record:
             if isinstance(value, dict):
                 self._add_unusual(value, source, events)
@@ -324,7 +299,7 @@ class _Reader(LinesReader):
         else:
             self._other(value, kind, events)
 
-    def _other(self, value: Record, kind: str | None, events: list[AnyEvent]) -> None:
+    def _other(self, value: Record, kind: str | None, events: list[ev.AnyEvent]) -> None:
         if kind not in _TELLING and kind not in _PRINTED_NOTES:
             events.append(self.normaliser.unknown(value, kind))
             return
@@ -337,7 +312,7 @@ class _Reader(LinesReader):
         elif self._started_by:
             self._notified(value, value.content, events)
 
-    def _add_unusual(self, said: dict[str, Any], source: Source, events: list[AnyEvent]) -> None:
+    def _add_unusual(self, said: dict[str, Any], source: ev.Source, events: list[ev.AnyEvent]) -> None:
         known = len(self._printed.spawned_by)
         value = self._fitted(said)
         if self._early:
@@ -345,7 +320,7 @@ class _Reader(LinesReader):
         if known < len(self._printed.spawned_by) and value.agent_id in self._printed.spawned_by:
             # Known by its call alone, which nothing else says to have spawned it.
             above = msgspec.structs.replace(value, source=source)
-            events.append(self.normaliser.event(AgentStarted, above, agent=value.agent_id, call_id=value.agent_id))
+            events.append(self.normaliser.event(ev.AgentStarted, above, agent=value.agent_id, call_id=value.agent_id))
             value.number = above.number
         self.add_record(value, source, events)
         if value.type == "result" and is_printed(said):
@@ -353,7 +328,7 @@ class _Reader(LinesReader):
             value.uuid, value.number = value.uuid or key_of(value), 0  # its name does not hang on what else is told
             events += [self._tokens_used(value, usage, model) for model, usage in self._printed.spent(said)]
 
-    def _tell_early(self, session: str | None, events: list[AnyEvent]) -> None:
+    def _tell_early(self, session: str | None, events: list[ev.AnyEvent]) -> None:
         for value in self._early:
             value.session = session
             events.append(self._client_noted(value, note_name(value)))
@@ -370,7 +345,7 @@ class _Reader(LinesReader):
                 self._printed.is_counted = True
         return value
 
-    def _begin(self, value: Record, events: list[AnyEvent]) -> None:
+    def _begin(self, value: Record, events: list[ev.AnyEvent]) -> None:
         """The beginning of a session, told by the first record that belongs to it."""
         value.session = session = value.session or self._printed.session
         if session in self._begun:
@@ -385,7 +360,7 @@ class _Reader(LinesReader):
             call = _text(self._file.agent.get("toolUseId"))
             events.append(
                 self.normaliser.event(
-                    SessionStarted,
+                    ev.SessionStarted,
                     value,
                     cwd=value.cwd,
                     branch=branch,
@@ -396,7 +371,7 @@ class _Reader(LinesReader):
                 )
             )
 
-    def _fork(self, value: Record, events: list[AnyEvent]) -> None:
+    def _fork(self, value: Record, events: list[ev.AnyEvent]) -> None:
         """The first words of an agent that was forked: beside them stands what its parent was told of the call."""
         self._is_fork = False
         message = value.message
@@ -407,8 +382,8 @@ class _Reader(LinesReader):
                 events += [self._client_noted(value, "fork/tool_result") for _ in message.content[len(own) :]]
                 message.content = own
 
-    def end(self) -> list[AnyEvent]:
-        events: list[AnyEvent] = []
+    def end(self) -> list[ev.AnyEvent]:
+        events: list[ev.AnyEvent] = []
         self._tell_early(None, events)
         self._end_message(events)
         while self._others:
@@ -419,7 +394,7 @@ class _Reader(LinesReader):
 
     # ── where a record stands ──────────────────────────────────────────────
 
-    def _place(self, value: Record | UsageRecord, source: Source) -> None:
+    def _place(self, value: Record | UsageRecord, source: ev.Source) -> None:
         value.source = source
         if value.agent_id is not None or value.is_sidechain is True:
             value.stream = self._stream(value)
@@ -442,7 +417,7 @@ class _Reader(LinesReader):
 
     # ── the model ──────────────────────────────────────────────────────────
 
-    def _assistant(self, value: Record, message: Message, events: list[AnyEvent]) -> None:
+    def _assistant(self, value: Record, message: Message, events: list[ev.AnyEvent]) -> None:
         if value.is_api_error_message is True:
             events.append(self._api_error(value, message))
             return
@@ -473,29 +448,29 @@ class _Reader(LinesReader):
             else:
                 events += self._hosted(block.whole or msgspec.to_builtins(block), value)
 
-    def _api_error(self, value: Record, message: Message) -> AnyEvent:
+    def _api_error(self, value: Record, message: Message) -> ev.AnyEvent:
         content = message.content
         text = " ".join(block.text or "" for block in content) if isinstance(content, list) else content
         status = value.api_error_status
         return self.normaliser.event(
-            ErrorOccurred,
+            ev.ErrorOccurred,
             value,
             message=text or str(value.error or "an error of the API"),
             status=status if isinstance(status, int) else None,
             code=_text(value.error),
         )
 
-    def _hosted(self, block: dict[str, Any], value: Record) -> Iterator[AnyEvent]:
+    def _hosted(self, block: dict[str, Any], value: Record) -> Iterator[ev.AnyEvent]:
         """Blocks that only the API's own reader knows: calls the provider ran, and what it gave."""
         for part in APIS["anthropic_messages"].read_parts([block]):
-            if isinstance(part, CallPart):
+            if isinstance(part, conv.CallPart):
                 yield self.normaliser.called(value, part.call)
-            elif isinstance(part, ResultPart):
+            elif isinstance(part, conv.ResultPart):
                 yield self.normaliser.returned(value, part.result)
             else:
-                yield self.normaliser.event(ClientNoted, value, name=f"block:{block.get('type')}")
+                yield self.normaliser.event(ev.ClientNoted, value, name=f"block:{block.get('type')}")
 
-    def _turn_to(self, id: str | None, stream: str, events: list[AnyEvent]) -> None:
+    def _turn_to(self, id: str | None, stream: str, events: list[ev.AnyEvent]) -> None:
         """Another message begins, which ends the one before it of the same agent; or one of another agent goes on."""
         last = self._last
         if last is None or last.stream != stream:
@@ -508,7 +483,7 @@ class _Reader(LinesReader):
         if self._compaction is not None:
             self._tell_compaction(None, events)
 
-    def _end_message(self, events: list[AnyEvent]) -> None:
+    def _end_message(self, events: list[ev.AnyEvent]) -> None:
         """The tokens and the end of a message, once all its lines were read."""
         id, last = self._open, self._last
         if id is None or last is None or (message := last.message) is None:
@@ -526,12 +501,12 @@ class _Reader(LinesReader):
         if used is not None:
             events.append(self._tokens_used(last, used, message.model))
         if message.stop_reason is not None:
-            finish = _FINISH.get(message.stop_reason) or FinishReason.UNKNOWN
+            finish = _FINISH.get(message.stop_reason) or conv.FinishReason.UNKNOWN
             events.append(self._model_finished(last, finish, message.model))
 
     # ── the user, and what tools gave ──────────────────────────────────────
 
-    def _user(self, value: Record, content: str | list[Block] | None, events: list[AnyEvent]) -> None:
+    def _user(self, value: Record, content: str | list[Block] | None, events: list[ev.AnyEvent]) -> None:
         if content is None or isinstance(content, str):
             if content:
                 self._said(value, content, (), events)
@@ -559,19 +534,19 @@ class _Reader(LinesReader):
         elif not value.number:
             events.append(self._client_noted(value, "user/empty"))
 
-    def _queued(self, value: Record, noted: Noted, events: list[AnyEvent]) -> None:
+    def _queued(self, value: Record, noted: Noted, events: list[ev.AnyEvent]) -> None:
         """What was said while the model was at work, which it is told along with the next result."""
         is_prompt = noted.commandMode in (None, "prompt", "bash")
         value.origin = noted.origin or (None if is_prompt else {"kind": noted.commandMode})
         self._user(value, unusual_parts(noted.prompt), events)
 
-    def _said(self, value: Record, text: str, media: tuple[Media, ...], events: list[AnyEvent]) -> None:
+    def _said(self, value: Record, text: str, media: tuple[Media, ...], events: list[ev.AnyEvent]) -> None:
         if value.is_compact_summary is True and self._compaction is not None:
             self._tell_compaction(text, events)
             events.append(self._client_noted(value, "user/compact_summary"))
             return
         if text.startswith(_INTERRUPTED):
-            events.append(self.normaliser.event(Interrupted, value, text=text))
+            events.append(self.normaliser.event(ev.Interrupted, value, text=text))
             return
         # Words may speak of a command, a summary's do; only what begins like one is one.
         command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
@@ -579,10 +554,10 @@ class _Reader(LinesReader):
             self._turn_to(None, value.stream, events)
             said = _COMMAND_ARGUMENTS.search(text)
             arguments = (said[1].strip() or None) if said else None
-            events.append(self.normaliser.event(CommandInvoked, value, name=command[1], arguments=arguments))
+            events.append(self.normaliser.event(ev.CommandInvoked, value, name=command[1], arguments=arguments))
             return
         if text.startswith(_LOCAL_COMMAND):
-            events.append(self.normaliser.event(ClientNoted, value, name="local-command", data={"text": text}))
+            events.append(self.normaliser.event(ev.ClientNoted, value, name="local-command", data={"text": text}))
             return
         by = self._speaker(value, text)
         if by == "user":
@@ -596,7 +571,7 @@ class _Reader(LinesReader):
             followed = value.session, value.parent
             self._prompts[followed] = value.uuid, events[-1].id, self._messages()
 
-    def _notified(self, value: Record, text: Any, events: list[AnyEvent]) -> None:
+    def _notified(self, value: Record, text: Any, events: list[ev.AnyEvent]) -> None:
         """What the client says of agents that went on beside: of each that stopped how it ended, and its answer."""
         for told in _NOTIFIED.findall(text) if isinstance(text, str) else ():
             agent = inside_tag("task-id", told) or ""
@@ -604,7 +579,7 @@ class _Reader(LinesReader):
             if call is not None and told not in self._endings:
                 self._endings.add(told)
                 status, said = _ENDED.get(inside_tag("status", told) or "", "unknown"), inside_tag("result", told)
-                ended = self.normaliser.event(AgentEnded, value, agent=agent, call_id=call, status=status, text=said)
+                ended = self.normaliser.event(ev.AgentEnded, value, agent=agent, call_id=call, status=status, text=said)
                 events.append(ended)
 
     def _speaker(self, value: Record, text: str) -> str:
@@ -622,7 +597,7 @@ class _Reader(LinesReader):
         """How many messages of the model there were so far."""
         return len(self._counted) + (self._open is not None)
 
-    def _rewind(self, value: Record, events: list[AnyEvent]) -> None:
+    def _rewind(self, value: Record, events: list[ev.AnyEvent]) -> None:
         """A prompt that follows what another one followed, which was answered, takes that one's place."""
         uuid, event, before = self._prompts.get((value.session, value.parent), (value.uuid, "", 0))
         if value.stream != "main" or uuid == value.uuid or before == self._messages():
@@ -630,9 +605,9 @@ class _Reader(LinesReader):
         if value.parent is None and (self._last is None or self._last.parent is None):
             self._is_linked = False
         if self._is_linked:
-            events.append(self.normaliser.event(HistoryRewound, value, to=event))
+            events.append(self.normaliser.event(ev.HistoryRewound, value, to=event))
 
-    def _result(self, value: Record, block: Block, events: list[AnyEvent]) -> None:
+    def _result(self, value: Record, block: Block, events: list[ev.AnyEvent]) -> None:
         id, content, given = block.tool_use_id or "", block.content, value.tool_use_result
         if type(content) is not str:
             content = content_of(content)
@@ -645,32 +620,32 @@ class _Reader(LinesReader):
         elif value.stream != "main":
             self._spawned_below(value, id, events)
 
-    def _spawned(self, value: Record, given: dict[str, Any], id: str, events: list[AnyEvent]) -> None:
+    def _spawned(self, value: Record, given: dict[str, Any], id: str, events: list[ev.AnyEvent]) -> None:
         """The agent, or the run of a workflow, that a result says to have begun."""
         if given.get("taskType") == "local_workflow" and isinstance(given.get("runId"), str):
             name = _text(given.get("workflowName"))
-            events.append(self.normaliser.event(AgentStarted, value, agent=given["runId"], call_id=id, name=name))
+            events.append(self.normaliser.event(ev.AgentStarted, value, agent=given["runId"], call_id=id, name=name))
             return
         agent = given.get("agentId")
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
         if call is not None and call.native.name in ("Task", "Agent", "Skill"):
             prompt = _text(given.get("prompt"))
             self._started_by[str(agent)] = id
-            events.append(self.normaliser.event(AgentStarted, value, agent=agent, call_id=id, prompt=prompt))
+            events.append(self.normaliser.event(ev.AgentStarted, value, agent=agent, call_id=id, prompt=prompt))
             if given.get("status") == "completed":  # one that goes on beside has only begun
-                events.append(self.normaliser.event(AgentEnded, value, agent=agent, call_id=id, status="completed"))
+                events.append(self.normaliser.event(ev.AgentEnded, value, agent=agent, call_id=id, status="completed"))
 
-    def _spawned_below(self, value: Record, id: str, events: list[AnyEvent]) -> None:
+    def _spawned_below(self, value: Record, id: str, events: list[ev.AnyEvent]) -> None:
         """The agent that another one began: files of sub-agents name it in the words of the result alone."""
         returned, call = events[-1], self.normaliser.calls.get(id)
-        if not isinstance(returned, ToolReturned) or call is None or call.native.name not in ("Task", "Agent"):
+        if not isinstance(returned, ev.ToolReturned) or call is None or call.native.name not in ("Task", "Agent"):
             return
         for outcome in returned.result.outcomes:
             for report in outcome.agents if isinstance(outcome, AgentsOutcome) else ():
                 if report.id is not None:
-                    events.append(self.normaliser.event(AgentStarted, value, agent=report.id, call_id=id))
+                    events.append(self.normaliser.event(ev.AgentStarted, value, agent=report.id, call_id=id))
 
-    def _system(self, value: Record, events: list[AnyEvent]) -> None:
+    def _system(self, value: Record, events: list[ev.AnyEvent]) -> None:
         words = value.content if value.subtype == "local_command" else None
         if isinstance(words, str) and words.startswith(("<command-", *_LOCAL_COMMAND)):
             self._said(value, words, (), events)
@@ -683,7 +658,7 @@ class _Reader(LinesReader):
             return
         events.append(self._noted(value))
 
-    def _tell_compaction(self, summary: str | None, events: list[AnyEvent]) -> None:
+    def _tell_compaction(self, summary: str | None, events: list[ev.AnyEvent]) -> None:
         if self._compaction is None:
             return
         value, self._compaction = self._compaction, None
@@ -691,7 +666,7 @@ class _Reader(LinesReader):
         trigger = facts.get("trigger")
         events.append(
             self.normaliser.event(
-                ContextCompacted,
+                ev.ContextCompacted,
                 value,
                 summary=summary,
                 trigger=trigger if trigger in ("manual", "auto") else None,
@@ -700,14 +675,14 @@ class _Reader(LinesReader):
             )
         )
 
-    def _noted(self, value: Record) -> AnyEvent:
+    def _noted(self, value: Record) -> ev.AnyEvent:
         kind = value.subtype
         if kind == "api_error":
             error = _mapping(value.error)
             status = _number(error.get("status"))
             message = error_text(value.error) or "an error of the API"
-            return self.normaliser.event(ErrorOccurred, value, message=message, status=status, retried=True)
-        return self.normaliser.event(ClientNoted, value, name=note_name(value))
+            return self.normaliser.event(ev.ErrorOccurred, value, message=message, status=status, retried=True)
+        return self.normaliser.event(ev.ClientNoted, value, name=note_name(value))
 
 
 def _about(path: Path) -> _About:
@@ -752,7 +727,7 @@ class _UsageReader(_Reader):
         super().__init__(path)
         self.decode = _decode_usage
 
-    def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
+    def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
         if type(value) is not UsageRecord:
             if not isinstance(value, dict):
                 return

@@ -20,23 +20,7 @@ from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below, files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
-from dragoman.model import (
-    AnyEvent,
-    ClientNoted,
-    FinishReason,
-    Media,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    Source,
-    SystemSaid,
-    TokensUsed,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import read_json
 
 from .parts.cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
@@ -144,27 +128,27 @@ class _Reader(DocumentReader):
 
     # ── a document ─────────────────────────────────────────────────────────
 
-    def feed(self, data: bytes) -> list[AnyEvent]:
+    def feed(self, data: bytes) -> list[ev.AnyEvent]:
         self._pieces.append(data)
         return []
 
-    def close(self) -> list[AnyEvent]:
+    def close(self) -> list[ev.AnyEvent]:
         data = self._pieces.take()
-        events: list[AnyEvent] = []
+        events: list[ev.AnyEvent] = []
         pieces = pieces_of(data, _LISTED)
         if pieces is None:
-            self._read(data, Source(self.path, 0, len(data)), events)
+            self._read(data, ev.Source(self.path, 0, len(data)), events)
             return events
         self._learn_servers([data[start:end] for start, end in pieces.elements])
         self._ends_with_system = f'"{_SYSTEM}"'.encode() in data[pieces.tail : pieces.end]
         return self.read_pieces(data, pieces)
 
-    def document_ended(self, source: Source) -> AnyEvent:
+    def document_ended(self, source: ev.Source) -> ev.AnyEvent:
         """What stands after the messages: the system's words, as a rule."""
         place = self._place(f"{self._stem}.end", source)
         if self._ends_with_system and self._system is not None:
-            return self.normaliser.event(SystemSaid, place, text=self._system)
-        return self.normaliser.event(ClientNoted, place, name="document/end")
+            return self.normaliser.event(ev.SystemSaid, place, text=self._system)
+        return self.normaliser.event(ev.ClientNoted, place, name="document/end")
 
     def _learn_servers(self, elements: list[bytes]) -> None:
         """Servers whose tools gave results in the protocol's shape: a name alone (`a__b`) does not prove one."""
@@ -185,7 +169,7 @@ class _Reader(DocumentReader):
 
     # ── records ────────────────────────────────────────────────────────────
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
         elif "role" in value:
@@ -197,7 +181,7 @@ class _Reader(DocumentReader):
         else:
             yield self.normaliser.unknown(self._place(f"{self._stem}@{source.offset}", source), None)
 
-    def _place(self, key: str, source: Source, time: Any = None) -> Place:
+    def _place(self, key: str, source: ev.Source, time: Any = None) -> Place:
         if key in self._keys:
             key = f"{key}@{source.offset}"
         self._keys.add(key)
@@ -210,7 +194,7 @@ class _Reader(DocumentReader):
             time=moment(time),
         )
 
-    def _header(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _header(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         """The beginning of a document of messages."""
         origin = _mapping(value.get("origin"))
         parent, agent = _text(origin.get("parentThreadId")), _text(origin.get("subagent"))
@@ -221,12 +205,12 @@ class _Reader(DocumentReader):
         place = self._place(self._stem, source)
         told = ("sessionId", _SYSTEM)
         metadata = {key: value[key] for key in value if key not in told}
-        yield self.normaliser.event(SessionStarted, place, parent_session=parent, metadata=metadata)
+        yield self.normaliser.event(ev.SessionStarted, place, parent_session=parent, metadata=metadata)
         self._system = _text(value.get(_SYSTEM))
         if self._system is not None and not self._ends_with_system:
-            yield self.normaliser.event(SystemSaid, place, text=self._system)
+            yield self.normaliser.event(ev.SystemSaid, place, text=self._system)
 
-    def _about(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _about(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         """What is known of a session, beside its messages; its tokens are those of the messages added up."""
         facts = _mapping(value.get("metadata"))
         self._session = _text(value.get("session_id"))
@@ -234,7 +218,7 @@ class _Reader(DocumentReader):
         place = self._place(self._stem, source, value.get("started_at"))
         told = ("session_id", "cwd", "model", "started_at", "ended_at", "status", "exit_code")
         yield self.normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             place,
             cwd=_text(value.get("cwd")),
             project=_text(value.get("workspace_root")),
@@ -246,11 +230,11 @@ class _Reader(DocumentReader):
         if value.get("ended_at") is not None:
             place.time = moment(value["ended_at"])
             data = {key: value[key] for key in ("status", "exit_code") if key in value}
-            yield self.normaliser.event(ClientNoted, place, name="session/ended", data=data)
+            yield self.normaliser.event(ev.ClientNoted, place, name="session/ended", data=data)
 
     # ── messages ───────────────────────────────────────────────────────────
 
-    def _message(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _message(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         id = _text(value.get("id"))
         place = self._place(f"{self._stem}@{source.offset}" if id is None else id, source, value.get("ts"))
         if value["role"] == "assistant":
@@ -260,29 +244,29 @@ class _Reader(DocumentReader):
         else:
             yield self.normaliser.unknown(place, f"message/{value['role']}")
         if not place.number:
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{value['role']}/empty")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{value['role']}/empty")
 
-    def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("id"))
         if isinstance(content, str) and content:
-            yield self.normaliser.event(ModelSaid, place, text=content, model=model)
+            yield self.normaliser.event(ev.ModelSaid, place, text=content, model=model)
         for block in _blocks(content):
             yield self._block(block, place, model)
         metrics = value.get("metrics")
         if isinstance(metrics, dict):
-            yield self.normaliser.event(TokensUsed, place, usage=_usage(metrics), model=model, cost=_cost(metrics))
+            yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(metrics), model=model, cost=_cost(metrics))
         elif any(block.get("type") == "tool_use" for block in _blocks(content)):
-            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
+            yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=model)
 
-    def _block(self, block: dict[str, Any], place: Place, model: str | None) -> AnyEvent:
+    def _block(self, block: dict[str, Any], place: Place, model: str | None) -> ev.AnyEvent:
         kind = block.get("type")
         if kind == "text":
-            return self.normaliser.event(ModelSaid, place, text=_text(block.get("text")) or "", model=model)
+            return self.normaliser.event(ev.ModelSaid, place, text=_text(block.get("text")) or "", model=model)
         if kind == "thinking":
             text = _text(block.get("thinking")) or ""
-            return self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+            return self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
         if kind == "redacted_thinking":
-            return self.normaliser.event(ModelThought, place, text="", model=model, hidden=True)
+            return self.normaliser.event(ev.ModelThought, place, text="", model=model, hidden=True)
         if kind == "tool_use" and isinstance(block.get("name"), str):
             arguments = block.get("input")
             native = NativeCall(
@@ -291,9 +275,9 @@ class _Reader(DocumentReader):
                 arguments if isinstance(arguments, dict | str) else {} if arguments is None else _encoded(arguments),
             )
             return self.normaliser.called(place, native)
-        return self.normaliser.event(ClientNoted, place, name=f"block/{kind}", data=block)
+        return self.normaliser.event(ev.ClientNoted, place, name=f"block/{kind}", data=block)
 
-    def _user(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _user(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         content = value.get("content")
         texts: list[str] = [content] if isinstance(content, str) else []
         media: list[Media] = []
@@ -306,21 +290,21 @@ class _Reader(DocumentReader):
             elif picture is not None:
                 media.append(picture)
             else:
-                yield self.normaliser.event(ClientNoted, place, name=f"block/{block.get('type')}", data=block)
+                yield self.normaliser.event(ev.ClientNoted, place, name=f"block/{block.get('type')}", data=block)
         text = "\n".join(text for text in texts if text)
         if text or media:
             yield from self._said(text, tuple(media), place)
 
-    def _said(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[AnyEvent]:
+    def _said(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[ev.AnyEvent]:
         wrapped = _WRAPPED.fullmatch(text)
         if wrapped is not None:
             text = wrapped[2]
             if wrapped[1] != self._mode:
                 self._mode = wrapped[1]
-                yield self.normaliser.event(ClientNoted, place, name="mode", data={"mode": self._mode})
+                yield self.normaliser.event(ev.ClientNoted, place, name="mode", data={"mode": self._mode})
         by = "user" if self._stream == "main" or self._prompted else "agent"
         self._prompted = True
-        yield self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+        yield self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
 
 # ── values ───────────────────────────────────────────────────────────────────

@@ -20,35 +20,7 @@ from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, text as _text
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    CallPart,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    FinishReason,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelChanged,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    ResultPart,
-    SessionStarted,
-    Source,
-    SystemSaid,
-    TextPart,
-    ThinkingPart,
-    TokensUsed,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import Media, NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.model.json_text import read_json
 from dragoman.registry import APIS
 
@@ -162,14 +134,14 @@ class _Reader(LinesReader):
         self._agents: dict[str, str | None] = {}
         """Threads that were spawned → the call that did."""
         self._is_aborted = self._has_spoken = self._has_called = self._has_viewed = False
-        self._owed: tuple[Place, Usage] | None = None
+        self._owed: tuple[Place, conv.Usage] | None = None
         """What a reply used, told before the reply."""
         self._turns: list[str | None] = []
         """The event before each thing the user said that still counts."""
         self._last: str | None = None
         self._printed = Printed()
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
@@ -177,7 +149,7 @@ class _Reader(LinesReader):
             self._last = event.id
             yield event
 
-    def _told(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _told(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         kind, payload = value.get("type"), value.get("payload")
         place = self._place(value, source)
         if not isinstance(payload, dict):
@@ -189,7 +161,7 @@ class _Reader(LinesReader):
         elif kind == "event_msg":
             yield from self._event(payload, place)
         elif kind == "compacted":
-            yield self.normaliser.event(ContextCompacted, place, summary=_text(payload.get("message")) or None)
+            yield self.normaliser.event(ev.ContextCompacted, place, summary=_text(payload.get("message")) or None)
         elif kind == "token_usage_record":
             place.provider_id = _text(payload.get("response_id"))
             yield from self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind)
@@ -197,23 +169,23 @@ class _Reader(LinesReader):
             yield from self._context(payload, place)
         elif kind == "inter_agent_communication":
             yield from self._settled()
-            yield self.normaliser.event(UserSaid, place, text=_text(payload.get("content")) or "", by="agent")
+            yield self.normaliser.event(ev.UserSaid, place, text=_text(payload.get("content")) or "", by="agent")
         elif isinstance(kind, str) and kind in _NOTES:
-            yield self.normaliser.event(ClientNoted, place, name=kind)
+            yield self.normaliser.event(ev.ClientNoted, place, name=kind)
         else:
             yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
 
-    def end(self) -> Iterator[AnyEvent]:
+    def end(self) -> Iterator[ev.AnyEvent]:
         yield from self._settled()
         for place, who, text in self._unmatched:
             if text not in self._said:
                 if who == "user":
-                    yield self.normaliser.event(UserSaid, place, text=text)
+                    yield self.normaliser.event(ev.UserSaid, place, text=text)
                 else:
-                    yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+                    yield self.normaliser.event(ev.ModelSaid, place, text=text, model=self._model)
         self._unmatched.clear()
 
-    def _place(self, value: dict[str, Any], source: Source) -> Place:
+    def _place(self, value: dict[str, Any], source: ev.Source) -> Place:
         return Place(
             source=source,
             key=f"@{source.offset}",
@@ -224,7 +196,7 @@ class _Reader(LinesReader):
 
     # ── the session ────────────────────────────────────────────────────────
 
-    def _bare(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _bare(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """A record without an envelope: as they were before 0.34, of a document, or as they are printed."""
         kind = value.get("type")
         if kind in _PRINTED:
@@ -244,19 +216,19 @@ class _Reader(LinesReader):
         if kind is None and "instructions" in value and isinstance(value.get("id"), str):
             yield self._meta(value, place)
         elif value.get("record_type") == "state":
-            yield self.normaliser.event(ClientNoted, place, name="state")
+            yield self.normaliser.event(ev.ClientNoted, place, name="state")
             if self._has_called:  # nothing else tells where a reply ended then
                 self._has_called = False
-                yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS)
+                yield self.normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.CALLS)
         elif kind in _BARE or isinstance(kind, str):
             yield from self._item(value, place)
         else:
             yield self.normaliser.unknown(place, None)
 
-    def _meta(self, payload: dict[str, Any], place: Place) -> AnyEvent:
+    def _meta(self, payload: dict[str, Any], place: Place) -> ev.AnyEvent:
         id = _text(payload.get("id"))
         if self._session is not None:  # what was copied from the session this one was made from
-            return self.normaliser.event(ClientNoted, place, name="session_meta", data={"id": id})
+            return self.normaliser.event(ev.ClientNoted, place, name="session_meta", data={"id": id})
         self._session = place.session = id
         self._version = place.version = _text(payload.get("cli_version"))
         source = payload.get("source")
@@ -267,7 +239,7 @@ class _Reader(LinesReader):
         if functions:
             self.normaliser.knowing(functions=functions)
         return self.normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             place,
             cwd=_text(payload.get("cwd")),
             branch=_text(_mapping(payload.get("git")).get("branch")),
@@ -276,29 +248,29 @@ class _Reader(LinesReader):
             metadata={key: payload[key] for key in _DESCRIBING if isinstance(payload.get(key), str)},
         )
 
-    def _context(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _context(self, payload: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield from self._settled()
         model, effort = _text(payload.get("model")) or self._model, _text(payload.get("effort"))
         if (model, effort) != (self._model, self._effort):
             self._model, self._effort = model, effort
             settings = {} if effort is None else {"effort": effort}
-            yield self.normaliser.event(ModelChanged, place, model=model, settings=settings)
+            yield self.normaliser.event(ev.ModelChanged, place, model=model, settings=settings)
         else:
-            yield self.normaliser.event(ClientNoted, place, name="turn_context")
+            yield self.normaliser.event(ev.ClientNoted, place, name="turn_context")
 
     # ── items of the wire ──────────────────────────────────────────────────
 
-    def _item(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _item(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = item.get("type")
         place.provider_id = _text(item.get("id"))
         if kind == "message":
             yield from self._message(item, place)
         elif kind in _NOTED_ITEMS:
-            yield self.normaliser.event(ClientNoted, place, name=f"response_item/{kind}")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"response_item/{kind}")
         elif kind == "agent_message":
             text = _joined(item.get("content"))
             yield from self._settled()
-            yield self.normaliser.event(UserSaid, place, text=text, by="agent")
+            yield self.normaliser.event(ev.UserSaid, place, text=text, by="agent")
         else:
             told = False
             for part in APIS["openai_responses"].read_parts([item]):
@@ -308,23 +280,23 @@ class _Reader(LinesReader):
             if not told:
                 yield self.normaliser.unknown(place, f"response_item/{kind}")
 
-    def _part(self, part: Any, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        if not isinstance(part, ResultPart):
+    def _part(self, part: Any, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+        if not isinstance(part, conv.ResultPart):
             self._has_spoken = True
-        if isinstance(part, ThinkingPart):
-            yield self.normaliser.event(ModelThought, place, text=part.text, model=self._model, hidden=not part.text)
-        elif isinstance(part, TextPart):
-            yield self.normaliser.event(ModelSaid, place, text=part.text, model=self._model)
-        elif isinstance(part, CallPart):
+        if isinstance(part, conv.ThinkingPart):
+            yield self.normaliser.event(ev.ModelThought, place, text=part.text, model=self._model, hidden=not part.text)
+        elif isinstance(part, conv.TextPart):
+            yield self.normaliser.event(ev.ModelSaid, place, text=part.text, model=self._model)
+        elif isinstance(part, conv.CallPart):
             if item.get("type") == "custom_tool_call" and part.call.name == "exec":
                 self._inside = []
             self._has_called = True
             self._has_viewed = self._has_viewed or part.call.name == "view_image"
             yield self.normaliser.called(place, _numbered(part.call, place))
-        elif isinstance(part, ResultPart):
+        elif isinstance(part, conv.ResultPart):
             yield from self._result(part.result, place)
 
-    def _result(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
+    def _result(self, native: NativeResult, place: Place) -> Iterator[ev.AnyEvent]:
         call = self.normaliser.calls.get(native.call_id)
         beside: Any = self._events.pop(native.call_id, None)
         if call is not None and call.native.name == "exec" and self._inside is not None:
@@ -335,7 +307,7 @@ class _Reader(LinesReader):
         if call is not None and call.native.name == "spawn_agent":
             yield from self._spawned(native, place)
 
-    def _spawned(self, native: NativeResult, place: Place) -> Iterator[AnyEvent]:
+    def _spawned(self, native: NativeResult, place: Place) -> Iterator[ev.AnyEvent]:
         try:
             told = read_json(native.content) if isinstance(native.content, str) else None
         except msgspec.DecodeError:
@@ -344,19 +316,19 @@ class _Reader(LinesReader):
         if isinstance(agent, str):
             yield from self._agent(agent, _text(_mapping(told).get("nickname")), native.call_id, place)
 
-    def _agent(self, agent: str, name: str | None, call_id: str | None, place: Place) -> Iterator[AnyEvent]:
+    def _agent(self, agent: str, name: str | None, call_id: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         """A thread that began, unless that was told."""
         if agent not in self._agents:
             self._agents[agent] = call_id
             yield self.normaliser.event(
-                AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=call_id
+                ev.AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=call_id
             )
 
-    def _agent_ended(self, agent: str, status: str, text: str | None, place: Place) -> AnyEvent:
+    def _agent_ended(self, agent: str, status: str, text: str | None, place: Place) -> ev.AnyEvent:
         call_id = self._agents.get(agent)
-        return self.normaliser.event(AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
+        return self.normaliser.event(ev.AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
 
-    def _message(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _message(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         role, text = item.get("role"), _joined(item.get("content"))
         self._said.add(text)
         if role != "assistant":
@@ -364,7 +336,7 @@ class _Reader(LinesReader):
         if role == "assistant":
             yield from self._by_model(item, text, place)
         elif role in ("developer", "system"):
-            yield self.normaliser.event(SystemSaid, place, text=text)
+            yield self.normaliser.event(ev.SystemSaid, place, text=text)
         elif text.startswith("<turn_aborted>"):
             yield from self._aborted(place, text, "message/turn_aborted")
         elif (own := _OWN_COMMAND.match(text)) is not None:
@@ -376,50 +348,50 @@ class _Reader(LinesReader):
             for agent, status, words in _notices(text):
                 yield self._agent_ended(agent, status, words, place)
         if not place.number:
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{role}/empty")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{role}/empty")
 
-    def _by_model(self, item: dict[str, Any], text: str, place: Place) -> Iterator[AnyEvent]:
+    def _by_model(self, item: dict[str, Any], text: str, place: Place) -> Iterator[ev.AnyEvent]:
         self._has_spoken = True
         if text:
-            yield self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+            yield self.normaliser.event(ev.ModelSaid, place, text=text, model=self._model)
         for block in _blocks(item.get("content")):
             if isinstance(block.get("refusal"), str):
                 words = block["refusal"]
-                yield self.normaliser.event(ModelSaid, place, text=words, model=self._model, refused=True)
+                yield self.normaliser.event(ev.ModelSaid, place, text=words, model=self._model, refused=True)
 
-    def _asked(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[AnyEvent]:
+    def _asked(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[ev.AnyEvent]:
         """A message of the user's; an editor puts what is open in it before the words, under a heading of its own."""
         before, heading, request = text.partition(_REQUEST)
         # Made first: who goes back goes to the event before both.
         said = self._by_user(request.strip(), media, place) if heading else self._by_user(text, media, place)
         if heading and before.strip():
-            yield self.normaliser.event(UserSaid, place, text=before.strip(), by="client")
+            yield self.normaliser.event(ev.UserSaid, place, text=before.strip(), by="client")
         yield said
 
-    def _by_user(self, text: str, media: tuple[Media, ...], place: Place) -> AnyEvent:
+    def _by_user(self, text: str, media: tuple[Media, ...], place: Place) -> ev.AnyEvent:
         # The client showed the model a picture it had asked to view, up to 0.117.
         is_shown = self._has_viewed and bool(media) and not text
         by = "client" if is_shown or text.startswith(_BY_CLIENT) else "agent" if self._is_agent else "user"
         if by != "client":
             self._turns.append(self._last)
             self._is_aborted = self._has_viewed = False
-        return self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+        return self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
-    def _own_command(self, found: re.Match[str], place: Place) -> Iterator[AnyEvent]:
+    def _own_command(self, found: re.Match[str], place: Place) -> Iterator[ev.AnyEvent]:
         """A command of the user's (`!ls`), not the model's, which is shown what it gave."""
-        yield self.normaliser.event(CommandInvoked, place, name="!", arguments=found["command"])
+        yield self.normaliser.event(ev.CommandInvoked, place, name="!", arguments=found["command"])
         data = {"exit_code": int(found["code"]), "output": found["output"]}
-        yield self.normaliser.event(ClientNoted, place, name="message/user_shell_command", data=data)
+        yield self.normaliser.event(ev.ClientNoted, place, name="message/user_shell_command", data=data)
 
-    def _aborted(self, place: Place, text: str | None, name: str) -> Iterator[AnyEvent]:
+    def _aborted(self, place: Place, text: str | None, name: str) -> Iterator[ev.AnyEvent]:
         """An interrupt is an event, and in later versions a message as well: it is told once."""
         if self._is_aborted:
-            yield self.normaliser.event(ClientNoted, place, name=name)
+            yield self.normaliser.event(ev.ClientNoted, place, name=name)
         else:
             self._is_aborted = True
-            yield self.normaliser.event(Interrupted, place, text=text)
+            yield self.normaliser.event(ev.Interrupted, place, text=text)
 
-    def _chat(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _chat(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """A message as another protocol has them, which the first client could speak too."""
         if value["role"] == "tool":
             id = _text(value.get("tool_call_id")) or f"call{place.key}"
@@ -430,26 +402,26 @@ class _Reader(LinesReader):
         else:
             yield from self._message(value, place)
         if not place.number:
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{value['role']}/empty")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{value['role']}/empty")
 
     # ── events of the client ───────────────────────────────────────────────
 
-    def _event(self, payload: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _event(self, payload: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = payload.get("type")
         if kind == "token_count":
             info = _mapping(payload.get("info"))
             yield from self._tokens(info.get("total_token_usage"), info.get("last_token_usage"), place, kind)
         elif kind in ("user_message", "agent_message"):
             text = _text(payload.get("message")) or ""
-            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}", data={"text": text})
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}", data={"text": text})
             if text and text not in self._said:
                 self._unmatched.append((place, "user" if kind == "user_message" else "model", text))
         elif kind in ("error", "stream_error"):
             message = _text(payload.get("message")) or str(kind)
-            yield self.normaliser.event(ErrorOccurred, place, message=message, retried=kind == "stream_error")
+            yield self.normaliser.event(ev.ErrorOccurred, place, message=message, retried=kind == "stream_error")
         elif kind == "task_complete" and isinstance(payload.get("error"), dict):
             message = _text(payload["error"].get("message")) or "the task failed"
-            yield self.normaliser.event(ErrorOccurred, place, message=message)
+            yield self.normaliser.event(ev.ErrorOccurred, place, message=message)
         elif kind == "item_completed":
             yield from self._completed(_mapping(payload.get("item")), place)
         elif kind == "turn_aborted" and payload.get("reason") in (None, "interrupted", "replaced"):
@@ -460,23 +432,23 @@ class _Reader(LinesReader):
             yield self._rolled_back(payload.get("num_turns"), place)
         elif kind == "collab_agent_spawn_end" and isinstance(payload.get("new_thread_id"), str):
             name = _text(payload.get("new_agent_nickname"))
-            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}")
             yield from self._agent(payload["new_thread_id"], name, _text(payload.get("call_id")), place)
         else:
             call_id = _text(payload.get("call_id"))
             if call_id is not None and isinstance(kind, str) and kind.endswith("_end"):
                 self._events[call_id] = payload
             data = {"title": payload["thread_name"]} if isinstance(payload.get("thread_name"), str) else {}
-            yield self.normaliser.event(ClientNoted, place, name=f"event_msg/{kind}", data=data)
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}", data=data)
 
-    def _rolled_back(self, number: Any, place: Place) -> AnyEvent:
+    def _rolled_back(self, number: Any, place: Place) -> ev.AnyEvent:
         """So many of the last things the user said, and what followed them, count no more."""
         count = number if isinstance(number, int) and number > 0 else 0
         gone = self._turns[-count:] if count else []
         del self._turns[len(self._turns) - len(gone) :]
-        return self.normaliser.event(HistoryRewound, place, to=gone[0] if gone else self._last)
+        return self.normaliser.event(ev.HistoryRewound, place, to=gone[0] if gone else self._last)
 
-    def _completed(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _completed(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind, id = item.get("type"), _text(item.get("id"))
         if kind in ("CommandExecution", "FileChange", "McpToolCall", "ImageView") and id is not None:
             if self._inside is not None and id not in self.normaliser.calls:
@@ -491,15 +463,15 @@ class _Reader(LinesReader):
         elif kind == "SubAgentActivity" and agent is not None and item.get("kind") in _ENDINGS:
             yield self._agent_ended(agent, _ENDINGS[item["kind"]], None, place)
             return
-        yield self.normaliser.event(ClientNoted, place, name=f"event_msg/item_completed/{kind}")
+        yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/item_completed/{kind}")
 
     # ── tokens ─────────────────────────────────────────────────────────────
 
-    def _tokens(self, total: Any, last: Any, place: Place, name: str) -> Iterator[AnyEvent]:
+    def _tokens(self, total: Any, last: Any, place: Place, name: str) -> Iterator[ev.AnyEvent]:
         """What was used since the last count; a counter told again says nothing new."""
         now, latest = _counts(total), _counts(last)
         if now is None or latest is None:
-            yield self.normaliser.event(ClientNoted, place, name=name)
+            yield self.normaliser.event(ev.ClientNoted, place, name=name)
             return
         before = self._counted
         if before is None:  # a session made from another begins with that one's count
@@ -509,10 +481,10 @@ class _Reader(LinesReader):
         if any(count < 0 for count in used.values()):  # the counter began anew: what it counted last is new
             used = latest
         if not any(used.values()):
-            yield self.normaliser.event(ClientNoted, place, name=name)
+            yield self.normaliser.event(ev.ClientNoted, place, name=name)
             return
         cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
-        usage = Usage(
+        usage = conv.Usage(
             input_tokens=used["input_tokens"] - cached - written,
             cached_read_tokens=cached,
             cached_write_tokens=written,
@@ -522,16 +494,16 @@ class _Reader(LinesReader):
         yield from self._settled()
         if self._has_spoken:
             self._has_spoken = False
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model)
         else:
             self._owed = (place, usage)
 
-    def _settled(self) -> Iterator[AnyEvent]:
+    def _settled(self) -> Iterator[ev.AnyEvent]:
         """What a reply used that has been told since."""
         if self._owed is not None:
             (place, usage), self._owed = self._owed, None
             self._has_spoken = False
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model)
 
 
 class _AnyReader(DocumentReader, _Reader):
@@ -541,20 +513,20 @@ class _AnyReader(DocumentReader, _Reader):
         super().__init__(path)
         self._pieces = Gathered(path)
 
-    def feed(self, data: bytes) -> list[AnyEvent]:
+    def feed(self, data: bytes) -> list[ev.AnyEvent]:
         self._pieces.append(data)
         return []
 
-    def close(self) -> list[AnyEvent]:
+    def close(self) -> list[ev.AnyEvent]:
         data = self._pieces.take()
         pieces = pieces_of(data, _LISTED) if _OPENING.match(data) else None
         return (
             LinesReader.feed(self, data) + LinesReader.close(self) if pieces is None else self.read_pieces(data, pieces)
         )
 
-    def document_ended(self, source: Source) -> AnyEvent:
+    def document_ended(self, source: ev.Source) -> ev.AnyEvent:
         place = Place(source=source, key=f"@{source.offset}", session=self._session)
-        return self.normaliser.event(ClientNoted, place, name="document/end")
+        return self.normaliser.event(ev.ClientNoted, place, name="document/end")
 
 
 _ENDINGS = {"completed": "completed", "interrupted": "cancelled", "failed": "failed", "errored": "failed"}

@@ -24,28 +24,7 @@ from dragoman.logs.base.typed_or_none import (
     number as _number,
     text as _text,
 )
-from dragoman.model import (
-    AnyEvent,
-    CallMcpTool,
-    ClientNoted,
-    ContextCompacted,
-    FinishReason,
-    Interrupted,
-    Media,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    Source,
-    SystemSaid,
-    TokensUsed,
-    ToolCalled,
-    Unrecognised,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Unrecognised, Usage, events as ev
 from dragoman.model.json_text import read_json
 
 CLIENT = "continue"
@@ -99,22 +78,22 @@ class _Reader(DocumentReader):
 
     # ── a document ─────────────────────────────────────────────────────────
 
-    def feed(self, data: bytes) -> list[AnyEvent]:
+    def feed(self, data: bytes) -> list[ev.AnyEvent]:
         self._pieces.append(data)
         return []
 
-    def close(self) -> list[AnyEvent]:
+    def close(self) -> list[ev.AnyEvent]:
         data = self._pieces.take()
         pieces = pieces_of(data, _LISTED)
         if pieces is None:
             reason = "a document without a history"
-            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), reason)] if data.strip() else []
+            return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), reason)] if data.strip() else []
         return self.read_pieces(data, pieces)
 
-    def document_ended(self, source: Source) -> AnyEvent:
-        return self.normaliser.event(ClientNoted, self._place("end", source), name="document/end")
+    def document_ended(self, source: ev.Source) -> ev.AnyEvent:
+        return self.normaliser.event(ev.ClientNoted, self._place("end", source), name="document/end")
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if source.offset == 0:
             yield self._header(value, source)
             return
@@ -126,18 +105,18 @@ class _Reader(DocumentReader):
             return
         yield from self._item(value, message, place)
         if not place.number:
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{message.get('role')}/empty")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{message.get('role')}/empty")
 
-    def _place(self, key: str, source: Source) -> Place:
+    def _place(self, key: str, source: ev.Source) -> Place:
         return Place(source=source, key=key, session=self._session)
 
-    def _header(self, value: dict[str, Any], source: Source) -> AnyEvent:
+    def _header(self, value: dict[str, Any], source: ev.Source) -> ev.AnyEvent:
         self._session = _text(value.get("sessionId"))
         told = ("sessionId", "workspaceDirectory", "chatModelTitle")
         place = self._place("session", source)
         place.time = moment(_begun(Path(self.path).with_name(_INDEX), self._session))
         return self.normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             place,
             cwd=_folder(value.get("workspaceDirectory")),
             model=_text(value.get("chatModelTitle")),
@@ -146,59 +125,59 @@ class _Reader(DocumentReader):
 
     # ── what was said ──────────────────────────────────────────────────────
 
-    def _item(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _item(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         role, event = message.get("role"), self.normaliser.event
         text, media = _said(message.get("content"))
         model = _model(item, message)
         thought = _text(_mapping(item.get("reasoning")).get("text"))
         if thought:
-            yield event(ModelThought, place, text=thought, model=model)
+            yield event(ev.ModelThought, place, text=thought, model=model)
         if role == "user":
             if text or media:
-                yield event(UserSaid, place, text=text, media=media)
+                yield event(ev.UserSaid, place, text=text, media=media)
         elif role == "assistant":
             if text or media:
-                yield event(ModelSaid, place, text=text, model=model, media=media)
+                yield event(ev.ModelSaid, place, text=text, model=model, media=media)
             yield from self._called(item, message, place)
         elif role == "thinking":
-            yield event(ModelThought, place, text=text, model=model, hidden=not text)
+            yield event(ev.ModelThought, place, text=text, model=model, hidden=not text)
             yield from self._called(item, message, place)
         elif role == "system":
-            yield event(SystemSaid, place, text=text)
+            yield event(ev.SystemSaid, place, text=text)
         elif role == "tool":
             yield from self._told_apart(message, text, media, place)
         else:
             yield self.normaliser.unknown(place, f"message/{role}")
         yield from self._tokens(message, model, place)
         if not isinstance(message.get("usage"), dict) and (message.get("toolCalls") or _states(item)):
-            yield event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
+            yield event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=model)
         yield from self._returned(item, place)
         yield from self._beside(item, place)
 
     def _told_apart(
         self, message: dict[str, Any], text: str, media: tuple[Media, ...], place: Place
-    ) -> Iterator[AnyEvent]:
+    ) -> Iterator[ev.AnyEvent]:
         """A result in a message of its own, unless the state of its call has told it."""
         id = _text(message.get("toolCallId")) or ""
         if id not in self.normaliser.returned_ids:
             yield self.normaliser.returned(place, NativeResult(id, (text, *media) if media else text))
 
-    def _tokens(self, message: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
+    def _tokens(self, message: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         usage = message.get("usage")
         if isinstance(usage, dict):
-            yield self.normaliser.event(TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
+            yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
 
-    def _beside(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _beside(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         summary = _text(item.get("conversationSummary"))
         if summary:
-            yield self.normaliser.event(ContextCompacted, place, summary=summary)
+            yield self.normaliser.event(ev.ContextCompacted, place, summary=summary)
         for key, value in item.items():
             if key not in _READ_HERE and value not in (None, [], {}, ""):
-                yield self.normaliser.event(ClientNoted, place, name=key, data={key: value})
+                yield self.normaliser.event(ev.ClientNoted, place, name=key, data={key: value})
 
     # ── calls and what they gave ───────────────────────────────────────────
 
-    def _called(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _called(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         states = _states(item)
         logged = [*_mappings(message.get("toolCalls")), *(_mapping(state.get("toolCall")) for state in states)]
         given = {_text(state.get("toolCallId")): state for state in states}
@@ -210,7 +189,7 @@ class _Reader(DocumentReader):
             native = NativeCall(id or f"{place.key}.{place.number}", name, _arguments(function.get("arguments")))
             yield self._of_a_server(self.normaliser.called(place, native), given.get(id, {}))
 
-    def _of_a_server(self, called: ToolCalled, state: dict[str, Any]) -> ToolCalled:
+    def _of_a_server(self, called: ev.ToolCalled, state: dict[str, Any]) -> ev.ToolCalled:
         """A tool nobody knows, whose result is a list of the Model Context Protocol's pieces, is a server's."""
         (operation, *_) = called.call.operations or (None,)
         arguments = called.call.native.arguments
@@ -222,7 +201,7 @@ class _Reader(DocumentReader):
         self.normaliser.meant(call)
         return msgspec.structs.replace(called, call=call)
 
-    def _returned(self, item: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _returned(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         for state in _states(item):
             id, status = _text(state.get("toolCallId")) or "", state.get("status")
             if id in self.normaliser.returned_ids:
@@ -232,7 +211,7 @@ class _Reader(DocumentReader):
                 native = NativeResult(id, text, is_error=status != "done", name=_name(state), item=state)
                 yield self.normaliser.returned(place, native)
             if status == "canceled" and not is_told:
-                yield self.normaliser.event(Interrupted, place, call_id=id)
+                yield self.normaliser.event(ev.Interrupted, place, call_id=id)
 
 
 # ── values ───────────────────────────────────────────────────────────────────

@@ -16,33 +16,7 @@ from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogR
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number, text as _text
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    FinishReason,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelChanged,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionEnded,
-    SessionStarted,
-    Source,
-    SystemSaid,
-    TokensUsed,
-    ToolProgressed,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 
 from .parts.copilot_document import SessionReader, arguments_of, recognise as recognise_document
 
@@ -260,7 +234,7 @@ class _Reader(LinesReader):
         """Message of the user's → the event before it, which is what is gone back to."""
         self._last: str | None = None
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
@@ -268,11 +242,11 @@ class _Reader(LinesReader):
             self._last = event.id
             yield event
 
-    def end(self) -> Iterator[AnyEvent]:
+    def end(self) -> Iterator[ev.AnyEvent]:
         for stream in list(self._used):
             yield from self._counted(stream)
 
-    def _events(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _events(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         kind, data = value.get("type"), _mapping(value.get("data"))
         place = self._place(value, data, source)
         tell = _TELLERS.get(kind) if isinstance(kind, str) else None
@@ -283,7 +257,7 @@ class _Reader(LinesReader):
         else:
             yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
 
-    def _place(self, value: dict[str, Any], data: dict[str, Any], source: Source) -> Place:
+    def _place(self, value: dict[str, Any], data: dict[str, Any], source: ev.Source) -> Place:
         id, parent = value.get("id"), value.get("parentId")
         agent = _text(value.get("agentId")) or self._agents.get(str(data.get("parentToolCallId")))
         return Place(
@@ -297,29 +271,31 @@ class _Reader(LinesReader):
             provider_id=_text(data.get("apiCallId")),
         )
 
-    def _noted(self, kind: str, data: dict[str, Any], place: Place) -> AnyEvent:
+    def _noted(self, kind: str, data: dict[str, Any], place: Place) -> ev.AnyEvent:
         facts = {key: data[key] for key in _NOTED.get(kind, ()) if key in data}
-        return self.normaliser.event(ClientNoted, place, name=kind, data=facts, call_id=_text(data.get("toolCallId")))
+        return self.normaliser.event(
+            ev.ClientNoted, place, name=kind, data=facts, call_id=_text(data.get("toolCallId"))
+        )
 
     # ── the session ────────────────────────────────────────────────────────
 
-    def _started(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _started(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         self._session = place.session = _text(data.get("sessionId")) or self._session
         self._version = place.version = _text(data.get("copilotVersion")) or self._version
         yield self._opened(data, place, resumed=False)
 
-    def _resumed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _resumed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield self._opened(data, place, resumed=True)
 
     def _learn_model(self, model: Any, stream: str) -> None:
         if isinstance(model, str):
             self._models[stream] = model
 
-    def _opened(self, data: dict[str, Any], place: Place, *, resumed: bool) -> AnyEvent:
+    def _opened(self, data: dict[str, Any], place: Place, *, resumed: bool) -> ev.AnyEvent:
         context = _mapping(data.get("context"))
         self._learn_model(data.get("selectedModel"), place.stream)
         return self.normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             place,
             cwd=_text(context.get("cwd")),
             project=_text(context.get("gitRoot")),
@@ -330,30 +306,32 @@ class _Reader(LinesReader):
             metadata={key: data[key] for key in _DESCRIBING if isinstance(data.get(key), str)},
         )
 
-    def _model_changed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _model_changed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         self._learn_model(data.get("newModel"), place.stream)
         effort = data.get("reasoningEffort")
         settings = {} if effort is None else {"reasoningEffort": effort}
-        yield self.normaliser.event(ModelChanged, place, model=_text(data.get("newModel")), settings=settings)
+        yield self.normaliser.event(ev.ModelChanged, place, model=_text(data.get("newModel")), settings=settings)
 
-    def _shut_down(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _shut_down(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """The session's own totals: what they count beyond what its messages did is told here."""
         metrics = _mapping(data.get("modelMetrics")) or _mapping(
             _mapping(data.get("accountingSnapshot")).get("modelMetrics")
         )
         totals = {model: _mapping(_mapping(counted).get("usage")) for model, counted in metrics.items()}
         for model, left in self._tally.left(totals):
-            yield self.normaliser.event(TokensUsed, place, usage=left, model=model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=left, model=model)
         reason = {"routine": "completed", "error": "failed"}.get(str(data.get("shutdownType")), "unknown")
-        yield self.normaliser.event(SessionEnded, place, reason=reason)
+        yield self.normaliser.event(ev.SessionEnded, place, reason=reason)
 
-    def _compacted(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _compacted(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         if data.get("success") is False:
             message = _text(_mapping(data.get("error")).get("message")) or _text(data.get("error"))
-            yield self.normaliser.event(ErrorOccurred, place, message=message or "the conversation was not compacted")
+            yield self.normaliser.event(
+                ev.ErrorOccurred, place, message=message or "the conversation was not compacted"
+            )
             return
         yield self.normaliser.event(
-            ContextCompacted,
+            ev.ContextCompacted,
             place,
             summary=_text(data.get("summaryContent")),
             tokens_before=_number(data.get("preCompactionTokens")),
@@ -362,45 +340,45 @@ class _Reader(LinesReader):
         used = _mapping(data.get("compactionTokensUsed"))
         if used and not self._tally.has_records:  # where each request has a record, this one has too
             model = _text(used.get("model"))
-            yield self.normaliser.event(TokensUsed, place, usage=self._tally.add(model, used), model=model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=self._tally.add(model, used), model=model)
 
-    def _cleared(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _cleared(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield self.normaliser.event(
-            ContextCompacted, place, summary=_text(data.get("initialMessage")), trigger="manual"
+            ev.ContextCompacted, place, summary=_text(data.get("initialMessage")), trigger="manual"
         )
 
-    def _truncated(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _truncated(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield self.normaliser.event(
-            ContextCompacted,
+            ev.ContextCompacted,
             place,
             trigger="auto",
             tokens_before=_number(data.get("preTruncationTokensInMessages")),
             tokens_after=_number(data.get("postTruncationTokensInMessages")),
         )
 
-    def _rewound(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        yield self.normaliser.event(HistoryRewound, place, to=self._before.get(str(data.get("upToEventId"))))
+    def _rewound(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+        yield self.normaliser.event(ev.HistoryRewound, place, to=self._before.get(str(data.get("upToEventId"))))
 
-    def _failed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _failed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield self.normaliser.event(
-            ErrorOccurred,
+            ev.ErrorOccurred,
             place,
             message=_text(data.get("message")) or _text(data.get("errorMessage")) or "an error without words",
             status=_number(data.get("statusCode")),
             code=_text(data.get("errorType")) or _text(data.get("failureKind")),
         )
 
-    def _aborted(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        yield self.normaliser.event(Interrupted, place, text=_text(data.get("reason")))
+    def _aborted(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+        yield self.normaliser.event(ev.Interrupted, place, text=_text(data.get("reason")))
 
-    def _command(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _command(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         words = (_text(data.get("command")) or _text(data.get("commandName")) or "").split(maxsplit=1)
         arguments = _text(data.get("args")) or (words[1] if len(words) > 1 else None)
-        yield self.normaliser.event(CommandInvoked, place, name=words[0] if words else "", arguments=arguments)
+        yield self.normaliser.event(ev.CommandInvoked, place, name=words[0] if words else "", arguments=arguments)
 
     # ── what is said ───────────────────────────────────────────────────────
 
-    def _user(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _user(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         self._before[place.key.partition("@")[0]] = self._last
         origin = _text(data.get("source")) or ""
         text = _text(data.get("content")) or ""
@@ -409,24 +387,24 @@ class _Reader(LinesReader):
             by = "client"
         if not text:  # the client reminds the model of something, and the user of nothing
             text, by = _text(data.get("transformedContent")) or "", "client"
-        yield self.normaliser.event(UserSaid, place, text=text, media=_attached(data.get("attachments")), by=by)
+        yield self.normaliser.event(ev.UserSaid, place, text=text, media=_attached(data.get("attachments")), by=by)
 
-    def _system(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        yield self.normaliser.event(SystemSaid, place, text=_text(data.get("content")) or "")
+    def _system(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+        yield self.normaliser.event(ev.SystemSaid, place, text=_text(data.get("content")) or "")
 
-    def _notified(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
-        yield self.normaliser.event(UserSaid, place, text=_text(data.get("content")) or "", by="client")
+    def _notified(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+        yield self.normaliser.event(ev.UserSaid, place, text=_text(data.get("content")) or "", by="client")
 
-    def _message(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _message(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         said = _text(data.get("model"))
         model = said or self._models.get(place.stream)
         thought = _text(data.get("reasoningText"))
         if thought or data.get("reasoningOpaque"):
             self._thoughts[place.stream] = thought or ""
-            yield self.normaliser.event(ModelThought, place, text=thought or "", model=model, hidden=not thought)
+            yield self.normaliser.event(ev.ModelThought, place, text=thought or "", model=model, hidden=not thought)
         text = _text(data.get("content"))
         if text:
-            yield self.normaliser.event(ModelSaid, place, text=text, model=model)
+            yield self.normaliser.event(ev.ModelSaid, place, text=text, model=model)
         requests = data.get("toolRequests")
         requests = [one for one in requests if isinstance(one, dict)] if isinstance(requests, list) else []
         for request in requests:
@@ -439,27 +417,27 @@ class _Reader(LinesReader):
             yield from self._counted(place.stream)
         elif count is not None and not self._tally.has_records:
             usage = self._tally.add(model, {"outputTokens": count})
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model)
 
-    def _reasoned(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _reasoned(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """A thought by itself, which the message it led to holds too."""
         text = _text(data.get("content")) or ""
         if self._thoughts.get(place.stream) == text:
             yield self._noted("assistant.reasoning", data, place)
         else:
-            yield self.normaliser.event(ModelThought, place, text=text, hidden=not text)
+            yield self.normaliser.event(ev.ModelThought, place, text=text, hidden=not text)
 
-    def _turn_ended(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _turn_ended(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield from self._counted(place.stream)
         finish = self._replied.pop(place.stream, None)
         if finish is None:
             yield self._noted("assistant.turn_end", data, place)
         else:
-            yield self.normaliser.event(ModelFinished, place, finish=finish)
+            yield self.normaliser.event(ev.ModelFinished, place, finish=finish)
 
     # ── calls ──────────────────────────────────────────────────────────────
 
-    def _requested(self, request: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
+    def _requested(self, request: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         if not isinstance(request.get("name"), str):
             yield self.normaliser.unknown(place, "toolRequest")
             return
@@ -474,7 +452,7 @@ class _Reader(LinesReader):
 
     def _call(
         self, name: str, told: dict[str, Any], by: str, place: Place, *, is_anew: bool = False
-    ) -> Iterator[AnyEvent]:
+    ) -> Iterator[ev.AnyEvent]:
         id = _text(told.get("toolCallId")) or f"{place.key}.{place.number}"
         if id in self.normaliser.calls and not is_anew:
             return
@@ -489,7 +467,7 @@ class _Reader(LinesReader):
             self._servers.setdefault(server, set()).add(tool)
             self.normaliser.knowing(servers=self._servers)
 
-    def _running(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _running(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         id, name = _text(data.get("toolCallId")), _text(data.get("toolName"))
         if id is not None and place.time is not None:
             self._begun[id] = place.time.timestamp()
@@ -498,11 +476,11 @@ class _Reader(LinesReader):
         else:
             yield self._noted("tool.execution_start", data, place)
 
-    def _progressed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _progressed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         message = _text(data.get("partialOutput")) or _text(data.get("progressMessage")) or ""
-        yield self.normaliser.event(ToolProgressed, place, message=message, call_id=_text(data.get("toolCallId")))
+        yield self.normaliser.event(ev.ToolProgressed, place, message=message, call_id=_text(data.get("toolCallId")))
 
-    def _ran(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _ran(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         id = _text(data.get("toolCallId")) or ""
         if id in self.normaliser.returned_ids:
             yield self._noted("tool.execution_complete", data, place)
@@ -520,7 +498,7 @@ class _Reader(LinesReader):
 
     # ── sub-agents ─────────────────────────────────────────────────────────
 
-    def _agent_started(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _agent_started(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         id = _text(data.get("toolCallId"))
         agent = place.stream if place.stream != "main" else id or place.key
         if id is not None:
@@ -529,7 +507,7 @@ class _Reader(LinesReader):
         call = self.normaliser.calls.get(id or "")
         arguments = call.native.arguments if call is not None else None
         yield self.normaliser.event(
-            AgentStarted,
+            ev.AgentStarted,
             place,
             agent=agent,
             name=_text(data.get("agentName")),
@@ -537,40 +515,40 @@ class _Reader(LinesReader):
             call_id=id,
         )
 
-    def _agent_completed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _agent_completed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield self._agent_ended(data, place, "completed")
 
-    def _agent_failed(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _agent_failed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield self._agent_ended(data, place, "failed")
 
-    def _agent_ended(self, data: dict[str, Any], place: Place, status: str) -> AnyEvent:
+    def _agent_ended(self, data: dict[str, Any], place: Place, status: str) -> ev.AnyEvent:
         id = _text(data.get("toolCallId"))
         agent = self._agents.get(id or "", place.stream)
         place.stream = self._streams.get(id or "", "main")
         return self.normaliser.event(
-            AgentEnded, place, agent=agent, status=status, text=_text(data.get("error")), call_id=id
+            ev.AgentEnded, place, agent=agent, status=status, text=_text(data.get("error")), call_id=id
         )
 
     # ── tokens ─────────────────────────────────────────────────────────────
 
-    def _usage_recorded(self, data: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _usage_recorded(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield from self._counted(place.stream)
         self._tally.has_records = True
         self._used[place.stream] = (place, _mapping(data.get("usage")) or data)
 
-    def _counted(self, stream: str) -> Iterator[AnyEvent]:
+    def _counted(self, stream: str) -> Iterator[ev.AnyEvent]:
         """What the reply used that has just been told, and how it ended."""
         place, used = self._used.pop(stream, (None, {}))
         if place is None:
             return
         model = _text(used.get("model"))
         place.provider_id = _text(used.get("apiCallId"))
-        yield self.normaliser.event(TokensUsed, place, usage=self._tally.add(model, used), model=model)
+        yield self.normaliser.event(ev.TokensUsed, place, usage=self._tally.add(model, used), model=model)
         reason = _text(used.get("finishReason"))
         if reason is not None:
             self._replied.pop(stream, None)
             finish = _FINISH.get(reason, FinishReason.UNKNOWN)
-            yield self.normaliser.event(ModelFinished, place, finish=finish, model=model)
+            yield self.normaliser.event(ev.ModelFinished, place, finish=finish, model=model)
 
 
 class _Tally:

@@ -16,29 +16,7 @@ from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places,
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
-from dragoman.model import (
-    AnyEvent,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    FinishReason,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelChanged,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    Source,
-    SystemSaid,
-    TokensUsed,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 
 CLIENT = "pi"
 
@@ -143,7 +121,7 @@ class _Reader(LinesReader):
         self._last_events: dict[str, str] = {}
         """Record → its last event."""
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
@@ -160,13 +138,13 @@ class _Reader(LinesReader):
             last = event
             yield event
         if last is None:
-            last = self.normaliser.event(ClientNoted, place, name=f"{value.get('type')}/empty")
+            last = self.normaliser.event(ev.ClientNoted, place, name=f"{value.get('type')}/empty")
             yield last
         if isinstance(value.get("id"), str):
             self._leaf = value["id"]
             self._last_events[value["id"]] = last.id
 
-    def _place(self, value: dict[str, Any], source: Source) -> Place:
+    def _place(self, value: dict[str, Any], source: ev.Source) -> Place:
         id, parent = _text(value.get("id")), _text(value.get("parentId"))
         return Place(
             source=source,
@@ -177,11 +155,11 @@ class _Reader(LinesReader):
             provider_id=_text(_mapping(value.get("message")).get("responseId")),
         )
 
-    def _started(self, value: dict[str, Any], place: Place, *, resumed: bool) -> AnyEvent:
+    def _started(self, value: dict[str, Any], place: Place, *, resumed: bool) -> ev.AnyEvent:
         origin = _text(value.get("parentSession"))
         told = {*_ENVELOPE, "cwd", "modelId"}
         return self.normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             place,
             cwd=_text(value.get("cwd")),
             model=_text(value.get("modelId")),
@@ -190,42 +168,42 @@ class _Reader(LinesReader):
             metadata={key: value[key] for key in value if key not in told},
         )
 
-    def _went_back(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _went_back(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """Whether a record follows from another one than the last."""
         if "parentId" not in value or self._leaf is None or value["parentId"] == self._leaf:
             return
-        yield self.normaliser.event(HistoryRewound, place, to=place.parent)
+        yield self.normaliser.event(ev.HistoryRewound, place, to=place.parent)
 
-    def _told(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _told(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind, event = _text(value.get("type")), self.normaliser.event
         if kind in ("message", "message_end") and isinstance(value.get("message"), dict):
             yield from self._message(value["message"], place)
         elif kind == "model_change":
             model = _text(value.get("modelId")) or _text(value.get("model"))
-            yield event(ModelChanged, place, model=model, settings=_beside(value, "modelId", "model"))
+            yield event(ev.ModelChanged, place, model=model, settings=_beside(value, "modelId", "model"))
         elif kind == "thinking_level_change":
-            yield event(ModelChanged, place, settings=_beside(value))
+            yield event(ev.ModelChanged, place, settings=_beside(value))
         elif kind == "compaction":
             yield self._compacted(value, place)
             yield from self._used(value.get("usage"), place, None)
         elif kind == "branch_summary":
-            yield event(UserSaid, place, text=_text(value.get("summary")) or "", by="client")
+            yield event(ev.UserSaid, place, text=_text(value.get("summary")) or "", by="client")
             yield from self._used(value.get("usage"), place, None)
         elif kind == "custom_message":
             yield from self._user(value.get("content"), place, by="client")
         elif kind in _SHORTENED and isinstance(value.get("result"), dict):
             yield self._compacted(value["result"], place)
         elif kind in _PRINTED or kind in _SHORTENED:
-            yield event(ClientNoted, place, name=kind, call_id=_text(value.get("toolCallId")))
+            yield event(ev.ClientNoted, place, name=kind, call_id=_text(value.get("toolCallId")))
         elif kind in _NOTES:
             name = kind if kind != "custom" else f"custom/{value.get('customType')}"
-            yield event(ClientNoted, place, name=name, data=_beside(value))
+            yield event(ev.ClientNoted, place, name=name, data=_beside(value))
         else:
             yield self.normaliser.unknown(place, kind)
 
     # ── messages ───────────────────────────────────────────────────────────
 
-    def _message(self, message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _message(self, message: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         role = message.get("role")
         if role == "assistant":
             yield from self._assistant(message, place)
@@ -237,36 +215,36 @@ class _Reader(LinesReader):
         elif role in ("custom", "hookMessage"):  # as version 2 called it
             yield from self._user(message.get("content"), place, by="client")
         elif role == "branchSummary":
-            yield self.normaliser.event(UserSaid, place, text=_text(message.get("summary")) or "", by="client")
+            yield self.normaliser.event(ev.UserSaid, place, text=_text(message.get("summary")) or "", by="client")
         elif role == "compactionSummary":
             yield self._compacted(message, place)
         elif role == "bashExecution":
             # The user's own command, not the model's: `!` lets the model see it, `!!` does not.
             mark = "!!" if message.get("excludeFromContext") is True else "!"
-            yield self.normaliser.event(CommandInvoked, place, name=mark, arguments=_text(message.get("command")))
+            yield self.normaliser.event(ev.CommandInvoked, place, name=mark, arguments=_text(message.get("command")))
             data = {key: message[key] for key in message if key not in ("role", "command")}
-            yield self.normaliser.event(ClientNoted, place, name="bashExecution", data=data)
+            yield self.normaliser.event(ev.ClientNoted, place, name="bashExecution", data=data)
         elif role == "system":
-            yield self.normaliser.event(SystemSaid, place, text="\n".join(_texts(message.get("content"))))
+            yield self.normaliser.event(ev.SystemSaid, place, text="\n".join(_texts(message.get("content"))))
         else:
             yield self.normaliser.unknown(place, f"message/{role}")
 
-    def _assistant(self, message: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _assistant(self, message: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         model, content = _text(message.get("model")), message.get("content")
         if isinstance(content, str) and content:
-            yield self.normaliser.event(ModelSaid, place, text=content, model=model)
+            yield self.normaliser.event(ev.ModelSaid, place, text=content, model=model)
         for block in _blocks(content):
             yield self._block(block, place, model)
         yield from self._ended(message, place, model)
 
-    def _block(self, block: dict[str, Any], place: Place, model: str | None) -> AnyEvent:
+    def _block(self, block: dict[str, Any], place: Place, model: str | None) -> ev.AnyEvent:
         kind = block.get("type")
         if kind == "text":
-            return self.normaliser.event(ModelSaid, place, text=_text(block.get("text")) or "", model=model)
+            return self.normaliser.event(ev.ModelSaid, place, text=_text(block.get("text")) or "", model=model)
         if kind == "thinking":
             text = _text(block.get("thinking")) or ""
             hidden = not text or block.get("redacted") is True
-            return self.normaliser.event(ModelThought, place, text=text, model=model, hidden=hidden)
+            return self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=hidden)
         if kind == "toolCall" and isinstance(block.get("name"), str):
             arguments = block.get("arguments")
             native = NativeCall(
@@ -277,34 +255,34 @@ class _Reader(LinesReader):
             return self.normaliser.called(place, native)
         media = _media(block)
         if media is not None:
-            return self.normaliser.event(ModelSaid, place, text="", model=model, media=(media,))
-        return self.normaliser.event(ClientNoted, place, name=f"block/{kind}", data=block)
+            return self.normaliser.event(ev.ModelSaid, place, text="", model=model, media=(media,))
+        return self.normaliser.event(ev.ClientNoted, place, name=f"block/{kind}", data=block)
 
-    def _ended(self, message: dict[str, Any], place: Place, model: str | None) -> Iterator[AnyEvent]:
+    def _ended(self, message: dict[str, Any], place: Place, model: str | None) -> Iterator[ev.AnyEvent]:
         """The tokens and the end of a reply."""
         reason = message.get("stopReason")
         yield from self._used(message.get("usage"), place, model)
         words = _text(message.get("errorMessage"))
         if reason == "aborted":
-            yield self.normaliser.event(Interrupted, place, text=words)
+            yield self.normaliser.event(ev.Interrupted, place, text=words)
         elif reason == "error" or words is not None:
-            yield self.normaliser.event(ErrorOccurred, place, message=words or "the model's reply failed")
+            yield self.normaliser.event(ev.ErrorOccurred, place, message=words or "the model's reply failed")
         if isinstance(reason, str):
             finish = _FINISH.get(reason, FinishReason.UNKNOWN)
-            yield self.normaliser.event(ModelFinished, place, finish=finish, model=model)
+            yield self.normaliser.event(ev.ModelFinished, place, finish=finish, model=model)
 
-    def _used(self, usage: Any, place: Place, model: str | None) -> Iterator[AnyEvent]:
+    def _used(self, usage: Any, place: Place, model: str | None) -> Iterator[ev.AnyEvent]:
         """What a reply used, or the client for a summary, or a tool that asked a model itself."""
         if isinstance(usage, dict):
-            yield self.normaliser.event(TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
+            yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
 
-    def _user(self, content: Any, place: Place, *, by: str) -> Iterator[AnyEvent]:
+    def _user(self, content: Any, place: Place, *, by: str) -> Iterator[ev.AnyEvent]:
         text = "\n".join(_texts(content))
         media = tuple(one for block in _blocks(content) if (one := _media(block)) is not None)
         if text or media:
-            yield self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+            yield self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
-    def _result(self, message: dict[str, Any], place: Place) -> AnyEvent:
+    def _result(self, message: dict[str, Any], place: Place) -> ev.AnyEvent:
         flag = message.get("isError")
         native = NativeResult(
             _text(message.get("toolCallId")) or "",
@@ -315,9 +293,9 @@ class _Reader(LinesReader):
         )
         return self.normaliser.returned(place, native)
 
-    def _compacted(self, value: dict[str, Any], place: Place) -> AnyEvent:
+    def _compacted(self, value: dict[str, Any], place: Place) -> ev.AnyEvent:
         return self.normaliser.event(
-            ContextCompacted,
+            ev.ContextCompacted,
             place,
             summary=_text(value.get("summary")),
             tokens_before=_number(value.get("tokensBefore")),

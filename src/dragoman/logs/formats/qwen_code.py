@@ -17,32 +17,7 @@ import msgspec
 from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    Failure,
-    HistoryRewound,
-    Interrupted,
-    ModelChanged,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    Result,
-    SessionStarted,
-    Source,
-    TokensUsed,
-    ToolCalled,
-    ToolReturned,
-    Usage,
-    UserSaid,
-    operations as op,
-)
+from dragoman.model import Failure, NativeCall, NativeResult, Result, Usage, events as ev, operations as op
 
 from .parts.gemini_chat import (
     ChatReader,
@@ -180,7 +155,7 @@ class _Reader(LinesReader):
         """What an agent's reply used: in its own file that stands before the calls of the reply."""
         self._durations: dict[str, float] = {}
         self._spawns: dict[str, _Spawn] = {}
-        self._unclear: dict[str, tuple[ToolCalled, Place]] = {}
+        self._unclear: dict[str, tuple[ev.ToolCalled, Place]] = {}
         """Calls nobody knows the tool of, until the client's telemetry tells."""
         self._queue: list[dict[str, Any] | str] = []
         """What waits for such calls, which stand in it by their ids: events keep their order.
@@ -192,7 +167,7 @@ class _Reader(LinesReader):
         self._agents: dict[str, str | None] = {}
         """Agent → the call that spawned it."""
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
@@ -204,13 +179,13 @@ class _Reader(LinesReader):
                 yield event
         yield from self._ready()
 
-    def _ready(self) -> Iterator[AnyEvent]:
+    def _ready(self) -> Iterator[ev.AnyEvent]:
         """What has waited long enough."""
         while self._queue and not isinstance(self._queue[0], str):
-            event: AnyEvent = msgspec.convert(self._queue.pop(0), AnyEvent)
+            event: ev.AnyEvent = msgspec.convert(self._queue.pop(0), ev.AnyEvent)
             yield event
 
-    def _events(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _events(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         place = self._place(value, source)
         if place.session is not None and (place.session, place.stream) not in self._begun:
             self._begun.add((place.session, place.stream))
@@ -231,11 +206,11 @@ class _Reader(LinesReader):
         else:
             yield self.normaliser.unknown(place, text_or_none(kind))
         if place.number == before and (self._owed is None or self._owed[0].key != place.key):
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{kind}")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{kind}")
         if place.number > 1:
             self._several[place.key] = place.number
 
-    def end(self) -> Iterator[AnyEvent]:
+    def end(self) -> Iterator[ev.AnyEvent]:
         self._clear(*self._unclear)
         yield from self._ready()
         yield from self._settled()
@@ -243,7 +218,7 @@ class _Reader(LinesReader):
 
     # ── where a record stands ──────────────────────────────────────────────
 
-    def _place(self, value: Mapping[str, Any], source: Source) -> Place:
+    def _place(self, value: Mapping[str, Any], source: ev.Source) -> Place:
         key = text_or_none(value.get("uuid")) or self._stem
         if key in self._keys:
             key = f"{key}@{source.offset}"
@@ -258,10 +233,10 @@ class _Reader(LinesReader):
             parent=text_or_none(value.get("parentUuid")),
         )
 
-    def _started(self, value: Mapping[str, Any], place: Place) -> AnyEvent:
+    def _started(self, value: Mapping[str, Any], place: Place) -> ev.AnyEvent:
         is_agent = place.stream != "main"
         return self.normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             place,
             cwd=text_or_none(value.get("cwd")),
             branch=text_or_none(value.get("gitBranch")) or None,
@@ -274,7 +249,7 @@ class _Reader(LinesReader):
 
     # ── the model ──────────────────────────────────────────────────────────
 
-    def _assistant(self, value: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _assistant(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         model = text_or_none(value.get("model"))
         for part in parts_of(mapping_or_empty(value.get("message")).get("parts")):
             call, text = part.get("functionCall"), part.get("text")
@@ -282,22 +257,22 @@ class _Reader(LinesReader):
                 yield from self._called(call, place)
             elif part.get("thought") is True:
                 yield self.normaliser.event(
-                    ModelThought, place, text=text_or_none(text) or "", model=model, hidden=not text
+                    ev.ModelThought, place, text=text_or_none(text) or "", model=model, hidden=not text
                 )
             elif isinstance(text, str):
                 if text:
-                    yield self.normaliser.event(ModelSaid, place, text=text, model=model)
+                    yield self.normaliser.event(ev.ModelSaid, place, text=text, model=model)
             else:
                 media = tuple(media_of([part]))
                 if media:
-                    yield self.normaliser.event(ModelSaid, place, text="", media=media, model=model)
+                    yield self.normaliser.event(ev.ModelSaid, place, text="", media=media, model=model)
                 else:
-                    yield self.normaliser.event(ClientNoted, place, name="part", data=dict(part))
+                    yield self.normaliser.event(ev.ClientNoted, place, name="part", data=dict(part))
         tokens = value.get("usageMetadata")
         if isinstance(tokens, dict):
             yield from self._answered(tokens, model, place, is_copy="forkedFrom" in value)
 
-    def _called(self, call: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _called(self, call: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         id = text_or_none(call.get("id")) or f"{place.key}.{place.number}"
         if id in self.normaliser.calls:
             # Some providers number the calls of each reply anew; a record that is written again has a mark in its key.
@@ -338,10 +313,10 @@ class _Reader(LinesReader):
 
     def _answered(
         self, tokens: Mapping[str, Any], model: str | None, place: Place, *, is_copy: bool
-    ) -> Iterator[AnyEvent]:
+    ) -> Iterator[ev.AnyEvent]:
         if is_copy:
             # A branch copies the records of the session it leaves; those tokens were used there.
-            yield self.normaliser.event(ClientNoted, place, name="usageMetadata/copied", data=dict(tokens))
+            yield self.normaliser.event(ev.ClientNoted, place, name="usageMetadata/copied", data=dict(tokens))
             return
         usage = _usage(tokens)
         if self._request is not None and place.stream == "main":
@@ -350,34 +325,34 @@ class _Reader(LinesReader):
             else:
                 yield from self._unanswered()
         if place.stream == "main":
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model)
         else:
             self._owed = (msgspec.structs.replace(place), usage, model)
 
-    def _settled(self) -> Iterator[AnyEvent]:
+    def _settled(self) -> Iterator[ev.AnyEvent]:
         """What the reply used that an agent has given."""
         if self._owed is not None:
             place, usage, model = self._owed
             self._owed = None
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model)
             if place.number > 1:
                 self._several[place.key] = place.number
 
-    def _unanswered(self) -> Iterator[AnyEvent]:
+    def _unanswered(self) -> Iterator[ev.AnyEvent]:
         """A request whose answer is in no record of its own."""
         if self._request is not None:
             place, event = self._request
             self._request = None
             yield self._spent(place, event)
 
-    def _spent(self, place: Place, event: Mapping[str, Any]) -> AnyEvent:
+    def _spent(self, place: Place, event: Mapping[str, Any]) -> ev.AnyEvent:
         return self.normaliser.event(
-            TokensUsed, place, usage=_telemetry_usage(event), model=text_or_none(event.get("model"))
+            ev.TokensUsed, place, usage=_telemetry_usage(event), model=text_or_none(event.get("model"))
         )
 
     # ── the user ───────────────────────────────────────────────────────────
 
-    def _user(self, value: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _user(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         content = mapping_or_empty(value.get("message")).get("parts")
         text, media = said(content)
         subtype = value.get("subtype")
@@ -389,9 +364,9 @@ class _Reader(LinesReader):
         by = "user" if value.get("provenance") in (None, "real_user") and subtype in _BY_USER else "client"
         if place.stream != "main":
             by = "agent" if value.get("parentUuid") is None or value.get("externalInputKind") == "message" else "client"
-        yield self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+        yield self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
-    def _notified(self, text: str, place: Place) -> Iterator[AnyEvent]:
+    def _notified(self, text: str, place: Place) -> Iterator[ev.AnyEvent]:
         for told in _NOTIFICATION.findall(text):
             agent = _inside("task-id", told)
             if agent in self._agents:
@@ -400,12 +375,12 @@ class _Reader(LinesReader):
 
     # ── what tools gave ────────────────────────────────────────────────────
 
-    def _results(self, value: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _results(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield from self._responses(value, place)
         if place.number == 0:
-            yield self.normaliser.event(ClientNoted, place, name="tool_result")
+            yield self.normaliser.event(ev.ClientNoted, place, name="tool_result")
 
-    def _responses(self, value: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _responses(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         beside = value.get("toolCallResult")
         parts = parts_of(mapping_or_empty(value.get("message")).get("parts"))
         responses = [part for part in parts if isinstance(part.get("functionResponse"), dict)]
@@ -417,7 +392,7 @@ class _Reader(LinesReader):
                 continue
             yield from self._returned(result_of(id, [part, *others], own), mapping_or_empty(own), place)
 
-    def _returned(self, native: NativeResult, beside: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _returned(self, native: NativeResult, beside: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         self._clear(native.call_id)
         took = beside.get("durationMs")
         duration = took / 1000 if isinstance(took, int | float) else self._durations.pop(native.call_id, None)
@@ -426,14 +401,14 @@ class _Reader(LinesReader):
         text = native.content if isinstance(native.content, str) else ""
         denied = any(isinstance(one, Failure) and one.kind == "denied" for one in returned.result.outcomes)
         if beside.get("status") == "cancelled" and not denied:
-            yield self.normaliser.event(Interrupted, place, text=text or None, call_id=native.call_id)
+            yield self.normaliser.event(ev.Interrupted, place, text=text or None, call_id=native.call_id)
         spawn = self._spawns.pop(native.call_id, None)
         if spawn is not None:
             yield from self._spawned(native, spawn, mapping_or_empty(beside.get("resultDisplay")), text, place)
 
     def _spawned(
         self, native: NativeResult, spawn: _Spawn, shown: Mapping[str, Any], text: str, place: Place
-    ) -> Iterator[AnyEvent]:
+    ) -> Iterator[ev.AnyEvent]:
         agent = next((agent for agent, call in self._agents.items() if call == native.call_id), None)
         in_background = _TASK.search(text)
         if agent is None and not native.is_error:
@@ -449,11 +424,11 @@ class _Reader(LinesReader):
 
     # ── agents ─────────────────────────────────────────────────────────────
 
-    def _agent(self, agent: str, call_id: str | None, spawn: _Spawn | None, place: Place) -> AnyEvent:
+    def _agent(self, agent: str, call_id: str | None, spawn: _Spawn | None, place: Place) -> ev.AnyEvent:
         self._agents[agent] = call_id
         name = spawn.kind if spawn is not None else None
         return self.normaliser.event(
-            AgentStarted,
+            ev.AgentStarted,
             place,
             agent=agent,
             call_id=call_id,
@@ -461,12 +436,12 @@ class _Reader(LinesReader):
             prompt=spawn.prompt if spawn is not None else None,
         )
 
-    def _ended(self, agent: str, status: str, text: str | None, place: Place) -> AnyEvent:
+    def _ended(self, agent: str, status: str, text: str | None, place: Place) -> ev.AnyEvent:
         return self.normaliser.event(
-            AgentEnded, place, agent=agent, call_id=self._agents.get(agent), status=status, text=text
+            ev.AgentEnded, place, agent=agent, call_id=self._agents.get(agent), status=status, text=text
         )
 
-    def _seen(self, agent: str, place: Place) -> Iterator[AnyEvent]:
+    def _seen(self, agent: str, place: Place) -> Iterator[ev.AnyEvent]:
         """An agent the telemetry names: spawned by the call whose id ends its name, or by the one call that waits."""
         if agent in self._agents:
             return
@@ -482,7 +457,7 @@ class _Reader(LinesReader):
 
     # ── the client ─────────────────────────────────────────────────────────
 
-    def _system(self, value: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _system(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         subtype, payload = value.get("subtype"), mapping_or_empty(value.get("systemPayload"))
         if subtype == "ui_telemetry":
             yield from self._telemetry(mapping_or_empty(payload.get("uiEvent")), place)
@@ -493,18 +468,18 @@ class _Reader(LinesReader):
             yield from self._compacted(payload, place)
         elif subtype == "slash_command" and payload.get("phase") == "invocation":
             name, _, arguments = str(payload.get("rawCommand") or "").partition(" ")
-            yield self.normaliser.event(CommandInvoked, place, name=name, arguments=arguments.strip() or None)
+            yield self.normaliser.event(ev.CommandInvoked, place, name=name, arguments=arguments.strip() or None)
         elif subtype == "rewind":
-            yield self.normaliser.event(HistoryRewound, place, to=self._event_of(place.parent, place))
+            yield self.normaliser.event(ev.HistoryRewound, place, to=self._event_of(place.parent, place))
         elif subtype == "session_model":
             yield self.normaliser.event(
-                ModelChanged, place, model=text_or_none(payload.get("modelId")), settings=dict(payload)
+                ev.ModelChanged, place, model=text_or_none(payload.get("modelId")), settings=dict(payload)
             )
         elif subtype == "parent_session":
             parent = text_or_none(payload.get("parentSessionId"))
-            yield self.normaliser.event(SessionStarted, place, dialect=CLIENT, parent_session=parent)
+            yield self.normaliser.event(ev.SessionStarted, place, dialect=CLIENT, parent_session=parent)
         elif subtype in _NOTES or subtype in ("chat_compression", "slash_command"):
-            yield self.normaliser.event(ClientNoted, place, name=f"system/{subtype}", data=_small(payload))
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"system/{subtype}", data=_small(payload))
         else:
             yield self.normaliser.unknown(place, f"system/{subtype}" if isinstance(subtype, str) else "system")
 
@@ -514,13 +489,13 @@ class _Reader(LinesReader):
             return None
         return f"{place.session or self._stem}:{record}:{self._several.get(record, 1)}"
 
-    def _compacted(self, payload: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _compacted(self, payload: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         info = mapping_or_empty(payload.get("info"))
         history = parts_of(payload.get("compressedHistory"))
         summary = said(history[0].get("parts"))[0] if history else None
         reason = info.get("triggerReason")
         yield self.normaliser.event(
-            ContextCompacted,
+            ev.ContextCompacted,
             place,
             summary=summary or None,
             trigger="manual" if reason == "manual" else "auto" if isinstance(reason, str) else None,
@@ -528,7 +503,7 @@ class _Reader(LinesReader):
             tokens_after=count_or_none(info.get("newTokenCount")),
         )
 
-    def _telemetry(self, event: Mapping[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _telemetry(self, event: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         name = text_or_none(event.get("event.name")) or ""
         agent = _agent_in(event)
         if agent is not None:
@@ -541,7 +516,7 @@ class _Reader(LinesReader):
         elif name.endswith(".api_error"):
             message = event.get("error_message") or event.get("error") or "an error of the API"
             yield self.normaliser.event(
-                ErrorOccurred,
+                ev.ErrorOccurred,
                 place,
                 message=str(message),
                 status=count_or_none(event.get("status_code")),
@@ -550,7 +525,7 @@ class _Reader(LinesReader):
         else:
             yield self._noted(name, event, place, _small(event))
 
-    def _responded(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[AnyEvent]:
+    def _responded(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         place.provider_id = text_or_none(event.get("response_id"))
         if agent is None:
             yield from self._unanswered()
@@ -561,7 +536,7 @@ class _Reader(LinesReader):
         else:
             yield self._spent(place, event)
 
-    def _tool_told(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[AnyEvent]:
+    def _tool_told(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         id, name = text_or_none(event.get("call_id")), text_or_none(event.get("function_name"))
         took = event.get("duration_ms")
         self._learn(name, text_or_none(event.get("mcp_server_name")))
@@ -584,11 +559,15 @@ class _Reader(LinesReader):
             result = NativeResult(native.id, is_error=False, name=name, item=beside)
             told = Result(native.id, (), duration=duration, native=result)
             self.normaliser.returned_ids.add(native.id)
-            yield self.normaliser.event(ToolReturned, place, result=told, call_id=native.id)
+            yield self.normaliser.event(ev.ToolReturned, place, result=told, call_id=native.id)
 
-    def _noted(self, name: str, event: Mapping[str, Any], place: Place, data: dict[str, Any] | None = None) -> AnyEvent:
+    def _noted(
+        self, name: str, event: Mapping[str, Any], place: Place, data: dict[str, Any] | None = None
+    ) -> ev.AnyEvent:
         call_id = text_or_none(event.get("call_id"))
-        return self.normaliser.event(ClientNoted, place, name=f"ui_telemetry/{name}", data=data or {}, call_id=call_id)
+        return self.normaliser.event(
+            ev.ClientNoted, place, name=f"ui_telemetry/{name}", data=data or {}, call_id=call_id
+        )
 
 
 def _small(fields: Mapping[str, Any]) -> dict[str, Any]:

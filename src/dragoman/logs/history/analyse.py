@@ -15,16 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dragoman.context_windows import window_of
-from dragoman.model import (
-    CommandInvoked,
-    ContextCompacted,
-    Kind,
-    NativeResult,
-    Outcome,
-    Session,
-    ToolUse,
-    UserSaid,
-)
+from dragoman.model import Kind, NativeResult, Outcome, events as ev
 from dragoman.model.effects import fields_of
 
 from .query import Query, _struct
@@ -121,7 +112,7 @@ def analyse_session(query: Query, id: str) -> Analysis:
     return analysis_of(session, _usage(query, session))
 
 
-def analysis_of(session: Session, usage: Sequence[UsageRow] = ()) -> Analysis:
+def analysis_of(session: ev.Session, usage: Sequence[UsageRow] = ()) -> Analysis:
     """The same of a session that is at hand; `usage` are its exchanges, for what its context window held."""
     agents = list(agents_of(session))
     uses = [use for agent in agents for use in uses_of(agent)]
@@ -148,7 +139,7 @@ def analysis_of(session: Session, usage: Sequence[UsageRow] = ()) -> Analysis:
     )
 
 
-def _usage(query: Query, session: Session) -> list[UsageRow]:
+def _usage(query: Query, session: ev.Session) -> list[UsageRow]:
     keys = {(agent.id, agent.stream) for agent in agents_of(session)}
     rows: list[UsageRow] = []
     for id in dict.fromkeys(session for session, _ in keys):
@@ -156,7 +147,7 @@ def _usage(query: Query, session: Session) -> list[UsageRow]:
     return [row for row in rows if (row.session, row.stream) in keys]
 
 
-def agents_of(session: Session) -> Iterator[Session]:
+def agents_of(session: ev.Session) -> Iterator[ev.Session]:
     """A session and all sub-agents below it."""
     yield session
     for child in session.children:
@@ -169,7 +160,7 @@ def agents_of(session: Session) -> Iterator[Session]:
 class Use:
     """A call as the lenses see it."""
 
-    def __init__(self, session: Session, turn: int, step: int, use: ToolUse) -> None:
+    def __init__(self, session: ev.Session, turn: int, step: int, use: ev.ToolUse) -> None:
         called, returned = use.called, use.returned
         native = called.call.native
         self.name = native.name
@@ -207,7 +198,7 @@ class Use:
         return self.name
 
 
-def uses_of(session: Session) -> list[Use]:
+def uses_of(session: ev.Session) -> list[Use]:
     """The calls of one agent, in their order."""
     return [
         Use(session, turn.index, step.index, use) for turn in session.turns for step in turn.steps for use in step.tools
@@ -284,7 +275,7 @@ def _times(count: int) -> str:
 # ── loops ────────────────────────────────────────────────────────────────────
 
 
-def _loops(session: Session) -> Iterator[Finding]:
+def _loops(session: ev.Session) -> Iterator[Finding]:
     for stretch in _stretches(session):
         cycles = list(_cycles(stretch))
         within = {id(use) for cycle in cycles for use in cycle.uses}
@@ -295,17 +286,17 @@ def _loops(session: Session) -> Iterator[Finding]:
         yield from _stubborn(rest)
 
 
-def _stretches(session: Session) -> Iterator[list[Use]]:
+def _stretches(session: ev.Session) -> Iterator[list[Use]]:
     """Calls between which nobody gave a reason to do the same again: the user said nothing, nothing was forgotten."""
     stretch: list[Use] = []
     for turn in session.turns:
         opened = turn.opened_by
-        asked = isinstance(opened, CommandInvoked | ContextCompacted)
-        if asked or (isinstance(opened, UserSaid) and opened.by == "user"):
+        asked = isinstance(opened, ev.CommandInvoked | ev.ContextCompacted)
+        if asked or (isinstance(opened, ev.UserSaid) and opened.by == "user"):
             yield stretch
             stretch = []
         for step in turn.steps:
-            if any(isinstance(event, ContextCompacted) for event in step.other):
+            if any(isinstance(event, ev.ContextCompacted) for event in step.other):
                 yield stretch
                 stretch = []
             stretch += [Use(session, turn.index, step.index, use) for use in step.tools]
@@ -508,7 +499,7 @@ _LONGEST_CHAIN: Final = 4
 _MOST_CHAINS: Final = 10
 
 
-def _chains(agents: Sequence[Session]) -> list[Chain]:
+def _chains(agents: Sequence[ev.Session]) -> list[Chain]:
     """The most frequent sequences of different tools; one that only ever stands within a longer one is left out."""
     counts: Counter[tuple[str, ...]] = Counter()
     first: dict[tuple[str, ...], Spot] = {}
@@ -544,15 +535,15 @@ _BESIDE: Final = 8_192
 """Bytes after the record of the tokens in which it may stand: Codex has it in the record that follows."""
 
 
-def _context(agent: Session, usage: Sequence[UsageRow]) -> ContextUse:
+def _context(agent: ev.Session, usage: Sequence[UsageRow]) -> ContextUse:
     rows = [row for row in usage if (row.session, row.stream) == (agent.id, agent.stream)]
     given = [(row, tokens) for row in rows if (tokens := _given_tokens(row)) is not None]
     last = given[-1] if given else None
     model = last[0].model if last is not None else None
     told = _told_window(last[0]) if last is not None else None
     listed = window_of(model)
-    compacted = [turn for turn in agent.turns if isinstance(turn.opened_by, ContextCompacted)]
-    within = [event for turn in agent.turns for event in turn.other if isinstance(event, ContextCompacted)]
+    compacted = [turn for turn in agent.turns if isinstance(turn.opened_by, ev.ContextCompacted)]
+    within = [event for turn in agent.turns for event in turn.other if isinstance(event, ev.ContextCompacted)]
     return ContextUse(
         session=agent.id,
         stream=agent.stream,

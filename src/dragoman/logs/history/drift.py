@@ -19,17 +19,7 @@ import msgspec
 from dragoman.dialects import DIALECTS, Dialect, Spelling, Steer
 from dragoman.errors import LogError
 from dragoman.logs.base.raw_bytes import Original, Originals
-from dragoman.model import (
-    AnyEvent,
-    Failure,
-    NativeCall,
-    Source,
-    ToolCalled,
-    ToolReturned,
-    UnknownRecord,
-    Unreadable,
-    operations as op,
-)
+from dragoman.model import Failure, NativeCall, events as ev, operations as op
 from dragoman.registry import FORMATS
 from dragoman.schema import schema_of
 
@@ -60,9 +50,9 @@ class Shape:
         self.items: Shape | None = None
         self.words: dict[str, int] | None = {}
         """Texts and how often they were seen; `None` when there are too many to be a choice."""
-        self.seen: Source | None = None
+        self.seen: ev.Source | None = None
 
-    def learn(self, value: Any, source: Source | None, deepest: int = _DEEPEST) -> None:
+    def learn(self, value: Any, source: ev.Source | None, deepest: int = _DEEPEST) -> None:
         """Adds one value, seen there."""
         self.count += 1
         self.seen = self.seen or source
@@ -162,15 +152,15 @@ def extract_shapes(
     learnt: dict[str, dict[str, Shapes]] = {}
     with Originals() as originals:
         for found in files:
-            version, seen = NO_VERSION, set[Source]()
+            version, seen = NO_VERSION, set[ev.Source]()
             for event in _events(found, warn):
                 version = event.version or version
                 shapes = learnt.setdefault(found.format, {}).setdefault(version, Shapes())
-                if isinstance(event, ToolCalled):
+                if isinstance(event, ev.ToolCalled):
                     native = event.call.native
                     shapes.tools.setdefault(_qualified(native), Shape()).learn(native.arguments, event.source)
                 source = event.source
-                if source is not None and source not in seen and not isinstance(event, Unreadable):
+                if source is not None and source not in seen and not isinstance(event, ev.Unreadable):
                     seen.add(source)
                     for kind, value in _records(originals.of(source), source):
                         shapes.records.setdefault(kind, Shape()).learn(value, source)
@@ -179,7 +169,7 @@ def extract_shapes(
     return learnt
 
 
-def _events(found: Found, warn: Callable[[str], None] | None) -> Iterator[AnyEvent]:
+def _events(found: Found, warn: Callable[[str], None] | None) -> Iterator[ev.AnyEvent]:
     try:
         yield from read_log(found)
     except LogError as error:
@@ -188,7 +178,7 @@ def _events(found: Found, warn: Callable[[str], None] | None) -> Iterator[AnyEve
         warn(str(error))
 
 
-def _records(original: Original | None, source: Source) -> Iterator[tuple[str, Any]]:
+def _records(original: Original | None, source: ev.Source) -> Iterator[tuple[str, Any]]:
     """The JSON of an original, by the kind of record it is; what is no JSON has no shape."""
     if isinstance(original, dict):
         table = (source.row or "").partition(":")[0]
@@ -250,7 +240,7 @@ class Drift(msgspec.Struct):
     seen: str | None = None
     versions: list[str] = []
     count: int = 0
-    source: Source | None = None
+    source: ev.Source | None = None
 
     @property
     def what(self) -> str:
@@ -296,28 +286,28 @@ class _Checker:
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._files = self._calls = self._refused = 0
 
-    def file(self, found: Found, events: Iterable[AnyEvent]) -> None:
+    def file(self, found: Found, events: Iterable[ev.AnyEvent]) -> None:
         self._files += 1
         # Our own recordings are written by the very declarations they would be held against.
         dialect = None if found.format == "dragoman" else DIALECTS[FORMATS[found.format].dialect]
-        waiting: dict[str, ToolCalled] = {}
+        waiting: dict[str, ev.ToolCalled] = {}
         for event in events:
-            if isinstance(event, ToolCalled):
+            if isinstance(event, ev.ToolCalled):
                 self._calls += 1
                 waiting[event.call.id] = event
-            elif isinstance(event, ToolReturned):
+            elif isinstance(event, ev.ToolReturned):
                 called = waiting.pop(event.result.call_id, None)
                 if called is not None and dialect is not None:
                     self._call(found.format, dialect, called, event)
-            elif isinstance(event, UnknownRecord):
+            elif isinstance(event, ev.UnknownRecord):
                 self._add(found.format, event, "new_record", event.name or "?")
-            elif isinstance(event, Unreadable):
+            elif isinstance(event, ev.Unreadable):
                 self._add(found.format, event, "unreadable", "record", seen=event.reason)
         for called in waiting.values():
             if dialect is not None:
                 self._call(found.format, dialect, called, None)
 
-    def _call(self, client: str, dialect: Dialect, event: ToolCalled, returned: ToolReturned | None) -> None:
+    def _call(self, client: str, dialect: Dialect, event: ev.ToolCalled, returned: ev.ToolReturned | None) -> None:
         if returned is not None and any(_is_refusal(outcome) for outcome in returned.result.outcomes):
             self._refused += 1
             return
@@ -342,7 +332,7 @@ class _Checker:
     def _add(
         self,
         client: str,
-        event: AnyEvent,
+        event: ev.AnyEvent,
         kind: Kind,
         name: str,
         parameter: str | None = None,

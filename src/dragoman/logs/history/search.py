@@ -21,27 +21,7 @@ from dragoman.environment import child_environment
 from dragoman.errors import LogError
 from dragoman.logs.base.format import is_of_lines
 from dragoman.logs.base.raw_bytes import Original, Originals
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    Interrupted,
-    ModelSaid,
-    ModelThought,
-    NativeResult,
-    SessionEnded,
-    SystemSaid,
-    ToolCalled,
-    ToolProgressed,
-    ToolReturned,
-    UnknownRecord,
-    Unreadable,
-    UserSaid,
-)
+from dragoman.model import NativeResult, events as ev
 from dragoman.patterns import Pattern as Expression
 from dragoman.registry import FORMATS
 
@@ -54,7 +34,7 @@ Spans = tuple[tuple[int, int], ...]
 class Match(msgspec.Struct, frozen=True):
     """An event that holds what was wanted. `text` is what was searched; `spans` are the places of the matches in it."""
 
-    event: AnyEvent
+    event: ev.AnyEvent
     text: str
     spans: Spans
     original: Original | None = None
@@ -176,7 +156,7 @@ def _is_one_text(found: Found) -> bool:
 
 
 Unread = Callable[[LogError], None]
-Chosen = Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]
+Chosen = Callable[[Iterable[ev.AnyEvent]], Iterable[ev.AnyEvent]]
 
 
 def grep(
@@ -186,7 +166,7 @@ def grep(
     raw: bool = False,
     chosen: Chosen | None = None,
     unread: Unread | None = None,
-    printed: Callable[[AnyEvent], str] | None = None,
+    printed: Callable[[ev.AnyEvent], str] | None = None,
 ) -> Iterator[Match]:
     """The events that hold what is wanted, file by file.
 
@@ -196,7 +176,7 @@ def grep(
     """
     for found in candidates(files, pattern) if printed is None else files:
         with _passing_over(found, unread):
-            events: Iterable[AnyEvent] = numbered(read_log(found))
+            events: Iterable[ev.AnyEvent] = numbered(read_log(found))
             events = events if chosen is None else chosen(events)
             yield from _raw_matches(events, pattern) if raw else _matches(events, pattern, printed)
 
@@ -226,7 +206,7 @@ def _passing_over(found: Found, unread: Unread | None) -> Iterator[None]:
 
 
 def _matches(
-    events: Iterable[AnyEvent], pattern: Pattern, printed: Callable[[AnyEvent], str] | None
+    events: Iterable[ev.AnyEvent], pattern: Pattern, printed: Callable[[ev.AnyEvent], str] | None
 ) -> Iterator[Match]:
     with Originals() as originals:
         for event in events:
@@ -239,7 +219,7 @@ def _matches(
                 yield Match(event, text, spans)
 
 
-def _raw_matches(events: Iterable[AnyEvent], pattern: Pattern) -> Iterator[Match]:
+def _raw_matches(events: Iterable[ev.AnyEvent], pattern: Pattern) -> Iterator[Match]:
     """One match per record: as the event that says it, or the first."""
     seen: set[tuple[int, str | None]] = set()
     with Originals() as originals:
@@ -254,7 +234,7 @@ def _raw_matches(events: Iterable[AnyEvent], pattern: Pattern) -> Iterator[Match
             spans = pattern.spans(text)
             if spans:
                 here = list(same)
-                saying = next((one for one in here if isinstance(one, ToolCalled | ToolReturned)), here[0])
+                saying = next((one for one in here if isinstance(one, ev.ToolCalled | ev.ToolReturned)), here[0])
                 yield Match(saying, text, spans, original)
 
 
@@ -267,33 +247,33 @@ def shown(original: Original) -> str:
     return original.decode("utf-8", "backslashreplace")
 
 
-def words_of(event: AnyEvent, originals: Originals) -> str:
+def words_of(event: ev.AnyEvent, originals: Originals) -> str:
     """What an event says in its log's own words: what was said, called with and given back; no word of ours."""
     match event:
-        case UserSaid() | ModelSaid() | ModelThought() | SystemSaid():
+        case ev.UserSaid() | ev.ModelSaid() | ev.ModelThought() | ev.SystemSaid():
             return event.text
-        case ToolCalled():
+        case ev.ToolCalled():
             native = event.call.native
             arguments = native.arguments
             said = [arguments] if isinstance(arguments, str) else [*_texts(arguments)]
             return "\n".join([native.name, *said])
-        case ToolReturned(result=result):
+        case ev.ToolReturned(result=result):
             return "" if result.native is None else _content(result.native)
-        case ToolProgressed() | ErrorOccurred():
+        case ev.ToolProgressed() | ev.ErrorOccurred():
             return event.message
-        case ContextCompacted():
+        case ev.ContextCompacted():
             return event.summary or ""
-        case CommandInvoked():
+        case ev.CommandInvoked():
             return f"{event.name}\n{event.arguments or ''}"
-        case AgentStarted():
+        case ev.AgentStarted():
             return "\n".join(filter(None, (event.name, event.prompt)))
-        case AgentEnded() | Interrupted():
+        case ev.AgentEnded() | ev.Interrupted():
             return event.text or ""
-        case SessionEnded():
+        case ev.SessionEnded():
             return event.message or ""
-        case ClientNoted(data=data) if data:
+        case ev.ClientNoted(data=data) if data:
             return "\n".join(_texts(data, names=False))  # the names may be ours
-        case ClientNoted() | UnknownRecord() | Unreadable():
+        case ev.ClientNoted() | ev.UnknownRecord() | ev.Unreadable():
             original = None if event.source is None else originals.of(event.source)
             return "" if original is None else shown(original)
         case _:

@@ -14,39 +14,10 @@ import msgspec
 
 from dragoman.logs.base.format import Storable
 from dragoman.logs.base.normalise import read_again
-from dragoman.model import (
-    AgentStarted,
-    AnyEvent,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    Event,
-    ExecutedBy,
-    HistoryRewound,
-    Interrupted,
-    ModelAsked,
-    ModelChanged,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    Session,
-    SessionStarted,
-    Step,
-    SystemSaid,
-    TokensUsed,
-    ToolCalled,
-    ToolReturned,
-    ToolUse,
-    Turn,
-    UnknownRecord,
-    Unreadable,
-    Usage,
-    UserSaid,
-    operations as op,
-)
+from dragoman.model import ExecutedBy, Usage, events as ev, operations as op
 
 
-def sessions_of(events: Iterable[AnyEvent]) -> list[Session]:
+def sessions_of(events: Iterable[ev.AnyEvent]) -> list[ev.Session]:
     """The sessions that events tell of, each with its sub-agents, in the order they began."""
     builders: dict[tuple[str, str], _Builder] = {}
     for event in events:
@@ -58,7 +29,9 @@ def sessions_of(events: Iterable[AnyEvent]) -> list[Session]:
     return _tree(list(builders.values()))
 
 
-def numbered(events: Iterable[AnyEvent], counters: dict[tuple[str, str], Counter] | None = None) -> Iterator[AnyEvent]:
+def numbered(
+    events: Iterable[ev.AnyEvent], counters: dict[tuple[str, str], Counter] | None = None
+) -> Iterator[ev.AnyEvent]:
     """The same events, each with the turn and the step it belongs to, both counted from 0 within its stream.
 
     `counters` are where the counts are kept, for events that come a few at a time.
@@ -73,16 +46,16 @@ def numbered(events: Iterable[AnyEvent], counters: dict[tuple[str, str], Counter
         yield event if counter.turn is None else msgspec.structs.replace(event, turn=counter.turn, step=counter.step)
 
 
-def key_of(event: Event) -> tuple[str, str]:
+def key_of(event: ev.Event) -> tuple[str, str]:
     """The session and the stream an event belongs to; what names no session is of the one its file is named for."""
     return event.session or _file(event), event.stream
 
 
-def _file(event: Event) -> str:
+def _file(event: ev.Event) -> str:
     return "" if event.source is None else Path(event.source.file).stem
 
 
-def _tree(builders: list[_Builder]) -> list[Session]:
+def _tree(builders: list[_Builder]) -> list[ev.Session]:
     """Sub-agents under the session that spawned them; one whose parent is not here stands by itself."""
     children: dict[int, list[_Builder]] = {}
     roots: list[_Builder] = []
@@ -183,7 +156,7 @@ def _parent(
     return None, None
 
 
-def _built(builder: _Builder, children: dict[int, list[_Builder]]) -> Session:
+def _built(builder: _Builder, children: dict[int, list[_Builder]]) -> ev.Session:
     session = builder.session()
     below = tuple(_built(child, children) for child in children.get(id(builder), ()))
     return msgspec.structs.replace(session, children=below) if below else session
@@ -192,11 +165,11 @@ def _built(builder: _Builder, children: dict[int, list[_Builder]]) -> Session:
 Where = Literal["nowhere", "before", "opening", "turn", "step"]
 """Where in its stream an event stands: in no turn, before the first one, opening one, in one, or in a step of it."""
 
-_NOWHERE = frozenset({SessionStarted, Unreadable, UnknownRecord, ClientNoted, ModelAsked, SystemSaid})
-_OPENING = frozenset({UserSaid, CommandInvoked, ContextCompacted})
-_BESIDE = frozenset({HistoryRewound, ModelChanged})
-_REPLYING = frozenset({ModelSaid, ModelThought, ToolCalled})
-_ENDING = frozenset({TokensUsed, ModelFinished})
+_NOWHERE = frozenset({ev.SessionStarted, ev.Unreadable, ev.UnknownRecord, ev.ClientNoted, ev.ModelAsked, ev.SystemSaid})
+_OPENING = frozenset({ev.UserSaid, ev.CommandInvoked, ev.ContextCompacted})
+_BESIDE = frozenset({ev.HistoryRewound, ev.ModelChanged})
+_REPLYING = frozenset({ev.ModelSaid, ev.ModelThought, ev.ToolCalled})
+_ENDING = frozenset({ev.TokensUsed, ev.ModelFinished})
 
 
 _LOCAL_COMMAND = "local-command"
@@ -215,11 +188,11 @@ class Counter(Storable):
         """Whether the turn is a command's, and nothing followed yet: the next words are what it was expanded to."""
         self._ended = self._answered = False
 
-    def take(self, event: AnyEvent) -> Where:
+    def take(self, event: ev.AnyEvent) -> Where:
         """Where the next event stands; `turn` and `step` say which."""
         kind = type(event)
         if kind in _NOWHERE:
-            if self._waits_for_words and isinstance(event, ClientNoted) and event.name == _LOCAL_COMMAND:
+            if self._waits_for_words and isinstance(event, ev.ClientNoted) and event.name == _LOCAL_COMMAND:
                 self._waits_for_words = False
             return "nowhere"
         if kind in _OPENING:
@@ -228,28 +201,28 @@ class Counter(Storable):
             return self._beside()
         if self.turn is None:
             self._open()
-        if kind is Interrupted:
+        if kind is ev.Interrupted:
             return self._beside()
         self._waits_for_words = False
         if self.step is None:
             self.step, self._ended, self._answered = 0, False, False
-        elif kind in _REPLYING and (self._ended or (self._answered and kind is not ToolCalled)):
+        elif kind in _REPLYING and (self._ended or (self._answered and kind is not ev.ToolCalled)):
             # The model speaks again after it had ended or was answered: the next reply begins.
             self.step, self._ended, self._answered = self.step + 1, False, False
-        if kind is ToolReturned:
+        if kind is ev.ToolReturned:
             self._answered = True
         elif kind in _ENDING:
             self._ended = True  # tokens are counted when a reply is complete
         return "step"
 
-    def _said(self, event: AnyEvent) -> Where:
-        if isinstance(event, UserSaid) and event.by == "client" and (self._main or self.turn is not None):
+    def _said(self, event: ev.AnyEvent) -> Where:
+        if isinstance(event, ev.UserSaid) and event.by == "client" and (self._main or self.turn is not None):
             # What the client says in the user's name belongs to what is going on, or to what comes first.
             return self._beside()
-        if isinstance(event, UserSaid) and self._waits_for_words:
+        if isinstance(event, ev.UserSaid) and self._waits_for_words:
             return self._beside()
         self._open()
-        self._waits_for_words = isinstance(event, CommandInvoked) and not self._is_prefaced
+        self._waits_for_words = isinstance(event, ev.CommandInvoked) and not self._is_prefaced
         self._is_prefaced = False
         return "opening"
 
@@ -280,7 +253,7 @@ class _Builder:
         self._turns: list[_Turn] = []
         self._results = _Results()
         self._unreadable = self._unknown = 0
-        self._preface: list[AnyEvent] = []
+        self._preface: list[ev.AnyEvent] = []
         self._spawns: list[tuple[str, str]] = []
         self.first_words: str | None = None
         """What the agent was told first."""
@@ -289,30 +262,30 @@ class _Builder:
         """The calls that spawned agents with these words, in order, for logs that name them in no other way."""
         return [call for call, prompt in self._spawns if words is not None and prompt == words]
 
-    def take(self, event: AnyEvent) -> None:
+    def take(self, event: ev.AnyEvent) -> None:
         self._note(event)
-        if isinstance(event, UserSaid) and event.by != "client" and self.first_words is None:
+        if isinstance(event, ev.UserSaid) and event.by != "client" and self.first_words is None:
             self.first_words = event.text
-        if isinstance(event, ToolCalled):
+        if isinstance(event, ev.ToolCalled):
             self._results.expect(event)
             spawns = [one for one in event.call.operations if isinstance(one, op.SpawnAgent)]
             self._spawns += [(event.call.id, spawn.prompt) for spawn in spawns]
-        if isinstance(event, SessionStarted):
+        if isinstance(event, ev.SessionStarted):
             for field in ("cwd", "project", "branch"):
                 self._facts[field] = self._facts.get(field) or getattr(event, field)
             self.parent_session = self.parent_session or event.parent_session
             self.parent_call = self.parent_call or event.parent_call
-        elif isinstance(event, Unreadable):
+        elif isinstance(event, ev.Unreadable):
             self._unreadable += 1
-        elif isinstance(event, UnknownRecord):
+        elif isinstance(event, ev.UnknownRecord):
             self._unknown += 1
-        elif isinstance(event, AgentStarted):
+        elif isinstance(event, ev.AgentStarted):
             self.started_agents.append((event.agent_session or event.agent, event.call_id))
-        elif isinstance(event, ToolReturned):
+        elif isinstance(event, ev.ToolReturned):
             self._results.take(event)
         self._put(event)
 
-    def _put(self, event: AnyEvent) -> None:
+    def _put(self, event: ev.AnyEvent) -> None:
         where = self._counter.take(event)
         if where == "nowhere":
             return
@@ -320,7 +293,7 @@ class _Builder:
             self._preface.append(event)
             return
         if self._counter.turn == len(self._turns):
-            opened = event if isinstance(event, UserSaid | CommandInvoked | ContextCompacted) else None
+            opened = event if isinstance(event, ev.UserSaid | ev.CommandInvoked | ev.ContextCompacted) else None
             self._turns.append(_Turn(len(self._turns), opened))
             self._turns[-1].other += self._preface
             self._preface.clear()
@@ -329,7 +302,7 @@ class _Builder:
         elif where == "step":
             self._turns[-1].take(event, self._counter.step or 0)
 
-    def _note(self, event: AnyEvent) -> None:
+    def _note(self, event: ev.AnyEvent) -> None:
         if event.time is not None:
             self._facts["started"] = min(self._facts.get("started") or event.time, event.time)
             self._facts["ended"] = max(self._facts.get("ended") or event.time, event.time)
@@ -338,17 +311,19 @@ class _Builder:
         if event.version is not None:
             self._facts["version"] = event.version
         model = getattr(event, "model", None)
-        if isinstance(model, str) and isinstance(event, ModelSaid | ModelThought | TokensUsed | ModelChanged):
+        if isinstance(model, str) and isinstance(
+            event, ev.ModelSaid | ev.ModelThought | ev.TokensUsed | ev.ModelChanged
+        ):
             self._models.setdefault(model)
 
-    def session(self) -> Session:
+    def session(self) -> ev.Session:
         self._results.begin()
         turns = tuple(turn.built(self._results) for turn in self._turns)
         usage = Usage()
         for turn in turns:
             usage = usage + turn.usage
-        first = next((turn.opened_by for turn in turns if isinstance(turn.opened_by, UserSaid)), None)
-        return Session(
+        first = next((turn.opened_by for turn in turns if isinstance(turn.opened_by, ev.UserSaid)), None)
+        return ev.Session(
             self.id,
             client=self._facts.get("client"),
             version=self._facts.get("version"),
@@ -372,19 +347,19 @@ class _Results:
     """What calls gave, by id. Some providers number the calls of each reply anew: then each has its own result."""
 
     def __init__(self) -> None:
-        self._given: dict[str, list[ToolReturned]] = {}
+        self._given: dict[str, list[ev.ToolReturned]] = {}
         self._asked: dict[str, int] = {}
         self._called: set[str] = set()
         self._early: set[str] = set()
         """Results that stood before their calls, by the ids of their events."""
 
-    def take(self, event: ToolReturned) -> None:
+    def take(self, event: ev.ToolReturned) -> None:
         id = event.result.call_id
         self._given.setdefault(id, []).append(event)
         if id not in self._called:
             self._early.add(event.id)
 
-    def expect(self, event: ToolCalled) -> None:
+    def expect(self, event: ev.ToolCalled) -> None:
         """A call that was told: what comes for it from here on was read with it."""
         self._called.add(event.call.id)
 
@@ -392,7 +367,7 @@ class _Results:
         """From here on it is asked for each call once, in their order."""
         self._asked.clear()
 
-    def of(self, called: ToolCalled) -> ToolReturned | None:
+    def of(self, called: ev.ToolCalled) -> ev.ToolReturned | None:
         """The result of the next call that has this id."""
         id = called.call.id
         number = self._asked[id] = self._asked.get(id, -1) + 1
@@ -404,22 +379,22 @@ class _Results:
 
 
 class _Turn:
-    def __init__(self, index: int, opened_by: UserSaid | CommandInvoked | ContextCompacted | None) -> None:
+    def __init__(self, index: int, opened_by: ev.UserSaid | ev.CommandInvoked | ev.ContextCompacted | None) -> None:
         self.index, self.opened_by = index, opened_by
-        self.other: list[AnyEvent] = []
+        self.other: list[ev.AnyEvent] = []
         self._steps: list[_Step] = []
 
-    def take(self, event: AnyEvent, step: int) -> None:
+    def take(self, event: ev.AnyEvent, step: int) -> None:
         if step == len(self._steps):
             self._steps.append(_Step(step))
         self._steps[step].take(event)
 
-    def built(self, results: _Results) -> Turn:
+    def built(self, results: _Results) -> ev.Turn:
         steps = tuple(step.built(results) for step in self._steps)
         usage = Usage()
         for step in steps:
             usage = usage + step.usage
-        return Turn(self.index, self.opened_by, steps, usage, tuple(self.other))
+        return ev.Turn(self.index, self.opened_by, steps, usage, tuple(self.other))
 
 
 class _Step:
@@ -427,30 +402,30 @@ class _Step:
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.said: list[ModelSaid] = []
-        self.thought: list[ModelThought] = []
-        self.called: list[ToolCalled] = []
-        self.other: list[AnyEvent] = []
+        self.said: list[ev.ModelSaid] = []
+        self.thought: list[ev.ModelThought] = []
+        self.called: list[ev.ToolCalled] = []
+        self.other: list[ev.AnyEvent] = []
         self.usage = Usage()
 
-    def take(self, event: AnyEvent) -> None:
-        if isinstance(event, ModelSaid):
+    def take(self, event: ev.AnyEvent) -> None:
+        if isinstance(event, ev.ModelSaid):
             self.said.append(event)
-        elif isinstance(event, ModelThought):
+        elif isinstance(event, ev.ModelThought):
             self.thought.append(event)
-        elif isinstance(event, ToolCalled):
+        elif isinstance(event, ev.ToolCalled):
             self.called.append(event)
-        elif isinstance(event, TokensUsed):
+        elif isinstance(event, ev.TokensUsed):
             self.usage = self.usage + event.usage
-        elif not isinstance(event, ToolReturned | ModelFinished):
+        elif not isinstance(event, ev.ToolReturned | ev.ModelFinished):
             self.other.append(event)
 
-    def built(self, results: _Results) -> Step:
-        tools = tuple(ToolUse(called, results.of(called)) for called in self.called)
+    def built(self, results: _Results) -> ev.Step:
+        tools = tuple(ev.ToolUse(called, results.of(called)) for called in self.called)
         # What a provider runs itself may give its result to the model alone.
         ours = (use for use in tools if use.called.call.native.executed_by is not ExecutedBy.PROVIDER)
         waiting = any(use.returned is None for use in ours)
-        return Step(
+        return ev.Step(
             self.index,
             tuple(self.said),
             tuple(self.thought),

@@ -15,29 +15,7 @@ import msgspec
 
 from dragoman.logs.base.format import Storable
 from dragoman.logs.base.normalise import read_again
-from dragoman.model import (
-    AgentStarted,
-    AnyEvent,
-    CommandInvoked,
-    ContextCompacted,
-    Failure,
-    ModelChanged,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    Operation,
-    Outcome,
-    SessionStarted,
-    TokensUsed,
-    ToolCalled,
-    ToolReturned,
-    UnknownRecord,
-    Unreadable,
-    Usage,
-    UserSaid,
-    operations as op,
-    outcomes as out,
-)
+from dragoman.model import Usage, events as ev, operations as op, outcomes as out
 
 from .rows import (
     KINDS,
@@ -61,9 +39,9 @@ _EARLY: Final = 16
 """How many results wait for a call that comes after them."""
 
 
-def failure_of(outcome: Outcome) -> str | None:
+def failure_of(outcome: out.Outcome) -> str | None:
     """The kind of failure an outcome is, or `None`: the one place that says what counts as one."""
-    if isinstance(outcome, Failure):
+    if isinstance(outcome, out.Failure):
         return outcome.kind
     if isinstance(outcome, out.CommandOutcome):
         if outcome.timed_out:
@@ -90,12 +68,12 @@ class TableBuilder(Storable):
         self._agents: list[AgentRow] = []
         self.events = self.unreadable = self.unknown = 0
 
-    def take(self, event: AnyEvent) -> None:
+    def take(self, event: ev.AnyEvent) -> None:
         """One more event of the file."""
         self.events += 1
-        if isinstance(event, Unreadable):
+        if isinstance(event, ev.Unreadable):
             self.unreadable += 1
-        elif isinstance(event, UnknownRecord):
+        elif isinstance(event, ev.UnknownRecord):
             self.unknown += 1
         key = key_of(event)
         stream = self._streams.get(key)
@@ -141,7 +119,7 @@ class _Stream(Storable):
         """Call id → the call's number."""
         self._results: dict[str, tuple[str | None, datetime.datetime | None, float | None]] = {}
         """Call id → how its first result failed, when it was logged, how long it took."""
-        self._early: dict[str, ToolReturned] = {}
+        self._early: dict[str, ev.ToolReturned] = {}
         """Call id → a result that stood before its call, of the last of these: most have their call elsewhere."""
         self._first_words: str | None = None
         self._usages = 0
@@ -162,7 +140,7 @@ class _Stream(Storable):
                 yield "calls", call
         yield from (("calls", call) for call in self._assumed)
 
-    def take(self, event: AnyEvent) -> None:
+    def take(self, event: ev.AnyEvent) -> None:
         self._note(event)
         where = self._counter.take(event)
         if where in ("opening", "turn", "step"):
@@ -171,24 +149,24 @@ class _Stream(Storable):
         if taken is not None:
             taken(self, event)
 
-    def _source(self, event: AnyEvent) -> tuple[int | None, int | None]:
+    def _source(self, event: ev.AnyEvent) -> tuple[int | None, int | None]:
         """Which bytes of the file an event is; where a client keeps a session in several, it may be of another."""
         source = event.source
         return (None, None) if source is None or source.file != self._builder.file else (source.offset, source.length)
 
-    def _agent_started(self, event: AgentStarted) -> None:
+    def _agent_started(self, event: ev.AgentStarted) -> None:
         row = AgentRow(**self._key, agent=event.agent, agent_session=event.agent_session, call_id=event.call_id)
         self._builder.spawned(row)
 
-    def _unread(self, event: Unreadable) -> None:
+    def _unread(self, event: ev.Unreadable) -> None:
         self._session.unreadable += 1
 
-    def _not_known(self, event: UnknownRecord) -> None:
+    def _not_known(self, event: ev.UnknownRecord) -> None:
         self._session.unknown += 1
 
     # ── the session ────────────────────────────────────────────────────────
 
-    def _note(self, event: AnyEvent) -> None:
+    def _note(self, event: ev.AnyEvent) -> None:
         session = self._session
         session.events += 1
         _timed(session, event.time)
@@ -199,7 +177,7 @@ class _Stream(Storable):
             if model not in session.models:
                 session.models = [*session.models, model]
 
-    def _started(self, event: SessionStarted) -> None:
+    def _started(self, event: ev.SessionStarted) -> None:
         session = self._session
         session.cwd = session.cwd or event.cwd
         session.project = session.project or event.project
@@ -210,7 +188,7 @@ class _Stream(Storable):
 
     # ── turns and steps ────────────────────────────────────────────────────
 
-    def _place(self, event: AnyEvent, where: str) -> None:
+    def _place(self, event: ev.AnyEvent, where: str) -> None:
         number = self._counter.turn
         assert number is not None
         if self._turn is None or self._turn.turn != number:
@@ -221,22 +199,22 @@ class _Stream(Storable):
         _timed(turn, event.time)
         if where == "step":
             self._in_step(turn, event)
-        if isinstance(event, UserSaid) and event.by != "client" and self._first_words is None:
+        if isinstance(event, ev.UserSaid) and event.by != "client" and self._first_words is None:
             self._first_words = event.text
             digest = digest_of(event.text)
             self._builder.spawned(AgentRow(**self._key, prompt=digest))
 
-    def _opened(self, number: int, event: AnyEvent) -> TurnRow:
+    def _opened(self, number: int, event: ev.AnyEvent) -> TurnRow:
         turn = TurnRow(**self._key, turn=number)
-        if isinstance(event, UserSaid):
+        if isinstance(event, ev.UserSaid):
             turn.opened_by, turn.said_by = "user_said", event.by
             turn.text, turn.text_length = _cut(event.text)
             if self._session.title is None:
                 self._session.title = title_of(event.text)
-        elif isinstance(event, CommandInvoked):
+        elif isinstance(event, ev.CommandInvoked):
             turn.opened_by, turn.said_by = "command_invoked", "user"
             turn.text, turn.text_length = _cut(" ".join(filter(None, (event.name, event.arguments))))
-        elif isinstance(event, ContextCompacted):
+        elif isinstance(event, ev.ContextCompacted):
             turn.opened_by = "context_compacted"
             if event.summary is not None:
                 turn.text, turn.text_length = _cut(event.summary)
@@ -245,7 +223,7 @@ class _Stream(Storable):
         turn.source_offset, turn.source_length = self._source(event)
         return turn
 
-    def _in_step(self, turn: TurnRow, event: AnyEvent) -> None:
+    def _in_step(self, turn: TurnRow, event: ev.AnyEvent) -> None:
         number = self._counter.step or 0
         if self._step is None or self._step.step != number:
             offset, length = self._source(event)
@@ -263,16 +241,16 @@ class _Stream(Storable):
             for call in self._assumed:
                 call.model = model
             self._assumed = []
-        if isinstance(event, ModelSaid):
+        if isinstance(event, ev.ModelSaid):
             step.said, step.said_length = _joined(step.said, step.said_length, event.text)
-        elif isinstance(event, ModelThought):
+        elif isinstance(event, ev.ModelThought):
             step.thought, step.thought_length = _joined(step.thought, step.thought_length, event.text)
-        elif isinstance(event, ModelFinished):
+        elif isinstance(event, ev.ModelFinished):
             step.finish = event.finish.value
 
     # ── calls and what they gave ───────────────────────────────────────────
 
-    def _called(self, event: ToolCalled) -> None:
+    def _called(self, event: ev.ToolCalled) -> None:
         turn, step, session, call = self._turn, self._step, self._session, event.call
         assert turn is not None
         assert step is not None
@@ -320,7 +298,7 @@ class _Stream(Storable):
                 known = (_failure(read_again(early, event)), *known[1:])
             self._answered(turn, step, row, known)
 
-    def _means(self, call: CallRow, number: int, operation: Operation, *, intent: bool) -> None:
+    def _means(self, call: CallRow, number: int, operation: op.Operation, *, intent: bool) -> None:
         data, length = short_json(operation)
         path = getattr(operation, "path", None)
         about = next((said for name in _ABOUT if isinstance(said := getattr(operation, name, None), str)), None)
@@ -344,7 +322,7 @@ class _Stream(Storable):
             prompt = digest_of(operation.prompt)
             self._builder.spawned(AgentRow(**self._key, call_id=call.call_id, prompt=prompt))
 
-    def _returned(self, event: ToolReturned) -> None:
+    def _returned(self, event: ev.ToolReturned) -> None:
         result = event.result
         id = result.call_id
         repeated = id in self._results
@@ -372,7 +350,9 @@ class _Stream(Storable):
             for counted in (turn, step, self._session):
                 counted.failures += 1
 
-    def _gave(self, event: ToolReturned, number: int, outcome: Outcome, failure: str | None, *, repeated: bool) -> None:
+    def _gave(
+        self, event: ev.ToolReturned, number: int, outcome: out.Outcome, failure: str | None, *, repeated: bool
+    ) -> None:
         text, length = _cut(text_of(outcome), SHORTER)
         offset, size = self._source(event)
         row = OutcomeRow(
@@ -405,7 +385,7 @@ class _Stream(Storable):
 
     # ── tokens ─────────────────────────────────────────────────────────────
 
-    def _used(self, event: TokensUsed) -> None:
+    def _used(self, event: ev.TokensUsed) -> None:
         said = _counts(event.usage)
         for counted in (self._session, self._turn, self._step):
             if counted is not None:
@@ -432,29 +412,29 @@ class _Stream(Storable):
         self._builder.added("usage", row)
 
 
-_NAMING = frozenset({ModelSaid, ModelThought, TokensUsed, ModelChanged})
-_OF_THE_MODEL = frozenset({ModelSaid, ModelThought, ModelFinished, TokensUsed})
+_NAMING = frozenset({ev.ModelSaid, ev.ModelThought, ev.TokensUsed, ev.ModelChanged})
+_OF_THE_MODEL = frozenset({ev.ModelSaid, ev.ModelThought, ev.ModelFinished, ev.TokensUsed})
 _TAKEN: Final[dict[type, Callable[[_Stream, Any], None]]] = {
-    SessionStarted: _Stream._started,
-    ToolCalled: _Stream._called,
-    ToolReturned: _Stream._returned,
-    TokensUsed: _Stream._used,
-    AgentStarted: _Stream._agent_started,
-    Unreadable: _Stream._unread,
-    UnknownRecord: _Stream._not_known,
+    ev.SessionStarted: _Stream._started,
+    ev.ToolCalled: _Stream._called,
+    ev.ToolReturned: _Stream._returned,
+    ev.TokensUsed: _Stream._used,
+    ev.AgentStarted: _Stream._agent_started,
+    ev.Unreadable: _Stream._unread,
+    ev.UnknownRecord: _Stream._not_known,
 }
 """What is done with an event beside counting it. Looked up by its type: this runs for every event there is."""
 _ABOUT = ("command", "pattern", "query", "url", "prompt", "name", "message", "code", "text")
 
 
-def tag_of(value: Operation | Outcome) -> str:
+def tag_of(value: op.Operation | out.Outcome) -> str:
     """`read_file`, `command_outcome`: the name of a type as JSON has it."""
     return str(type(value).__struct_config__.tag)
 
 
-def text_of(outcome: Outcome) -> str:
+def text_of(outcome: out.Outcome) -> str:
     """What an outcome says, as one text: its message, output or text, else all of it as JSON."""
-    if isinstance(outcome, Failure):
+    if isinstance(outcome, out.Failure):
         return outcome.message
     if isinstance(outcome, out.CommandOutcome):
         if outcome.output is not None:
@@ -518,7 +498,7 @@ def digest_of(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def exchange_of(event: TokensUsed) -> str | None:
+def exchange_of(event: ev.TokensUsed) -> str | None:
     """What names an exchange in every copy of it: a session that was gone on with may hold it once more."""
     if event.provider_id is None:
         return None
@@ -529,12 +509,12 @@ def exchange_of(event: TokensUsed) -> str | None:
     )
 
 
-def _failure(event: ToolReturned) -> str | None:
+def _failure(event: ev.ToolReturned) -> str | None:
     """How a call failed: as the first of its outcomes that did."""
     return next((one for outcome in event.result.outcomes if (one := failure_of(outcome)) is not None), None)
 
 
-def _duration(event: ToolReturned) -> float | None:
+def _duration(event: ev.ToolReturned) -> float | None:
     result = event.result
     if result.duration is not None:
         return result.duration

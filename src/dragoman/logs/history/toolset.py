@@ -18,18 +18,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from dragoman.errors import LogError, ToolError
-from dragoman.model import (
-    AnyEvent,
-    CommandInvoked,
-    ContextCompacted,
-    Kind,
-    Step,
-    ToolCalled,
-    ToolReturned,
-    ToolUse,
-    Turn,
-    UserSaid,
-)
+from dragoman.model import Kind, events as ev
 from dragoman.tools import Context, Tool, Toolset
 
 from .analyse import analyse_session
@@ -352,10 +341,10 @@ def _read_cursor(text: str | None, tool: str, asked: Filter, facts: dict[str, An
 
 def _chooser(
     asked: Filter, keys: set[tuple[str, str]], context: Context
-) -> Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]:
+) -> Callable[[Iterable[ev.AnyEvent]], Iterable[ev.AnyEvent]]:
     """What picks from a file's events, until the call is cancelled: nothing else could stop a search in its thread."""
 
-    def chosen(events: Iterable[AnyEvent]) -> Iterable[AnyEvent]:
+    def chosen(events: Iterable[ev.AnyEvent]) -> Iterable[ev.AnyEvent]:
         for event in chosen_events(events, asked):
             context.cancellation.raise_if_cancelled()
             if key_of(event) in keys:
@@ -413,9 +402,9 @@ def _match_line(match: Match) -> dict[str, Any]:
         "snippet": ("…" if start else "") + snippet + ("…" if start + _SNIPPET < len(match.text) else ""),
         "matches": len(match.spans),
     }
-    if isinstance(event, ToolCalled):
+    if isinstance(event, ev.ToolCalled):
         line |= {"call_id": event.call.id, "tool": event.call.native.name}
-    elif isinstance(event, ToolReturned):
+    elif isinstance(event, ev.ToolReturned):
         line |= {"call_id": event.result.call_id}
     return line
 
@@ -431,7 +420,7 @@ class _Cut:
         return text if left <= 0 else f"{text[: self._longest]}[… {left} more characters]"
 
 
-def _whole_turn(turn: Turn, cut: _Cut, first: int, most: int) -> dict[str, Any]:
+def _whole_turn(turn: ev.Turn, cut: _Cut, first: int, most: int) -> dict[str, Any]:
     steps = turn.steps[first : first + most]
     return {
         "turn": turn.index,
@@ -443,18 +432,18 @@ def _whole_turn(turn: Turn, cut: _Cut, first: int, most: int) -> dict[str, Any]:
     }
 
 
-def _opening(turn: Turn) -> str:
+def _opening(turn: ev.Turn) -> str:
     match turn.opened_by:
-        case UserSaid(text=text):
+        case ev.UserSaid(text=text):
             return text
-        case CommandInvoked(name=name, arguments=arguments):
+        case ev.CommandInvoked(name=name, arguments=arguments):
             return f"{name} {arguments or ''}".strip()
-        case ContextCompacted(summary=summary):
+        case ev.ContextCompacted(summary=summary):
             return summary or ""
     return ""
 
 
-def _whole_step(step: Step, cut: _Cut) -> dict[str, Any]:
+def _whole_step(step: ev.Step, cut: _Cut) -> dict[str, Any]:
     told: dict[str, Any] = {"step": step.index}
     thought, said = "\n".join(one.text for one in step.thought), "\n".join(one.text for one in step.said)
     if thought:
@@ -468,7 +457,7 @@ def _whole_step(step: Step, cut: _Cut) -> dict[str, Any]:
     return told
 
 
-def _whole_call(use: ToolUse, cut: _Cut) -> dict[str, Any]:
+def _whole_call(use: ev.ToolUse, cut: _Cut) -> dict[str, Any]:
     call = use.called.call
     arguments = call.native.arguments
     told: dict[str, Any] = {

@@ -15,44 +15,18 @@ from hashlib import blake2s
 import msgspec
 
 from dragoman.apis import NO_RESULT
-from dragoman.model import (
-    AnyEvent,
-    AnyPart,
-    CallPart,
-    ContextCompacted,
-    Conversation,
-    ConversationItem,
-    ExecutedBy,
-    FinishReason,
-    HistoryRewound,
-    Media,
-    MediaPart,
-    Message,
-    ModelSaid,
-    ModelThought,
-    NativeResult,
-    Provenance,
-    RefusalPart,
-    Reply,
-    ResultPart,
-    SystemSaid,
-    TextPart,
-    ToolCalled,
-    ToolReturned,
-    UserSaid,
-    user,
-)
+from dragoman.model import ExecutedBy, Media, NativeResult, conversation as conv, events as ev
 from dragoman.model.conversation import answered
 
 
 class Told(msgspec.Struct, frozen=True):
     """A session as a history, and what of it could not come along: kind of thing → how often."""
 
-    conversation: Conversation
+    conversation: conv.Conversation
     left_out: dict[str, int] = {}
 
 
-def history_of(events: Iterable[AnyEvent], dialect: str, stream: str = "main") -> Told:
+def history_of(events: Iterable[ev.AnyEvent], dialect: str, stream: str = "main") -> Told:
     """What was said in one stream of a session, each reply marked with the vocabulary its calls are in."""
     history = _History(dialect)
     for event in events:
@@ -64,7 +38,7 @@ def history_of(events: Iterable[AnyEvent], dialect: str, stream: str = "main") -
 
 class _History:
     def __init__(self, dialect: str) -> None:
-        self.items: list[ConversationItem] = []
+        self.items: list[conv.ConversationItem] = []
         self.left_out: dict[str, int] = {}
         self._dialect = dialect
         self._lengths: dict[str, int] = {}
@@ -76,29 +50,29 @@ class _History:
         self._early: dict[str, NativeResult] = {}
         """Results that were logged before their calls."""
 
-    def take(self, event: AnyEvent) -> None:
+    def take(self, event: ev.AnyEvent) -> None:
         self._lengths[event.id] = len(self.items)
         match event:
-            case HistoryRewound():
+            case ev.HistoryRewound():
                 self._rewind(event.to)
-            case ContextCompacted(summary=str(summary)) if summary:
-                self.items[:] = [user(summary)]
+            case ev.ContextCompacted(summary=str(summary)) if summary:
+                self.items[:] = [conv.user(summary)]
                 self._reply_id = None
-            case UserSaid(by="client"):
+            case ev.UserSaid(by="client"):
                 self._leave("texts of the client in the user's name")
-            case UserSaid():
+            case ev.UserSaid():
                 said: list[str | Media] = [event.text] if event.text else []
                 if said or event.media:
-                    self.items.append(user(*said, *event.media))
-            case ModelSaid():
+                    self.items.append(conv.user(*said, *event.media))
+            case ev.ModelSaid():
                 self._said(event)
-            case ToolCalled():
+            case ev.ToolCalled():
                 self._called(event)
-            case ToolReturned():
+            case ev.ToolReturned():
                 self._returned(event)
-            case ModelThought():
+            case ev.ModelThought():
                 self._leave("thoughts")
-            case SystemSaid():
+            case ev.SystemSaid():
                 self._leave("instructions of the client")
             case _:
                 pass
@@ -113,15 +87,15 @@ class _History:
     def _leave(self, what: str) -> None:
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
-    def _said(self, event: ModelSaid) -> None:
-        parts: list[AnyPart] = []
+    def _said(self, event: ev.ModelSaid) -> None:
+        parts: list[conv.AnyPart] = []
         if event.text:
-            parts.append(RefusalPart(event.text) if event.refused else TextPart(event.text))
-        parts += [MediaPart(one) for one in event.media]
+            parts.append(conv.RefusalPart(event.text) if event.refused else conv.TextPart(event.text))
+        parts += [conv.MediaPart(one) for one in event.media]
         if parts:
             self._add(event, event.model, *parts)
 
-    def _called(self, event: ToolCalled) -> None:
+    def _called(self, event: ev.ToolCalled) -> None:
         native = event.call.native
         if event.by == "program":
             self._leave("calls a program made within a call")  # the call it was part of has the whole result
@@ -130,11 +104,11 @@ class _History:
         elif (id := _legal(native.id)) not in self._open:
             self._open.add(id)
             self._called_ids.add(id)
-            self._add(event, None, CallPart(msgspec.structs.replace(native, id=id)))
+            self._add(event, None, conv.CallPart(msgspec.structs.replace(native, id=id)))
             if id in self._early:
                 self._answer(self._early.pop(id))
 
-    def _returned(self, event: ToolReturned) -> None:
+    def _returned(self, event: ev.ToolReturned) -> None:
         native = event.result.native
         id = "" if native is None else _legal(native.call_id)
         if native is not None and id in self._open:
@@ -152,7 +126,7 @@ class _History:
             return
         after = place + 1
         there = self.items[after : after + 1]
-        results = Message("tool", (ResultPart(native),))
+        results = conv.Message("tool", (conv.ResultPart(native),))
         if there and there[0].role == "tool":
             self.items[place : after + 1] = answered((self.items[place], there[0]), results)
         else:
@@ -169,16 +143,16 @@ class _History:
     def _place_of(self, call_id: str) -> int | None:
         for place in range(len(self.items) - 1, -1, -1):
             for part in self.items[place].parts:
-                if isinstance(part, CallPart) and part.call.id == call_id:
+                if isinstance(part, conv.CallPart) and part.call.id == call_id:
                     return place
         return None
 
-    def _add(self, event: AnyEvent, model: str | None, *parts: AnyPart) -> None:
+    def _add(self, event: ev.AnyEvent, model: str | None, *parts: conv.AnyPart) -> None:
         """Adds to the reply the parts belong to: the same message of the model, or what it said since it was heard."""
         place = self._open_reply(event.provider_id)
         if place is None:
-            made_by = Provenance(f"log of {event.client or 'a client'}", model=model, dialect=self._dialect)
-            self.items.append(Reply(parts, FinishReason.UNKNOWN, provenance=made_by))
+            made_by = conv.Provenance(f"log of {event.client or 'a client'}", model=model, dialect=self._dialect)
+            self.items.append(conv.Reply(parts, conv.FinishReason.UNKNOWN, provenance=made_by))
         else:
             before = self.items[place]
             self.items[place] = msgspec.structs.replace(before, parts=(*before.parts, *parts))

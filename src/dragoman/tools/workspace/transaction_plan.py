@@ -11,15 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dragoman.errors import ToolError
-from dragoman.model.operations import (
-    DeleteFile,
-    EditFile,
-    EditNotebook,
-    InsertText,
-    MoveFile,
-    Operation,
-    WriteFile,
-)
+from dragoman.model import operations as op
 from dragoman.model.outcomes import Change
 
 from .paths import HELD_LIMIT, components, is_reserved, join, shown, too_large, wrong_kind
@@ -88,7 +80,7 @@ class Draft:
         self.changes: list[FileChange] = []
         """What was worked out so far, one for each operation."""
 
-    def perform(self, operations: Sequence[Operation]) -> tuple[Change, ...]:
+    def perform(self, operations: Sequence[op.Operation]) -> tuple[Change, ...]:
         """Work out every operation on top of the ones before; one change for each."""
         changes: list[Change] = []
         for operation in operations:
@@ -105,19 +97,19 @@ class Draft:
                 ) from error
         return tuple(changes)
 
-    def _perform(self, operation: Operation) -> Change:
+    def _perform(self, operation: op.Operation) -> Change:
         match operation:
-            case WriteFile():
+            case op.WriteFile():
                 return self.write_text(operation)
-            case EditFile():
+            case op.EditFile():
                 return self.edit(operation)
-            case InsertText():
+            case op.InsertText():
                 return self.insert(operation)
-            case DeleteFile():
+            case op.DeleteFile():
                 return self.remove(operation)
-            case MoveFile():
+            case op.MoveFile():
                 return self.move(operation)
-            case EditNotebook():
+            case op.EditNotebook():
                 return self.edit_notebook(operation)
         raise ToolError(
             f"{type(operation).__name__} does not change files, so it has no place in a transaction",
@@ -248,12 +240,12 @@ class Draft:
         self._take_away(path)
         return self._changed(path, before, None, was_there=True)
 
-    def write_text(self, operation: WriteFile) -> Change:
+    def write_text(self, operation: op.WriteFile) -> Change:
         target = self.resolve(operation.path)
         before = self.data(target) if operation.overwrite and self.exists(target) else None
         return self.write(operation.path, rewritten(before, operation.content), overwrite=operation.overwrite)
 
-    def edit(self, operation: EditFile) -> Change:
+    def edit(self, operation: op.EditFile) -> Change:
         from .edits import edited
 
         target = self.resolve(operation.path)
@@ -262,7 +254,7 @@ class Draft:
         self.put(target, after)
         return self._changed(target, before, after, replacements=replacements)
 
-    def insert(self, operation: InsertText) -> Change:
+    def insert(self, operation: op.InsertText) -> Change:
         from .edits import inserted
 
         target = self.resolve(operation.path)
@@ -271,7 +263,7 @@ class Draft:
         self.put(target, after)
         return self._changed(target, before, after)
 
-    def edit_notebook(self, operation: EditNotebook) -> Change:
+    def edit_notebook(self, operation: op.EditNotebook) -> Change:
         from .notebook_file import edited_notebook
 
         target = self.resolve(operation.path)
@@ -280,10 +272,10 @@ class Draft:
         self.put(target, after)
         return self._changed(target, before, after)
 
-    def remove(self, operation: DeleteFile) -> Change:
+    def remove(self, operation: op.DeleteFile) -> Change:
         return self.restore(self.resolve(operation.path, follow=False), None)
 
-    def move(self, operation: MoveFile) -> Change:
+    def move(self, operation: op.MoveFile) -> Change:
         origin = self.resolve(operation.path, follow=False)
         target = self.resolve(operation.to, follow=False)
         self.data(origin)

@@ -21,28 +21,7 @@ from dragoman.logs.base.format import Gathered, LinesReader, decoded
 from dragoman.logs.base.json_ranges import pieces_of
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
-from dragoman.model import (
-    AnyEvent,
-    CallMcpTool,
-    ClientNoted,
-    ContextCompacted,
-    ErrorOccurred,
-    FinishReason,
-    Interrupted,
-    Media,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    Source,
-    TokensUsed,
-    ToolCalled,
-    Unreadable,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import read_json
 
 SAID: Final = "api_conversation_history.json"
@@ -156,54 +135,54 @@ class TaskReader(LinesReader):
 
     # ── a list ─────────────────────────────────────────────────────────────
 
-    def feed(self, data: bytes) -> list[AnyEvent]:
+    def feed(self, data: bytes) -> list[ev.AnyEvent]:
         self._pieces.append(data)
         return []
 
-    def close(self) -> list[AnyEvent]:
+    def close(self) -> list[ev.AnyEvent]:
         data = self._pieces.take()
         if not data.strip():
             return []
         elements, bad = _elements(data)
         if bad and not elements and bad[0][:2] == (0, len(data)):
-            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), bad[0][2])]
+            return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), bad[0][2])]
         folder = _FOLDER.search(data)
         self._folder = None if folder is None else folder[1].decode("utf-8", "replace")
         first = min([*(start for start, _ in elements), *(start for start, _, _ in bad)], default=len(data))
-        events: list[AnyEvent] = [self._started(Source(self.path, 0, first))]
+        events: list[ev.AnyEvent] = [self._started(ev.Source(self.path, 0, first))]
         beside = Path(self.path).with_name(SHOWN)
         shown = _Shown(beside) if Path(self.path).name == SAID else None
         self._is_counted = shown is not None and beside.is_file()
         for start, end in elements:
-            self._read(data[start:end], Source(self.path, start, end - start), events)
+            self._read(data[start:end], ev.Source(self.path, start, end - start), events)
             role, time = self._told_last()
             if shown is not None and role == "assistant":
                 self._tell(shown.until(time), events)
         if shown is not None:
             self._tell(shown.rest(), events)
-            events += [self.normaliser.event(Unreadable, self._place(at, None), reason=why) for at, why in shown.bad]
-        events += [self.normaliser.unreadable(Source(self.path, at, end - at), reason) for at, end, reason in bad]
+            events += [self.normaliser.event(ev.Unreadable, self._place(at, None), reason=why) for at, why in shown.bad]
+        events += [self.normaliser.unreadable(ev.Source(self.path, at, end - at), reason) for at, end, reason in bad]
         return events
 
     def _told_last(self) -> tuple[str | None, int | None]:
         latest, self._latest = self._latest, (None, None)
         return latest
 
-    def _tell(self, records: Iterator[tuple[bytes, Source]], events: list[AnyEvent]) -> None:
+    def _tell(self, records: Iterator[tuple[bytes, ev.Source]], events: list[ev.AnyEvent]) -> None:
         for record, source in records:
             self._read(record, source, events)
 
-    def _started(self, source: Source) -> AnyEvent:
-        return self.normaliser.event(SessionStarted, self._place(source, None), cwd=self._folder)
+    def _started(self, source: ev.Source) -> ev.AnyEvent:
+        return self.normaliser.event(ev.SessionStarted, self._place(source, None), cwd=self._folder)
 
-    def _place(self, source: Source, time: Any) -> Place:
+    def _place(self, source: ev.Source, time: Any) -> Place:
         return Place(
             source=source, key=f"{Path(source.file).stem}@{source.offset}", session=self._session, time=moment(time)
         )
 
     # ── records ────────────────────────────────────────────────────────────
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
@@ -218,18 +197,18 @@ class TaskReader(LinesReader):
         else:
             yield self.normaliser.unknown(place, _text(value.get("role")) or _text(value.get("type")))
         if not place.number:
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{value.get('role')}/empty")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{value.get('role')}/empty")
 
     # ── what the model said ────────────────────────────────────────────────
 
-    def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("modelId"))
         self._model, self._has_called = model or self._model, False
         if self._was_answered:
             self._waiting.clear()  # what has no answer by now gets none
         self._was_answered = False
         if value.get("isSummary") is True:
-            yield self.normaliser.event(ContextCompacted, place, summary="\n".join(_texts(content)))
+            yield self.normaliser.event(ev.ContextCompacted, place, summary="\n".join(_texts(content)))
             return
         if isinstance(content, str):
             yield from self._said(content, place, model)
@@ -239,7 +218,7 @@ class TaskReader(LinesReader):
                 yield from self._said(_text(block.get("text")) or "", place, model)
             elif kind in ("thinking", "reasoning"):
                 text = _text(block.get("thinking")) or _text(block.get("text")) or ""
-                yield self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+                yield self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
             elif kind == "tool_use" and isinstance(block.get("name"), str):
                 given = block.get("input")
                 native = NativeCall(
@@ -251,16 +230,16 @@ class TaskReader(LinesReader):
                 self._waiting.append((native.name, native.id))
                 yield self._of_a_server(self.normaliser.called(place, native))
             else:
-                yield self.normaliser.event(ClientNoted, place, name=f"block/{kind}")
+                yield self.normaliser.event(ev.ClientNoted, place, name=f"block/{kind}")
         if self._has_called:
-            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=model)
+            yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=model)
         metrics = _mapping(value.get("metrics"))
         tokens = _mapping(metrics.get("tokens"))
         if tokens and not self._is_counted:
             usage, cost = _usage_beside(tokens), _cost(metrics.get("cost"))
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=model, cost=cost)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model, cost=cost)
 
-    def _of_a_server(self, called: ToolCalled) -> ToolCalled:
+    def _of_a_server(self, called: ev.ToolCalled) -> ev.ToolCalled:
         key, mark, tool = called.call.native.name.partition(_OF_SERVER)
         given = called.call.native.arguments
         if not key or not mark or not tool or not isinstance(given, dict):
@@ -269,14 +248,14 @@ class TaskReader(LinesReader):
         self.normaliser.meant(call)
         return msgspec.structs.replace(called, call=call)
 
-    def _said(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
+    def _said(self, text: str, place: Place, model: str | None) -> Iterator[ev.AnyEvent]:
         """Words, thoughts and calls, as the tags have it."""
         at = 0
         for begin, end, name, body in _tagged(text):
             yield from self._words(text[at:begin], place, model)
             at = end
             if name == "thinking":
-                yield self.normaliser.event(ModelThought, place, text=body.strip(), model=model)
+                yield self.normaliser.event(ev.ModelThought, place, text=body.strip(), model=model)
                 continue
             id = f"{place.key}.{place.number}"
             self._waiting.append((name, id))
@@ -284,13 +263,13 @@ class TaskReader(LinesReader):
             yield self.normaliser.called(place, NativeCall(id, name, _parameters(body)))
         yield from self._words(text[at:], place, model)
 
-    def _words(self, text: str, place: Place, model: str | None) -> Iterator[AnyEvent]:
+    def _words(self, text: str, place: Place, model: str | None) -> Iterator[ev.AnyEvent]:
         if text.strip():
-            yield self.normaliser.event(ModelSaid, place, text=text.strip(), model=model)
+            yield self.normaliser.event(ev.ModelSaid, place, text=text.strip(), model=model)
 
     # ── what the client and the user said ──────────────────────────────────
 
-    def _user(self, content: Any, place: Place) -> Iterator[AnyEvent]:
+    def _user(self, content: Any, place: Place) -> Iterator[ev.AnyEvent]:
         self._was_answered = True
         result: tuple[str, list[str | Media]] | None = None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
@@ -312,20 +291,20 @@ class TaskReader(LinesReader):
             elif text is not None:
                 yield from self._told(text, place)
             elif picture is not None:
-                yield self.normaliser.event(UserSaid, place, text="", media=(picture,))
+                yield self.normaliser.event(ev.UserSaid, place, text="", media=(picture,))
             else:
-                yield self.normaliser.event(ClientNoted, place, name=f"block/{block.get('type')}")
+                yield self.normaliser.event(ev.ClientNoted, place, name=f"block/{block.get('type')}")
         if result is not None:
             yield self._returned(*result, place)
 
-    def _told(self, text: str, place: Place) -> Iterator[AnyEvent]:
+    def _told(self, text: str, place: Place) -> Iterator[ev.AnyEvent]:
         if not text.strip():
             return
         own = _BY_USER.fullmatch(text.strip())
         by = "client" if own is None and _BY_CLIENT.match(text) else "user"
-        yield self.normaliser.event(UserSaid, place, text=text if own is None else own[2].strip(), by=by)
+        yield self.normaliser.event(ev.UserSaid, place, text=text if own is None else own[2].strip(), by=by)
 
-    def _returned(self, name: str, content: list[str | Media], place: Place) -> AnyEvent:
+    def _returned(self, name: str, content: list[str | Media], place: Place) -> ev.AnyEvent:
         """A result in words: of the call of this name that waits longest. What a server's tool is called, it does not
         say."""
         of_server = name == "use_mcp_tool"
@@ -339,7 +318,7 @@ class TaskReader(LinesReader):
 
     # ── what the user saw ──────────────────────────────────────────────────
 
-    def _shown(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _shown(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = str(value["type"])
         what, text = _text(value.get(kind)), _text(value.get("text")) or ""
         if what == "api_req_started":
@@ -348,66 +327,66 @@ class TaskReader(LinesReader):
             yield from self._asked(_decoded(text), model, place)
         elif what in _COUNTED and _usage(facts := _decoded(text)).total:
             usage, cost = _usage(facts), _cost(facts.get("cost"))
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=self._model, cost=cost)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model, cost=cost)
         elif what == "error_retry":
             yield self._retried(_decoded(text), text, place)
         elif what in ("error", "api_req_failed", "diff_error"):
-            yield self.normaliser.event(ErrorOccurred, place, message=text or "an error without words", code=what)
+            yield self.normaliser.event(ev.ErrorOccurred, place, message=text or "an error without words", code=what)
         elif what is None:
             yield self.normaliser.unknown(place, kind)
         elif self._is_alone and kind == "say" and text and what in _WORDS and value.get("partial") is not True:
             yield self._heard(what, text, place)
         else:
-            yield self.normaliser.event(ClientNoted, place, name=f"{kind}/{what}")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"{kind}/{what}")
 
-    def _retried(self, facts: dict[str, Any], text: str, place: Place) -> AnyEvent:
+    def _retried(self, facts: dict[str, Any], text: str, place: Place) -> ev.AnyEvent:
         """A request that failed, and is asked again unless it was the last time."""
         message, retried = _text(facts.get("errorMessage")) or text or "an error without words", not facts.get("failed")
-        return self.normaliser.event(ErrorOccurred, place, message=message, code="error_retry", retried=retried)
+        return self.normaliser.event(ev.ErrorOccurred, place, message=message, code="error_retry", retried=retried)
 
-    def _heard(self, what: str, text: str, place: Place) -> AnyEvent:
+    def _heard(self, what: str, text: str, place: Place) -> ev.AnyEvent:
         """Words as the user saw them. The first are the task; the model's stand under the same name."""
         if what in _OF_USER or not self._was_begun:
             self._was_begun = True
-            return self.normaliser.event(UserSaid, place, text=text)
+            return self.normaliser.event(ev.UserSaid, place, text=text)
         if what == "reasoning":
-            return self.normaliser.event(ModelThought, place, text=text, model=self._model)
-        return self.normaliser.event(ModelSaid, place, text=text, model=self._model)
+            return self.normaliser.event(ev.ModelThought, place, text=text, model=self._model)
+        return self.normaliser.event(ev.ModelSaid, place, text=text, model=self._model)
 
-    def _asked(self, facts: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
+    def _asked(self, facts: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         if _number(facts.get("tokensIn")) is None:
-            yield self.normaliser.event(ClientNoted, place, name="say/api_req_started")
+            yield self.normaliser.event(ev.ClientNoted, place, name="say/api_req_started")
         else:
             cost = _cost(facts.get("cost"))
-            yield self.normaliser.event(TokensUsed, place, usage=_usage(facts), model=model, cost=cost)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(facts), model=model, cost=cost)
         failed = _text(facts.get("streamingFailedMessage"))
         if facts.get("cancelReason") == "user_cancelled":
-            yield self.normaliser.event(Interrupted, place, text=failed)
+            yield self.normaliser.event(ev.Interrupted, place, text=failed)
         elif facts.get("cancelReason") is not None:
             message = failed or "the model's reply failed"
-            yield self.normaliser.event(ErrorOccurred, place, message=message, code=_text(facts["cancelReason"]))
+            yield self.normaliser.event(ev.ErrorOccurred, place, message=message, code=_text(facts["cancelReason"]))
 
 
 class _Shown:
     """What the user saw, given out as far as what was said has come."""
 
     def __init__(self, path: Path) -> None:
-        self.bad: list[tuple[Source, str]] = []
+        self.bad: list[tuple[ev.Source, str]] = []
         """What could not be read, and why."""
-        self._records: list[tuple[bytes, Source, dict[str, Any]]] = []
+        self._records: list[tuple[bytes, ev.Source, dict[str, Any]]] = []
         self._next = 0
         try:
             data = path.read_bytes() if path.is_file() else b""
         except OSError as error:
-            self.bad.append((Source(str(path), 0, 0), str(error)))
+            self.bad.append((ev.Source(str(path), 0, 0), str(error)))
             return
         elements, bad = _elements(data)
         for start, end in elements:
             record = data[start:end]
-            self._records.append((record, Source(str(path), start, end - start), _mapping(decoded(record))))
-        self.bad += [(Source(str(path), start, end - start), reason) for start, end, reason in bad]
+            self._records.append((record, ev.Source(str(path), start, end - start), _mapping(decoded(record))))
+        self.bad += [(ev.Source(str(path), start, end - start), reason) for start, end, reason in bad]
 
-    def until(self, time: int | None) -> Iterator[tuple[bytes, Source]]:
+    def until(self, time: int | None) -> Iterator[tuple[bytes, ev.Source]]:
         """What was shown up to a reply: until that time, or where it has none the next request."""
         while self._next < len(self._records):
             record, source, value = self._records[self._next]
@@ -419,7 +398,7 @@ class _Shown:
             if time is None and value.get("say") == "api_req_started":
                 return
 
-    def rest(self) -> Iterator[tuple[bytes, Source]]:
+    def rest(self) -> Iterator[tuple[bytes, ev.Source]]:
         for record, source, _ in self._records[self._next :]:
             yield record, source
 

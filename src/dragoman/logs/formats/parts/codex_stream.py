@@ -15,25 +15,7 @@ from typing import Any, Final
 from dragoman.logs.base.format import Storable
 from dragoman.logs.base.normalise import Normaliser, Place
 from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    CallPart,
-    ClientNoted,
-    ErrorOccurred,
-    FinishReason,
-    Interrupted,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    TokensUsed,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.registry import APIS
 
 KINDS: Final = frozenset(
@@ -106,51 +88,51 @@ class Printed(Storable):
         self._agents: set[str] = set()
         self._error: str | None = None
 
-    def told(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def told(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """The events of one record; its place names the thread."""
         kind, item = str(value.get("type")), _mapping(value.get("item"))
         if kind == "thread.started":
             self._runs += 1
-            yield normaliser.event(SessionStarted, place, resumed=self._runs > 1)
+            yield normaliser.event(ev.SessionStarted, place, resumed=self._runs > 1)
         elif kind == "turn.started":
             self._error = None
-            yield normaliser.event(ClientNoted, place, name=kind)
+            yield normaliser.event(ev.ClientNoted, place, name=kind)
         elif kind == "turn.completed":
             yield from self._tokens(_mapping(value.get("usage")), place, normaliser)
-            yield normaliser.event(ModelFinished, place, finish=FinishReason.STOP)
+            yield normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.STOP)
         elif kind == "turn.failed":
             yield from self._failed(_text(_mapping(value.get("error")).get("message")), place, normaliser)
-            yield normaliser.event(ModelFinished, place, finish=FinishReason.ERROR)
+            yield normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.ERROR)
         elif kind == "error":
             yield from self._failed(_text(value.get("message")), place, normaliser)
         else:
             yield from self._item(kind, item, place, normaliser)
         if not place.number:
-            yield normaliser.event(ClientNoted, place, name=f"{kind}/{item.get('type')}")
+            yield normaliser.event(ev.ClientNoted, place, name=f"{kind}/{item.get('type')}")
 
-    def told_early(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def told_early(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """The events of one record of those before 0.44."""
         event, message = normaliser.event, _mapping(value.get("msg"))
         kind = _text(message.get("type"))
         if kind is None and isinstance(value.get("prompt"), str):
-            yield event(UserSaid, place, text=value["prompt"])
+            yield event(ev.UserSaid, place, text=value["prompt"])
         elif kind is None:
             told = {key: value[key] for key in value if key not in ("workdir", "model")}
             cwd, model = _text(value.get("workdir")), _text(value.get("model"))
-            yield event(SessionStarted, place, cwd=cwd, model=model, metadata=told)
+            yield event(ev.SessionStarted, place, cwd=cwd, model=model, metadata=told)
         elif kind == "agent_message":
-            yield event(ModelSaid, place, text=_text(message.get("message")) or "")
+            yield event(ev.ModelSaid, place, text=_text(message.get("message")) or "")
         elif kind == "agent_reasoning":
-            yield event(ModelThought, place, text=_text(message.get("text")) or "")
+            yield event(ev.ModelThought, place, text=_text(message.get("text")) or "")
         elif kind == "token_count":
             yield from self._counted_early(message, place, normaliser)
         elif kind == "task_complete":
-            yield event(ModelFinished, place, finish=FinishReason.STOP)
+            yield event(ev.ModelFinished, place, finish=conv.FinishReason.STOP)
         elif kind == "turn_aborted":
-            yield event(Interrupted, place, text=_text(message.get("reason")))
+            yield event(ev.Interrupted, place, text=_text(message.get("reason")))
         elif kind in ("error", "stream_error"):
             words = _text(message.get("message")) or kind
-            yield event(ErrorOccurred, place, message=words, retried=kind == "stream_error")
+            yield event(ev.ErrorOccurred, place, message=words, retried=kind == "stream_error")
         elif kind == "plan_update":
             plan = {key: message[key] for key in ("plan", "explanation") if message.get(key) is not None}
             yield normaliser.called(place, NativeCall(f"plan{place.key}", "update_plan", plan))
@@ -162,35 +144,35 @@ class Printed(Storable):
                     "item.completed" if kind.endswith("_end") else "item.started", item, place, normaliser
                 )
         if not place.number:
-            yield event(ClientNoted, place, name=f"msg/{kind}", call_id=_text(message.get("call_id")))
+            yield event(ev.ClientNoted, place, name=f"msg/{kind}", call_id=_text(message.get("call_id")))
 
-    def _counted_early(self, message: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def _counted_early(self, message: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         if isinstance(message.get("info"), dict):
             yield from self._tokens(_mapping(message["info"].get("total_token_usage")), place, normaliser)
         elif "input_tokens" in message:
             used = {key: _number(message.get(key)) or 0 for key in _COUNTERS}
-            yield normaliser.event(TokensUsed, place, usage=_usage(used))
+            yield normaliser.event(ev.TokensUsed, place, usage=_usage(used))
 
-    def _failed(self, message: str | None, place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def _failed(self, message: str | None, place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """An error, which a turn that failed by it tells once more."""
         message = message or "an error without words"
         if message != self._error:
             self._error = message
-            yield normaliser.event(ErrorOccurred, place, message=message, retried=message.startswith("Reconnecting"))
+            yield normaliser.event(ev.ErrorOccurred, place, message=message, retried=message.startswith("Reconnecting"))
 
     # ── items ──────────────────────────────────────────────────────────────
 
-    def _item(self, kind: str, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def _item(self, kind: str, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         what, is_done = item.get("type"), kind == "item.completed"
         if what == "agent_message":
             if is_done:
-                yield normaliser.event(ModelSaid, place, text=_text(item.get("text")) or "")
+                yield normaliser.event(ev.ModelSaid, place, text=_text(item.get("text")) or "")
         elif what == "reasoning":
             if is_done:
-                yield normaliser.event(ModelThought, place, text=_text(item.get("text")) or "")
+                yield normaliser.event(ev.ModelThought, place, text=_text(item.get("text")) or "")
         elif what == "error":  # what the client warns of; it goes on
             data = {"message": _text(item.get("message"))}
-            yield normaliser.event(ClientNoted, place, name="item/error", data=data)
+            yield normaliser.event(ev.ClientNoted, place, name="item/error", data=data)
         elif what == "todo_list":
             yield from self._plan(item, place, normaliser)
         elif what == "web_search":
@@ -205,7 +187,9 @@ class Printed(Storable):
         id = _text(item.get("id")) or f"item{place.key}"
         return id if self._runs < 2 else f"{id}/{self._runs}"
 
-    def _call(self, item: dict[str, Any], place: Place, normaliser: Normaliser, *, is_done: bool) -> Iterator[AnyEvent]:
+    def _call(
+        self, item: dict[str, Any], place: Place, normaliser: Normaliser, *, is_done: bool
+    ) -> Iterator[ev.AnyEvent]:
         id = self._id(item, place)
         if id not in normaliser.calls:  # some begin and end at once
             yield normaliser.called(place, _native_call(id, item))
@@ -213,7 +197,7 @@ class Printed(Storable):
             yield normaliser.returned(place, _native_result(id, item))
             yield from self._agents_in(id, item, place, normaliser)
 
-    def _plan(self, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def _plan(self, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """A plan each time it has changed: the client prints it once more when a turn ends."""
         id, items = self._id(item, place), item.get("items")
         if self._plans.get(id) == items:
@@ -223,18 +207,18 @@ class Printed(Storable):
         yield normaliser.called(place, NativeCall(call_id, "todo_list", {"items": items}))
         yield normaliser.returned(place, NativeResult(call_id, "", item=item))
 
-    def _search(self, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def _search(self, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         action = _mapping(item.get("action"))
         if action.get("type") not in ("search", "open_page", "find_in_page"):
             action = {"type": "search", "query": _text(item.get("query")) or ""}
         asked = {"type": "web_search_call", "id": self._id(item, place), "status": "completed", "action": action}
         for part in APIS["openai_responses"].read_parts([asked]):
-            if isinstance(part, CallPart):
+            if isinstance(part, conv.CallPart):
                 yield normaliser.called(place, part.call)
 
     def _agents_in(
         self, call_id: str, item: dict[str, Any], place: Place, normaliser: Normaliser
-    ) -> Iterator[AnyEvent]:
+    ) -> Iterator[ev.AnyEvent]:
         """Agents that began with this call, and those it tells have ended."""
         if item.get("type") != "collab_tool_call":
             return
@@ -243,16 +227,16 @@ class Printed(Storable):
                 self._agents.add(agent)
                 prompt = _text(item.get("prompt"))
                 yield normaliser.event(
-                    AgentStarted, place, agent=agent, agent_session=agent, prompt=prompt, call_id=call_id
+                    ev.AgentStarted, place, agent=agent, agent_session=agent, prompt=prompt, call_id=call_id
                 )
             status = _ENDINGS.get(str(_mapping(state).get("status")))
             if item.get("tool") == "wait" and status is not None:
                 text = _text(_mapping(state).get("message"))
-                yield normaliser.event(AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
+                yield normaliser.event(ev.AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
 
     # ── tokens ─────────────────────────────────────────────────────────────
 
-    def _tokens(self, usage: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[AnyEvent]:
+    def _tokens(self, usage: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         now = {key: _number(usage.get(key)) or 0 for key in _COUNTERS}
         before = self._counted.get(place.session, dict.fromkeys(_COUNTERS, 0))
         used = {key: now[key] - before[key] for key in _COUNTERS}
@@ -261,12 +245,12 @@ class Printed(Storable):
         self._counted[place.session] = now
         if not any(used.values()):
             return
-        yield normaliser.event(TokensUsed, place, usage=_usage(used))
+        yield normaliser.event(ev.TokensUsed, place, usage=_usage(used))
 
 
-def _usage(used: dict[str, int]) -> Usage:
+def _usage(used: dict[str, int]) -> conv.Usage:
     cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
-    return Usage(
+    return conv.Usage(
         input_tokens=used["input_tokens"] - cached - written,
         cached_read_tokens=cached,
         cached_write_tokens=written,

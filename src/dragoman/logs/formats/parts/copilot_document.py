@@ -16,19 +16,7 @@ from dragoman.logs.base.format import Gathered
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, text as _text
-from dragoman.model import (
-    AnyEvent,
-    ClientNoted,
-    FinishReason,
-    ModelFinished,
-    ModelSaid,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    Source,
-    SystemSaid,
-    UserSaid,
-)
+from dragoman.model import FinishReason, NativeCall, NativeResult, events as ev
 from dragoman.model.json_text import read_json
 
 LISTED: Final = "chatMessages"
@@ -52,26 +40,26 @@ class SessionReader(DocumentReader):
         self._waiting: list[tuple[str, str]] = []
         """Calls without a result yet: (name, id)."""
 
-    def feed(self, data: bytes) -> list[AnyEvent]:
+    def feed(self, data: bytes) -> list[ev.AnyEvent]:
         self._pieces.append(data)
         return []
 
-    def close(self) -> list[AnyEvent]:
+    def close(self) -> list[ev.AnyEvent]:
         data = self._pieces.take()
         pieces = pieces_of(data, LISTED)
         if pieces is None:
-            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a session without messages")]
+            return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), "a session without messages")]
         return self.read_pieces(data, pieces)
 
-    def document_ended(self, source: Source) -> AnyEvent:
-        return self.normaliser.event(ClientNoted, self._place(source), name="document/end")
+    def document_ended(self, source: ev.Source) -> ev.AnyEvent:
+        return self.normaliser.event(ev.ClientNoted, self._place(source), name="document/end")
 
-    def _place(self, source: Source, time: Any = None) -> Place:
+    def _place(self, source: ev.Source, time: Any = None) -> Place:
         return Place(source=source, key=f"@{source.offset}", session=self._session, time=moment(time))
 
     # ── records ────────────────────────────────────────────────────────────
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
         elif "role" in value:
@@ -81,44 +69,44 @@ class SessionReader(DocumentReader):
         else:
             yield self.normaliser.unknown(self._place(source), None)
 
-    def _header(self, value: dict[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _header(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         self._session = _text(value["sessionId"])
         place = self._place(source, value.get("startTime"))
         metadata = {key: value[key] for key in value if key not in _TOLD}
-        yield self.normaliser.event(SessionStarted, place, metadata=metadata)
+        yield self.normaliser.event(ev.SessionStarted, place, metadata=metadata)
         if isinstance(value.get("timeline"), list):
             data = {"entries": len(value["timeline"])}
-            yield self.normaliser.event(ClientNoted, place, name="timeline", data=data)
+            yield self.normaliser.event(ev.ClientNoted, place, name="timeline", data=data)
 
-    def _message(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _message(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         role, text = value["role"], _words(value.get("content"))
         if role == "assistant":
             if text:
-                yield self.normaliser.event(ModelSaid, place, text=text)
+                yield self.normaliser.event(ev.ModelSaid, place, text=text)
             calls = value.get("tool_calls")
             for call in calls if isinstance(calls, list) else ():
                 yield self._called(_mapping(call), place)
             if calls:  # nothing else tells where a reply ended
-                yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS)
+                yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS)
         elif role == "tool":
             yield self._returned(value, text, place)
         elif role == "user":
             if text:
-                yield self.normaliser.event(UserSaid, place, text=text)
+                yield self.normaliser.event(ev.UserSaid, place, text=text)
         elif role in ("system", "developer"):
-            yield self.normaliser.event(SystemSaid, place, text=text)
+            yield self.normaliser.event(ev.SystemSaid, place, text=text)
         else:
             yield self.normaliser.unknown(place, f"message/{role}")
         if not place.number:
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{role}/empty")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{role}/empty")
 
-    def _called(self, call: dict[str, Any], place: Place) -> AnyEvent:
+    def _called(self, call: dict[str, Any], place: Place) -> ev.AnyEvent:
         function = _mapping(call.get("function"))
         name, id = _text(function.get("name")) or "", _text(call.get("id")) or f"{place.key}.{place.number}"
         self._waiting.append((name, id))
         return self.normaliser.called(place, NativeCall(id, name, arguments_of(function.get("arguments"))))
 
-    def _returned(self, value: dict[str, Any], text: str, place: Place) -> AnyEvent:
+    def _returned(self, value: dict[str, Any], text: str, place: Place) -> ev.AnyEvent:
         """A result: of the call it names, or of the one of that tool that waits longest."""
         id, name = _text(value.get("tool_call_id")), _text(value.get("name"))
         found = next((one for one in self._waiting if one[1] == id or (id is None and name in (None, one[0]))), None)

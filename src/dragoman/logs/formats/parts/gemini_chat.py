@@ -22,28 +22,7 @@ from dragoman.logs.base.format import Gathered
 from dragoman.logs.base.json_ranges import DocumentReader, Pieces, pieces_of
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    ClientNoted,
-    ContextCompacted,
-    ErrorOccurred,
-    FinishReason,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    Source,
-    TokensUsed,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 
 _MODEL_TYPES: Final = ("gemini", "model", "qwen")
 _SERVER_MARK: Final = " MCP Server)"
@@ -105,7 +84,7 @@ class ChatReader(DocumentReader):
 
     # ── a document, or lines ───────────────────────────────────────────────
 
-    def feed(self, data: bytes) -> list[AnyEvent]:
+    def feed(self, data: bytes) -> list[ev.AnyEvent]:
         if self._is_document is False:
             return super().feed(data)
         self._pieces.append(data)
@@ -121,7 +100,7 @@ class ChatReader(DocumentReader):
         self._is_document = _opens_document(first[0])
         return [] if self._is_document else super().feed(self._pieces.take())
 
-    def close(self) -> list[AnyEvent]:
+    def close(self) -> list[ev.AnyEvent]:
         data = self._pieces.take()
         if _opens_list(data):
             return self._list(data)
@@ -133,7 +112,7 @@ class ChatReader(DocumentReader):
         if pieces is None and _goes_on_in_lines(data):
             return super().feed(data) + super().close()
         if pieces is None:
-            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a document without messages")]
+            return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), "a document without messages")]
         return self.read_pieces(data, pieces)
 
     def _saved(self, data: bytes) -> Pieces | None:
@@ -144,29 +123,29 @@ class ChatReader(DocumentReader):
         self._named_folder = None if folder is None else folder[1].decode("utf-8", "replace")
         return pieces
 
-    def _list(self, data: bytes) -> list[AnyEvent]:
+    def _list(self, data: bytes) -> list[ev.AnyEvent]:
         """A bare list, read as if it were a member of an object. The object is not closed: that might close an element
         which breaks off."""
         wrapped = _LIST + data.removeprefix(_MARK)
         moved = len(data) - len(wrapped)
         pieces = self._saved(wrapped)
         if pieces is None:
-            return [self.normaliser.unreadable(Source(self.path, 0, len(data)), "a list without messages")]
+            return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), "a list without messages")]
         pieces.elements = [(start + moved, end + moved) for start, end in pieces.elements]
         pieces.bad = [(start + moved, end + moved, reason) for start, end, reason in pieces.bad]
         pieces.head, pieces.tail, pieces.end = (at + moved for at in (pieces.head, pieces.tail, pieces.end))
         self._is_of_many = any(b'"messageId"' in data[start:end] for start, end in pieces.elements[:1])
         return self.read_pieces(data, pieces)
 
-    def document_ended(self, source: Source) -> AnyEvent:
-        return self.normaliser.event(ClientNoted, self._place_at(source), name="document/end")
+    def document_ended(self, source: ev.Source) -> ev.AnyEvent:
+        return self.normaliser.event(ev.ClientNoted, self._place_at(source), name="document/end")
 
-    def end(self) -> Iterator[AnyEvent]:
+    def end(self) -> Iterator[ev.AnyEvent]:
         yield from self._replied()
 
     # ── records ────────────────────────────────────────────────────────────
 
-    def record(self, value: Any, source: Source) -> Iterator[AnyEvent]:
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
         elif isinstance(value.get("$rewindTo"), str):
@@ -188,11 +167,11 @@ class ChatReader(DocumentReader):
         else:
             yield self.normaliser.unknown(self._place_at(source), None)
 
-    def _place_at(self, source: Source, time: Any = None) -> Place:
+    def _place_at(self, source: ev.Source, time: Any = None) -> Place:
         key = f"{self._stem}@{source.offset}"
         return Place(source=source, key=key, session=self._session, stream=self._stream, time=moment(time))
 
-    def _header(self, value: Mapping[str, Any], source: Source) -> AnyEvent:
+    def _header(self, value: Mapping[str, Any], source: ev.Source) -> ev.AnyEvent:
         own, resumed = text_or_none(value.get("sessionId")), self._session is not None
         parent = None
         if value.get("kind") == "subagent" and own is not None:
@@ -201,7 +180,7 @@ class ChatReader(DocumentReader):
         directories = value.get("directories")
         first = text_or_none(directories[0]) if isinstance(directories, list) and directories else None
         return self.normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             self._place_at(source, value.get("startTime")),
             cwd=first or self._root,
             dialect=self.normaliser.client,
@@ -210,40 +189,40 @@ class ChatReader(DocumentReader):
             metadata={key: item for key, item in value.items() if key not in ("sessionId", "startTime")},
         )
 
-    def _opened(self, value: dict[str, Any], source: Source) -> AnyEvent:
+    def _opened(self, value: dict[str, Any], source: ev.Source) -> ev.AnyEvent:
         """The beginning of a list: of a conversation, named by its file, or of prompts of many."""
         if self._is_of_many:
-            return self.normaliser.event(ClientNoted, self._place_at(source), name="document/begin")
+            return self.normaliser.event(ev.ClientNoted, self._place_at(source), name="document/begin")
         self._session = self._stem
         cwd = self._root or self._named_folder
-        return self.normaliser.event(SessionStarted, self._place_at(source), cwd=cwd, metadata=value)
+        return self.normaliser.event(ev.SessionStarted, self._place_at(source), cwd=cwd, metadata=value)
 
-    def _prompt(self, value: Mapping[str, Any], source: Source) -> AnyEvent:
+    def _prompt(self, value: Mapping[str, Any], source: ev.Source) -> ev.AnyEvent:
         """What was asked in one of many conversations, unless that is kept itself and tells it."""
         session = text_or_none(value.get("sessionId")) or ""
         place = self._place_at(source, value.get("timestamp"))
         place.session = session or None
         kept = session and files_in(self._beside / "chats", f"*{re.sub(r'[^0-9a-zA-Z-]', '?', session[:8])}*")
         if kept or value.get("type") != "user":
-            return self.normaliser.event(ClientNoted, place, name=f"log/{value.get('type')}")
-        return self.normaliser.event(UserSaid, place, text=value["message"])
+            return self.normaliser.event(ev.ClientNoted, place, name=f"log/{value.get('type')}")
+        return self.normaliser.event(ev.UserSaid, place, text=value["message"])
 
-    def _set(self, fields: Mapping[str, Any], source: Source) -> Iterator[AnyEvent]:
+    def _set(self, fields: Mapping[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         place = self._place_at(source, fields.get("lastUpdated"))
         messages = fields.get("messages")
         rest = {key: item for key, item in fields.items() if key != "messages"}
         if isinstance(fields.get("sessionId"), str):
             yield from self._replied()
             self._session = place.session = self._session or fields["sessionId"]
-            yield self.normaliser.event(SessionStarted, place, dialect=self.normaliser.client, resumed=True)
+            yield self.normaliser.event(ev.SessionStarted, place, dialect=self.normaliser.client, resumed=True)
         else:
-            yield self.normaliser.event(ClientNoted, place, name="$set", data=rest)
+            yield self.normaliser.event(ev.ClientNoted, place, name="$set", data=rest)
         if isinstance(messages, list):
             yield from self._replaced([one for one in messages if isinstance(one, dict)], source, place)
 
     # ── the list of messages ───────────────────────────────────────────────
 
-    def _replaced(self, messages: list[dict[str, Any]], source: Source, place: Place) -> Iterator[AnyEvent]:
+    def _replaced(self, messages: list[dict[str, Any]], source: ev.Source, place: Place) -> Iterator[ev.AnyEvent]:
         """Another list takes the place of the messages so far: the same and more, a shorter one, or a summary."""
         yield from self._replied()
         ids = [one["id"] for one in messages if isinstance(one.get("id"), str)]
@@ -255,21 +234,21 @@ class ChatReader(DocumentReader):
             # What stays of the conversation is written again under new ids, after a summary of the rest.
             texts = [said(one.get("content"))[0] for one in new]
             yield self.normaliser.event(
-                ContextCompacted, place, summary=next((text for text in texts if text.startswith(_SNAPSHOT)), None)
+                ev.ContextCompacted, place, summary=next((text for text in texts if text.startswith(_SNAPSHOT)), None)
             )
         elif gone is not None:
-            yield self.normaliser.event(HistoryRewound, place, to=self._last_before(gone))
+            yield self.normaliser.event(ev.HistoryRewound, place, to=self._last_before(gone))
         for index, one in enumerate(messages):
             yield from self._message(one, source, index=index, copied=copied)
         self._current = dict.fromkeys(ids)
 
-    def _rewound(self, id: str, place: Place) -> AnyEvent:
+    def _rewound(self, id: str, place: Place) -> ev.AnyEvent:
         """The list is cut before this message; one that is not in it cuts all, as the client reads it."""
         ids = list(self._current)
         cut = ids.index(id) if id in self._current else 0
         to = self._last_before(cut)
         self._current = dict.fromkeys(ids[:cut])
-        return self.normaliser.event(HistoryRewound, place, to=to)
+        return self.normaliser.event(ev.HistoryRewound, place, to=to)
 
     def _last_before(self, index: int) -> str | None:
         """The id of the last event of the message before this one."""
@@ -279,8 +258,8 @@ class ChatReader(DocumentReader):
         return f"{self._session or self._stem}:{id}:{self._told[id].number}"
 
     def _message(
-        self, value: dict[str, Any], source: Source, *, index: int | None = None, copied: bool = False
-    ) -> Iterator[AnyEvent]:
+        self, value: dict[str, Any], source: ev.Source, *, index: int | None = None, copied: bool = False
+    ) -> Iterator[ev.AnyEvent]:
         """A message of its own, or the one at `index` of a list."""
         listed = index is not None
         id = text_or_none(value.get("id")) or f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
@@ -305,12 +284,12 @@ class ChatReader(DocumentReader):
         elif not known:
             yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
         if place.number == told.number and not listed and not self._owes(source):
-            yield self.normaliser.event(ClientNoted, place, name=f"message/{kind}")
+            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{kind}")
         told.number = place.number
 
     # ── the user and the client ────────────────────────────────────────────
 
-    def _by_user(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[AnyEvent]:
+    def _by_user(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[ev.AnyEvent]:
         content = value.get("content")
         yield from self._responses(content, place)
         text, media = said(content)
@@ -322,7 +301,7 @@ class ChatReader(DocumentReader):
         shown = said(value.get("displayContent"))[0]
         if shown:
             # What was typed; then what the client put in for the files it names.
-            yield self.normaliser.event(UserSaid, place, text=shown, by="user")
+            yield self.normaliser.event(ev.UserSaid, place, text=shown, by="user")
             text = "\n".join(piece for piece in _texts(content)[1:] if piece)
             if not text and not media:
                 return
@@ -332,9 +311,9 @@ class ChatReader(DocumentReader):
             given = None if self._prompted else _TASK.fullmatch(text)
             text = text if given is None else given["words"]
             self._prompted = True
-        yield self.normaliser.event(UserSaid, place, text=text, media=media, by=by)
+        yield self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
-    def _responses(self, content: Any, place: Place) -> Iterator[AnyEvent]:
+    def _responses(self, content: Any, place: Place) -> Iterator[ev.AnyEvent]:
         """Results as they were sent to the model; those a call's own record told are not told again."""
         parts = parts_of(content)
         for part in parts:
@@ -344,17 +323,17 @@ class ChatReader(DocumentReader):
                 native = result_of(id, [part], None)
                 yield self.normaliser.returned(place, native)
 
-    def _by_client(self, kind: str, value: dict[str, Any], place: Place) -> AnyEvent:
+    def _by_client(self, kind: str, value: dict[str, Any], place: Place) -> ev.AnyEvent:
         text = said(value.get("content"))[0]
         if kind == "error":
-            return self.normaliser.event(ErrorOccurred, place, message=text or "an error without words")
+            return self.normaliser.event(ev.ErrorOccurred, place, message=text or "an error without words")
         if text == "Request cancelled.":
-            return self.normaliser.event(Interrupted, place, text=text)
-        return self.normaliser.event(ClientNoted, place, name=kind, data={"text": text})
+            return self.normaliser.event(ev.Interrupted, place, text=text)
+        return self.normaliser.event(ev.ClientNoted, place, name=kind, data={"text": text})
 
     # ── the model ──────────────────────────────────────────────────────────
 
-    def _by_model(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[AnyEvent]:
+    def _by_model(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[ev.AnyEvent]:
         model, content = text_or_none(value.get("model")), value.get("content")
         thoughts = value.get("thoughts")
         thoughts = thoughts if isinstance(thoughts, list) else []
@@ -363,7 +342,7 @@ class ChatReader(DocumentReader):
             text, media = said(content)
             if (text or media) and told.said != _digest(text):
                 told.said = _digest(text)
-                yield self.normaliser.event(ModelSaid, place, text=text, media=media, model=model)
+                yield self.normaliser.event(ev.ModelSaid, place, text=text, media=media, model=model)
         tokens = value.get("tokens")
         if isinstance(tokens, dict):
             counted = _digest(str(tokens))
@@ -371,7 +350,7 @@ class ChatReader(DocumentReader):
                 told.tokens = counted
                 self._replies(place, model).used = (msgspec.structs.replace(place), _usage(tokens))
             elif counted != told.tokens:
-                yield self.normaliser.event(ClientNoted, place, name="tokens/changed", data=tokens)
+                yield self.normaliser.event(ev.ClientNoted, place, name="tokens/changed", data=tokens)
         calls = value.get("toolCalls")
         for record in calls if isinstance(calls, list) else ():
             if isinstance(record, dict):
@@ -390,11 +369,11 @@ class ChatReader(DocumentReader):
             self._reply = _Reply(place.key, model)
         return self._reply
 
-    def _owes(self, source: Source) -> bool:
+    def _owes(self, source: ev.Source) -> bool:
         """Whether what a record used is yet to be told."""
         return self._reply is not None and self._reply.used is not None and self._reply.used[0].source == source
 
-    def _replied(self) -> Iterator[AnyEvent]:
+    def _replied(self) -> Iterator[ev.AnyEvent]:
         """The end of the reply that was told last."""
         reply, self._reply = self._reply, None
         if reply is None:
@@ -403,25 +382,25 @@ class ChatReader(DocumentReader):
         if reply.used is not None:
             place, usage = reply.used
             place.number = told.number
-            yield self.normaliser.event(TokensUsed, place, usage=usage, model=reply.model)
+            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=reply.model)
             told.number = place.number
         if reply.called is not None:
             place = reply.called
             place.number = told.number
-            yield self.normaliser.event(ModelFinished, place, finish=FinishReason.CALLS, model=reply.model)
+            yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=reply.model)
             told.number = place.number
 
     def _thought(
         self, thoughts: list[Any], content: Any, told: _Told, place: Place, model: str | None
-    ) -> Iterator[AnyEvent]:
+    ) -> Iterator[ev.AnyEvent]:
         texts = [_thought_text(one) for one in thoughts]
         if not texts:
             texts = [one["text"] for one in parts_of(content) if one.get("thought") is True and _is_text(one)]
         for text in texts[told.thoughts :]:
-            yield self.normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+            yield self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
         told.thoughts = max(told.thoughts, len(texts))
 
-    def _call(self, record: dict[str, Any], place: Place, model: str | None) -> Iterator[AnyEvent]:
+    def _call(self, record: dict[str, Any], place: Place, model: str | None) -> Iterator[ev.AnyEvent]:
         name = record.get("name")
         if not isinstance(name, str):
             yield self.normaliser.unknown(place, "toolCall")
@@ -448,14 +427,14 @@ class ChatReader(DocumentReader):
             self._servers.setdefault(server, set()).add(tool)
             self.normaliser.knowing(servers=self._servers)
 
-    def _agent_started(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[AnyEvent]:
+    def _agent_started(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[ev.AnyEvent]:
         agent = record.get("agentId")
         if isinstance(agent, str):
             arguments, shown = mapping_or_empty(record.get("args")), mapping_or_empty(record.get("resultDisplay"))
             name = arguments.get("agent_name") or shown.get("agentName")
             prompt = arguments.get("prompt")
             yield self.normaliser.event(
-                AgentStarted,
+                ev.AgentStarted,
                 place,
                 agent=agent,
                 call_id=id,
@@ -464,13 +443,13 @@ class ChatReader(DocumentReader):
                 agent_session=agent,
             )
 
-    def _agent_ended(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[AnyEvent]:
+    def _agent_ended(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[ev.AnyEvent]:
         agent, shown = record.get("agentId"), mapping_or_empty(record.get("resultDisplay"))
         if isinstance(agent, str):
             reason = text_or_none(shown.get("terminateReason")) or ""
             status = "failed" if reason.startswith("ERROR") else _ENDINGS.get(reason, "unknown")
             text = text_or_none(shown.get("result"))
-            yield self.normaliser.event(AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
+            yield self.normaliser.event(ev.AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
 
 
 def _project_root(chats: Path) -> str | None:

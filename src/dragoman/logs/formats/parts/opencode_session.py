@@ -9,31 +9,7 @@ import msgspec
 
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.base.typed_or_none import mapping as _mapping, text as _text
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyEvent,
-    ClientNoted,
-    CommandInvoked,
-    ContextCompacted,
-    ErrorOccurred,
-    ExecutedBy,
-    FinishReason,
-    HistoryRewound,
-    Interrupted,
-    Media,
-    ModelFinished,
-    ModelSaid,
-    ModelThought,
-    NativeCall,
-    NativeResult,
-    SessionStarted,
-    Source,
-    TokensUsed,
-    Unreadable,
-    Usage,
-    UserSaid,
-)
+from dragoman.model import ExecutedBy, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 
 _NOTED_PARTS = frozenset({"agent", "file", "patch", "snapshot", "step-start"})
 
@@ -51,7 +27,7 @@ class Record(msgspec.Struct):
     """A session, a message or a part: what it says, where it stands, and its name where it has no id."""
 
     value: dict[str, Any]
-    source: Source
+    source: ev.Source
     name: str
 
     @property
@@ -79,13 +55,13 @@ class Session:
         self._kept: tuple[str | None] | None = None
         """The last event that still counts, once what was gone back to has been reached."""
 
-    def begun(self) -> Iterator[AnyEvent]:
+    def begun(self) -> Iterator[ev.AnyEvent]:
         if self._record is None:
             return
         model = _mapping(self._value.get("model"))
         place = self._place(self._record, _mapping(self._value.get("time")).get("created"))
         yield self._normaliser.event(
-            SessionStarted,
+            ev.SessionStarted,
             place,
             cwd=_text(self._value.get("directory")),
             model=_text(model.get("id")) or _text(model.get("modelID")),
@@ -93,13 +69,13 @@ class Session:
             metadata={key: self._value[key] for key in ("title", "agent") if isinstance(self._value.get(key), str)},
         )
 
-    def ended(self) -> Iterator[AnyEvent]:
+    def ended(self) -> Iterator[ev.AnyEvent]:
         if self._revert and self._record is not None:
             place = self._place(self._record, None)
             place.key += "/revert"
-            yield self._normaliser.event(HistoryRewound, place, to=self._kept[0] if self._kept else None)
+            yield self._normaliser.event(ev.HistoryRewound, place, to=self._kept[0] if self._kept else None)
 
-    def message(self, message: Record | None, parts: list[Record]) -> Iterator[AnyEvent]:
+    def message(self, message: Record | None, parts: list[Record]) -> Iterator[ev.AnyEvent]:
         """A message and its parts; parts whose message is lost are told as far as they tell themselves."""
         info = message.value if message is not None else {}
         parts = sorted(parts, key=lambda part: part.id)
@@ -108,7 +84,7 @@ class Session:
             self._last = event.id
             yield event
 
-    def printed(self, line: Record) -> Iterator[AnyEvent]:
+    def printed(self, line: Record) -> Iterator[ev.AnyEvent]:
         """A line of a run: a part of the model's, or an error; what the user said is not printed."""
         part, error, time = line.value.get("part"), line.value.get("error"), line.value.get("timestamp")
         if isinstance(part, dict):
@@ -119,11 +95,11 @@ class Session:
         else:
             yield self._normaliser.unknown(self._place(line, time), _text(line.value.get("type")))
 
-    def _message(self, message: Record | None, info: dict[str, Any], parts: list[Record]) -> Iterator[AnyEvent]:
+    def _message(self, message: Record | None, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:
         if message is not None:
             self._reached(message.id, None)
             yield self._normaliser.event(
-                ClientNoted,
+                ev.ClientNoted,
                 self._place(message, created(info)),
                 name=f"message/{info.get('role')}",
                 data={key: info[key] for key in ("agent", "mode") if isinstance(info.get(key), str)},
@@ -132,20 +108,20 @@ class Session:
         for part in parts:
             self._reached(_text(part.value.get("messageID")), part.id)
             for event in self._safely(self._part(part, info, media), part):
-                if isinstance(event, UserSaid) and event.by != "client":
+                if isinstance(event, ev.UserSaid) and event.by != "client":
                     media = ()
                 yield event
         if message is not None and info.get("role") == "assistant":
             yield from self._replied(message, info, parts)
 
-    def _safely(self, events: Iterator[AnyEvent], record: Record) -> Iterator[AnyEvent]:
+    def _safely(self, events: Iterator[ev.AnyEvent], record: Record) -> Iterator[ev.AnyEvent]:
         """The same; a record of a known kind in a shape nobody has seen is kept, and costs nothing else."""
         try:
             yield from events
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             place = self._place(record, None)
             place.key += "/unread"
-            yield self._normaliser.event(Unreadable, place, reason=f"{type(error).__name__}: {error}")
+            yield self._normaliser.event(ev.Unreadable, place, reason=f"{type(error).__name__}: {error}")
 
     def _place(self, record: Record, time: Any) -> Place:
         parent = record.value.get("messageID") or record.value.get("parentID")
@@ -167,7 +143,7 @@ class Session:
 
     # ── parts ──────────────────────────────────────────────────────────────
 
-    def _part(self, part: Record, info: dict[str, Any], media: tuple[Media, ...]) -> Iterator[AnyEvent]:
+    def _part(self, part: Record, info: dict[str, Any], media: tuple[Media, ...]) -> Iterator[ev.AnyEvent]:
         value = part.value
         kind, times = value.get("type"), _mapping(value.get("time"))
         place = self._place(part, times.get("start") or times.get("created") or created(info))
@@ -176,45 +152,45 @@ class Session:
             yield self._text(value, info, media, place)
         elif kind == "reasoning":
             text = _text(value.get("text")) or ""
-            yield self._normaliser.event(ModelThought, place, text=text, model=model, hidden=not text)
+            yield self._normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
         elif kind == "tool" and isinstance(value.get("tool"), str):
             yield from self._tool(value, place)
         elif kind == "step-finish":
             yield from self._step(value, model, place)
         elif kind == "compaction":
             self._trigger = "auto" if value.get("auto") is True else "manual"
-            yield self._normaliser.event(ClientNoted, place, name="part/compaction", data={"trigger": self._trigger})
+            yield self._normaliser.event(ev.ClientNoted, place, name="part/compaction", data={"trigger": self._trigger})
         elif kind == "retry":
             yield self._error(_mapping(value.get("error")), place, retried=True)
         elif kind == "subtask":
             yield self._subtask(value, place)
         elif isinstance(kind, str) and kind in _NOTED_PARTS:
-            yield self._normaliser.event(ClientNoted, place, name=f"part/{kind}")
+            yield self._normaliser.event(ev.ClientNoted, place, name=f"part/{kind}")
         else:
             yield self._normaliser.unknown(place, f"part/{kind}" if isinstance(kind, str) else None)
 
-    def _text(self, value: dict[str, Any], info: dict[str, Any], media: tuple[Media, ...], place: Place) -> AnyEvent:
+    def _text(self, value: dict[str, Any], info: dict[str, Any], media: tuple[Media, ...], place: Place) -> ev.AnyEvent:
         text, role = _text(value.get("text")) or "", info.get("role")
         if role == "assistant" and info.get("summary") is True:
             trigger, self._trigger = self._trigger, None
-            return self._normaliser.event(ContextCompacted, place, summary=text, trigger=trigger)
+            return self._normaliser.event(ev.ContextCompacted, place, summary=text, trigger=trigger)
         if role == "assistant":
-            return self._normaliser.event(ModelSaid, place, text=text, model=_text(info.get("modelID")))
+            return self._normaliser.event(ev.ModelSaid, place, text=text, model=_text(info.get("modelID")))
         if role != "user":
-            return self._normaliser.event(ClientNoted, place, name="part/text", data={"text": text})
+            return self._normaliser.event(ev.ClientNoted, place, name="part/text", data={"text": text})
         if value.get("synthetic") is True:
-            return self._normaliser.event(UserSaid, place, text=text, by="client")
+            return self._normaliser.event(ev.UserSaid, place, text=text, by="client")
         by = "user" if self._stream == "main" else "agent"
-        return self._normaliser.event(UserSaid, place, text=text, media=media, by=by)
+        return self._normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
-    def _subtask(self, value: dict[str, Any], place: Place) -> AnyEvent:
+    def _subtask(self, value: dict[str, Any], place: Place) -> ev.AnyEvent:
         """Work that a command of the user's gives to an agent."""
         prompt, command = _text(value.get("prompt")) or "", _text(value.get("command"))
         if command is None:
-            return self._normaliser.event(UserSaid, place, text=prompt)
-        return self._normaliser.event(CommandInvoked, place, name=f"/{command}", arguments=prompt)
+            return self._normaliser.event(ev.UserSaid, place, text=prompt)
+        return self._normaliser.event(ev.CommandInvoked, place, name=f"/{command}", arguments=prompt)
 
-    def _tool(self, value: dict[str, Any], place: Place) -> Iterator[AnyEvent]:
+    def _tool(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         name, state = value["tool"], _mapping(value.get("state"))
         id = _text(value.get("callID")) or place.key
         if id in self._normaliser.calls:  # some providers number the calls of each reply anew
@@ -244,11 +220,11 @@ class Session:
         yield self._normaliser.returned(place, _result(id, value, state), duration=took)
         if agent is not None and name == "task":
             ending = "completed" if status == "completed" else "failed"
-            yield self._normaliser.event(AgentEnded, place, agent=agent, status=ending, call_id=id)
+            yield self._normaliser.event(ev.AgentEnded, place, agent=agent, status=ending, call_id=id)
 
-    def _agent_started(self, agent: str, id: str, given: dict[str, Any], place: Place) -> AnyEvent:
+    def _agent_started(self, agent: str, id: str, given: dict[str, Any], place: Place) -> ev.AnyEvent:
         return self._normaliser.event(
-            AgentStarted,
+            ev.AgentStarted,
             place,
             agent=agent,
             agent_session=agent,
@@ -259,18 +235,18 @@ class Session:
 
     # ── how a reply ended ──────────────────────────────────────────────────
 
-    def _step(self, value: dict[str, Any], model: str | None, place: Place) -> Iterator[AnyEvent]:
+    def _step(self, value: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         tokens = value.get("tokens")
         if isinstance(tokens, dict):
             yield self._tokens(tokens, value.get("cost"), model, place)
         finish = _FINISH.get(str(value.get("reason")), FinishReason.UNKNOWN)
-        yield self._normaliser.event(ModelFinished, place, finish=finish, model=model)
+        yield self._normaliser.event(ev.ModelFinished, place, finish=finish, model=model)
 
-    def _tokens(self, tokens: dict[str, Any], cost: Any, model: str | None, place: Place) -> AnyEvent:
+    def _tokens(self, tokens: dict[str, Any], cost: Any, model: str | None, place: Place) -> ev.AnyEvent:
         known = cost if isinstance(cost, int | float) and cost > 0 else None  # 0 is also what an unknown price costs
-        return self._normaliser.event(TokensUsed, place, usage=_usage(tokens), model=model, cost=known)
+        return self._normaliser.event(ev.TokensUsed, place, usage=_usage(tokens), model=model, cost=known)
 
-    def _replied(self, message: Record, info: dict[str, Any], parts: list[Record]) -> Iterator[AnyEvent]:
+    def _replied(self, message: Record, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:
         """What the message itself knows of its end: what went wrong, and its tokens where no step counted them."""
         place = self._place(message, _mapping(info.get("time")).get("completed") or created(info))
         place.number = 1
@@ -282,14 +258,14 @@ class Session:
         if isinstance(error, dict):
             yield self._error(error, place, retried=False)
 
-    def _error(self, error: dict[str, Any], place: Place, *, retried: bool) -> AnyEvent:
+    def _error(self, error: dict[str, Any], place: Place, *, retried: bool) -> ev.AnyEvent:
         name, data = _text(error.get("name")), _mapping(error.get("data"))
         message = _text(data.get("message")) or name or "an error without words"
         if name == "MessageAbortedError":
-            return self._normaliser.event(Interrupted, place, text=message)
+            return self._normaliser.event(ev.Interrupted, place, text=message)
         status = data.get("statusCode")
         return self._normaliser.event(
-            ErrorOccurred,
+            ev.ErrorOccurred,
             place,
             message=message,
             status=status if isinstance(status, int) else None,
