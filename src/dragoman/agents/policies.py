@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dragoman import engine
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import operations as op
 
@@ -19,8 +20,6 @@ from .frontmatter_text import Section, shown
 from .tool_words import conditions, own_names, unknown_here
 
 if TYPE_CHECKING:
-    from dragoman.engine import Approval, ToolPolicy
-
     from .agent import Agent, AgentLimits
 
 VERDICTS: Final = ("deny", "ask", "allow")
@@ -41,10 +40,8 @@ def read_policy(section: Section, dialect: str | None = None, known: Collection[
     Rules are tried in order, and three lists have none. So they are put into one: the narrower rule first, and among
     equals the stricter: `ask: [execute]` with `allow: ["command:git status*"]` asks about all but that command.
     """
-    from dragoman.engine import ToolPolicy
-
     # These are set by what lays one policy over another; a file has only its own.
-    fields = {*ToolPolicy.__struct_fields__} - {"within", "agent"}
+    fields = {*engine.ToolPolicy.__struct_fields__} - {"within", "agent"}
     said: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     for key, value in section.content.items():
@@ -74,13 +71,11 @@ def _names_a_source(section: Section, rules: Any) -> bool:
 
 
 def _try(section: Section, key: str, value: Any) -> None:
-    from dragoman.engine import ToolPolicy
-
     if key == "default" and value not in VERDICTS:
         section.problem(f"must be deny, ask or allow, not {shown(value)}.{nearest(str(value), VERDICTS)}", key)
         return
     try:
-        ToolPolicy.read({key: value})
+        engine.ToolPolicy.read({key: value})
     except ConfigError as error:
         section.problem(str(error).removeprefix("policy: "), key)
 
@@ -169,16 +164,14 @@ _BOUND: Final = ("enabled", "allowed", "approval", "default")
 """What holds beside what the user says, the stricter of the two: that is what `ToolPolicy.within` is for."""
 
 
-def policy_for(agent: Agent, base: ToolPolicy, *, trusted: bool) -> tuple[ToolPolicy, tuple[str, ...]]:
+def policy_for(agent: Agent, base: engine.ToolPolicy, *, trusted: bool) -> tuple[engine.ToolPolicy, tuple[str, ...]]:
     """The policy an agent runs under, over that of the user, and what of its file does not hold because it is looser.
 
     `trusted`: the user wrote the file or trusts it as it is; then its default and its limits hold in place of the
     user's, and its rules beside theirs: where both have one that fits, the stricter.
     """
-    from dragoman.engine import ToolPolicy
-
     said = dict(agent.policy)
-    wanted = ToolPolicy.read(said)
+    wanted = engine.ToolPolicy.read(said)
     rules = tuple(msgspec.structs.replace(rule, source=f"the agent {agent.name}") for rule in wanted.approval)
     wanted = msgspec.structs.replace(wanted, approval=rules)
     if trusted:
@@ -199,7 +192,7 @@ def policy_for(agent: Agent, base: ToolPolicy, *, trusted: bool) -> tuple[ToolPo
     return msgspec.structs.replace(base, **changes, within=base), tuple(refused)
 
 
-def _allowed_anyway(rule: Approval, base: ToolPolicy) -> bool:
+def _allowed_anyway(rule: engine.Approval, base: engine.ToolPolicy) -> bool:
     """Whether the user's own policy allows what a rule allows, save what another rule of theirs takes out of it."""
     allows = base.default == "allow" or any(
         other.verdict == "allow" and _covers(other, rule) for other in base.approval
@@ -207,7 +200,7 @@ def _allowed_anyway(rule: Approval, base: ToolPolicy) -> bool:
     return allows and (base.within is None or _allowed_anyway(rule, base.within))
 
 
-def _covers(wide: Approval, narrow: Approval) -> bool:
+def _covers(wide: engine.Approval, narrow: engine.Approval) -> bool:
     """Whether every condition of the first is one of the second's: what fits the second fits the first."""
     operation = op.OPERATIONS.get(narrow.operation or "")
     kind = narrow.kind or (None if operation is None else str(operation.kind))
@@ -234,7 +227,7 @@ def limits_for(agent: Agent, *, trusted: bool) -> tuple[AgentLimits | None, tupl
     return usual, tuple(refused)
 
 
-def _lowered(name: str, base: ToolPolicy, wanted: ToolPolicy, refused: list[str]) -> Any:
+def _lowered(name: str, base: engine.ToolPolicy, wanted: engine.ToolPolicy, refused: list[str]) -> Any:
     """What holds of a setting that may only go down; what is neither looser nor stricter is as it was said."""
     before, after = getattr(base, name), getattr(wanted, name)
     if name == "results":

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dragoman.engine import models
 from dragoman.errors import DragomanError, EngineError, nearest
-
-if TYPE_CHECKING:
-    from dragoman.engine.models import Provider
 
 
 async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
     """What the user can do about an error of a provider or of the network."""
-    from dragoman.engine.models import PROVIDERS
-
     provider, _, name = model.partition(":")
-    row = next((PROVIDERS[known] for known in PROVIDERS if known == provider), None)
+    row = next((models.PROVIDERS[known] for known in models.PROVIDERS if known == provider), None)
     local = row is not None and not row.key_needed
     if error.status == 401 or (error.status == 400 and "api key" in error.message.lower()):  # the second: Gemini, xAI
         wanted = " or ".join(row.key) if row is not None and row.key else f"the key in [providers.{provider}]"
@@ -47,18 +43,17 @@ async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
     return []
 
 
-def _or_variable(row: Provider | None) -> str:
+def _or_variable(row: models.Provider | None) -> str:
     return f", or the variable {row.base_url_env}" if row is not None and row.base_url_env else ""
 
 
 async def _other_models(provider: str, name: str, engine: Any) -> list[str]:
     from dragoman.engine import HttpEngine
-    from dragoman.engine.models import models_of
 
     names: tuple[str, ...] = ()
     if isinstance(engine, HttpEngine):
         with suppress(DragomanError):  # a server need not list its models
-            names = await models_of(engine)
+            names = await models.models_of(engine)
     if not names:
         return [f'Is "{name}" a model of {provider}? Name another one: --model {provider}:NAME.']
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dragoman import model, tools
 from dragoman.errors import MediaError, ToolError
 from dragoman.model import operations as op
 from dragoman.tools.workspace import LARGEST_ATTACHMENT, attachment
@@ -14,11 +15,8 @@ from dragoman.tools.workspace import LARGEST_ATTACHMENT, attachment
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dragoman.model import Media, Message
-    from dragoman.tools import Web
 
-
-def content_of(content: bytes, name: str) -> str | Media:
+def content_of(content: bytes, name: str) -> str | model.Media:
     """Content as a part of a message: text as text, which every model reads; anything else as media."""
     media = attachment(content, name)
     if media.media_type.startswith("text/"):
@@ -26,18 +24,16 @@ def content_of(content: bytes, name: str) -> str | Media:
     return media
 
 
-def message_of(text: str, parts: Iterable[str | Media]) -> Message:
+def message_of(text: str, parts: Iterable[str | model.Media]) -> model.Message:
     """One message: all texts first, then the media."""
-    from dragoman.model import user
-
     given = list(parts)
     texts = [text, *(part for part in given if isinstance(part, str))]
-    return user("\n\n".join(filter(None, texts)), *(part for part in given if not isinstance(part, str)))
+    return model.user("\n\n".join(filter(None, texts)), *(part for part in given if not isinstance(part, str)))
 
 
-async def attached(places: Iterable[str], web: Web) -> list[str | Media]:
+async def attached(places: Iterable[str], web: tools.Web) -> list[str | model.Media]:
     """What `-a` names, in order. Addresses are fetched under the rules for pages: none that is not public."""
-    found: list[str | Media] = []
+    found: list[str | model.Media] = []
     for place in places:
         try:
             found.append(await _attached(place, web))
@@ -46,7 +42,7 @@ async def attached(places: Iterable[str], web: Web) -> list[str | Media]:
     return found
 
 
-async def _attached(place: str, web: Web) -> str | Media:
+async def _attached(place: str, web: tools.Web) -> str | model.Media:
     if place.startswith(("http://", "https://")):
         return await _page(place, web)
     if place == "-":
@@ -67,7 +63,7 @@ def _read(content: bytes, name: str) -> bytes:
     return content
 
 
-async def _page(url: str, web: Web) -> str | Media:
+async def _page(url: str, web: tools.Web) -> str | model.Media:
     fetched = await web.get(url)
     if fetched.media_type not in ("text/html", "application/xhtml+xml"):
         return content_of(fetched.body, url)

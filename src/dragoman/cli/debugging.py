@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from dragoman import engine
 from dragoman.model import AnyEvent, FunctionDefinition, ModelAsked, ToolCalled, ToolReturned
 
 from .terminal.console import as_json
 from .vocabulary import shown
 
-if TYPE_CHECKING:
-    from dragoman.engine import Running
 
-
-def offer(running: Running) -> Iterator[str]:
+def offer(running: engine.Running) -> Iterator[str]:
     """What a model is offered, and what there is to know about it."""
     offered = running.offered
     yield f"offered in the words of {running.facade.dialect.name}, {len(offered)} tools:"

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from dragoman.engine import models
 from dragoman.errors import ConfigError, MissingExtra
 
 from .terminal.console import Console
@@ -26,12 +27,10 @@ class Consent:
 
     def needed_for(self, name: str) -> None:
         """Ends here, and says what to do, when a model of this name cannot be used."""
-        from dragoman.engine.models import MODEL_FILES, cached, can_run_here
-
-        if not can_run_here():
+        if not models.can_run_here():
             raise MissingExtra("local", "a model in this process", "xllamacpp")
-        if name in MODEL_FILES and not cached(name, cache=self._cache).is_file() and not self.asked(name):
-            size = f"{MODEL_FILES[name].size / 1e9:.1f} GB"
+        if name in models.MODEL_FILES and not models.cached(name, cache=self._cache).is_file() and not self.asked(name):
+            size = f"{models.MODEL_FILES[name].size / 1e9:.1f} GB"
             raise ConfigError(f"the file of {name} is not here: --fetch fetches it once ({size})")
 
     def instead(self, name: str) -> bool:
@@ -42,10 +41,8 @@ class Consent:
 
     def asked(self, name: str) -> bool:
         """Whether it may be fetched. Where nobody can be asked, only when that was said before."""
-        from dragoman.engine.models import MODEL_FILES, cached
-
         if not self._given and _somebody_is_there():
-            model, folder = MODEL_FILES[name], cached(name, cache=self._cache).parent
+            model, folder = models.MODEL_FILES[name], models.cached(name, cache=self._cache).parent
             self._console.note(f"{model.title} can run in this process (1.5B: simple tasks).")
             self._console.note(f"Its file is {model.size / 1e9:.1f} GB, fetched once into {folder}.")
             self._given = click.confirm("Fetch it now?", default=False, err=True)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
+from dragoman import logs, model
 from dragoman.errors import nearest
+from dragoman.logs import history
 
 from .log_files import out_of_pipes
 
 if TYPE_CHECKING:
     import datetime
-
-    from dragoman.logs import Query
 
     from .terminal.console import Console
 
@@ -25,10 +25,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime.datetime | None:
     if text is None:
         return None
-    from dragoman.logs.history import moment_asked
 
     try:
-        return moment_asked(text)
+        return history.moment_asked(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -36,20 +35,17 @@ def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime
 def _client(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
     if name is None:
         return None
-    from dragoman.logs import FORMATS
 
-    if name not in FORMATS:
+    if name not in logs.FORMATS:
         raise click.BadParameter(
-            f"there is no client {name!r}; there are {', '.join(FORMATS)}.{nearest(name, FORMATS)}"
+            f"there is no client {name!r}; there are {', '.join(logs.FORMATS)}.{nearest(name, logs.FORMATS)}"
         )
     return name
 
 
 def kind_of_event(_: click.Context, __: click.Parameter, said: str | tuple[str, ...] | None) -> Any:
     """`--kind`: what no event is called is told, instead of found nowhere."""
-    from dragoman.model import AnyEvent
-
-    known = [str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)]
+    known = [str(kind.__struct_config__.tag) for kind in get_args(model.AnyEvent)]
     for name in (said,) if isinstance(said, str) else said or ():
         if name not in known:
             raise click.BadParameter(
@@ -62,9 +58,8 @@ def operation_named(context: click.Context, __: click.Parameter, name: str | Non
     """`--op`: a plugin may have operations of its own, so one that is not known is only warned of."""
     if name is None:
         return None
-    from dragoman.model import Operation
 
-    known = {str(kind.__struct_config__.tag) for kind in _kinds_of(Operation)}
+    known = {str(kind.__struct_config__.tag) for kind in _kinds_of(model.Operation)}
     if name not in known:
         context.find_root().obj.warn(
             f"no operation of dragoman's own is called {name!r}.{nearest(name, sorted(known))}"
@@ -86,13 +81,11 @@ def filter_options(limit: int | None = None) -> Callable[[Function], Function]:
     def decorated(function: Function) -> Function:
         @functools.wraps(function)
         def with_filter(*arguments: Any, **options: Any) -> Any:
-            from dragoman.logs import Filter
-
             everything = options.pop("everything")
             given = {name: options.pop(name) for name in ("client", "project", "since", "until", "model", "limit")}
             if everything:
                 given["limit"] = None
-            return function(*arguments, asked=Filter(**given), **options)
+            return function(*arguments, asked=logs.Filter(**given), **options)
 
         for option in reversed(_options(limit)):
             with_filter = option(with_filter)
@@ -117,17 +110,15 @@ def _options(limit: int | None) -> list[Callable[[Any], Any]]:
     ]
 
 
-def query_of(console: Console, wanted: tuple[str, ...] = (), *, update: bool = True) -> Query:
+def query_of(console: Console, wanted: tuple[str, ...] = (), *, update: bool = True) -> logs.Query:
     """What the command asks: every log of this machine, or the files, folders and sessions that were named.
 
     Without `update`, what the index knows already.
     """
-    from dragoman.logs import Index, Query
-
     places = console.configuration().settings.logs
     files = out_of_pipes(wanted)
-    index = None if files == wanted else Index.in_memory()  # what came out of a pipe is gone with this command
-    query = Query(index, homes=places.homes, folders=places.folders, paths=files or None)
+    index = None if files == wanted else logs.Index.in_memory()  # what came out of a pipe is gone with this command
+    query = logs.Query(index, homes=places.homes, folders=places.folders, paths=files or None)
     click.get_current_context().call_on_close(query.close)
     if update or wanted:
         with console.progress("reading", len(query.files())) as advance:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from dragoman import logs, model
+from dragoman.engine import history
 from dragoman.errors import LogError
 
 from .log_files import are_own, events_of, files_of
@@ -17,25 +19,21 @@ from .terminal.console import here
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dragoman.logs import Found
     from dragoman.logs.port import Told
-    from dragoman.model import AnyEvent, Conversation
 
     from .terminal.console import Console
 
 
-def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
+def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]:
     """The events a run begins with that goes on with the session of this path or id; what stays behind is said."""
     import datetime
-
-    from dragoman.model import SessionStarted
 
     found = files_of(console, (wanted,))
     session, events = _one_session(wanted, list(events_of(console, found)))
     told = _told(events, found)
     if not told.conversation:
         raise LogError(f"the session {session or wanted!r} holds no messages to continue from")
-    started = next((one for one in events if isinstance(one, SessionStarted)), None)
+    started = next((one for one in events if isinstance(one, model.SessionStarted)), None)
     facts: dict[str, Any] = {"session": run, "run": run, "client": "dragoman"}
     facts["time"] = datetime.datetime.now(datetime.UTC)
     _say(console, told, session or wanted)
@@ -44,11 +42,11 @@ def told_events(console: Console, wanted: str, run: str) -> list[AnyEvent]:
         # Files are read without asking: a log that came with a project must not choose where.
         console.note(f"The log is not one of yours, so this run works in {here()}, not in {folder} (--workspace).")
         folder = None
-    begun = SessionStarted(id=f"{run}-from-0", cwd=folder, forked_from=session, **facts)
+    begun = model.SessionStarted(id=f"{run}-from-0", cwd=folder, forked_from=session, **facts)
     return [begun, *_as_events(told.conversation, run, facts)]
 
 
-def _one_session(wanted: str, events: list[AnyEvent]) -> tuple[str | None, list[AnyEvent]]:
+def _one_session(wanted: str, events: list[model.AnyEvent]) -> tuple[str | None, list[model.AnyEvent]]:
     """The session that was meant, and its events."""
     ids = dict.fromkeys(event.session for event in events if event.stream == "main")
     named: list[str | None] = [id for id in ids if id is not None and id.startswith(wanted)]
@@ -59,15 +57,13 @@ def _one_session(wanted: str, events: list[AnyEvent]) -> tuple[str | None, list[
     return session, [event for event in events if event.session == session]
 
 
-def _told(events: list[AnyEvent], found: list[Found]) -> Told:
-    from dragoman.engine.history import conversation_of
-    from dragoman.logs import FORMATS
+def _told(events: list[model.AnyEvent], found: list[logs.Found]) -> Told:
     from dragoman.logs.port import Told, history_of
 
     if found[0].format == "dragoman":
-        said = conversation_of(events)
+        said = history.conversation_of(events)
         return Told(tuple(item for item in said if item.role != "system"))
-    return history_of(events, FORMATS[found[0].format].dialect)
+    return history_of(events, logs.FORMATS[found[0].format].dialect)
 
 
 def _say(console: Console, told: Told, session: str) -> None:
@@ -75,32 +71,23 @@ def _say(console: Console, told: Told, session: str) -> None:
     console.note(f"Going on from {session}" + (f"; left out: {left_out}" if left_out else ""))
 
 
-def _as_events(conversation: Conversation, run: str, facts: dict[str, Any]) -> Iterator[AnyEvent]:
+def _as_events(conversation: model.Conversation, run: str, facts: dict[str, Any]) -> Iterator[model.AnyEvent]:
     """A conversation as the events it is read back from."""
-    from dragoman.model import (
-        MediaPart,
-        ModelFinished,
-        Reply,
-        Result,
-        ResultPart,
-        TextPart,
-        ToolReturned,
-        UserSaid,
-    )
-
     number = 0
     for item in conversation:
         number += 1
         id = f"{run}-from-{number}"
-        if isinstance(item, Reply):
-            yield ModelFinished(id=id, finish=item.finish, reply=item, **facts)
+        if isinstance(item, model.Reply):
+            yield model.ModelFinished(id=id, finish=item.finish, reply=item, **facts)
         elif item.role == "tool":
             for part in item.parts:
-                if isinstance(part, ResultPart):
+                if isinstance(part, model.ResultPart):
                     number += 1
-                    result = Result(part.result.call_id, (), native=part.result)
-                    yield ToolReturned(id=f"{run}-from-{number}", call_id=part.result.call_id, result=result, **facts)
+                    result = model.Result(part.result.call_id, (), native=part.result)
+                    yield model.ToolReturned(
+                        id=f"{run}-from-{number}", call_id=part.result.call_id, result=result, **facts
+                    )
         else:
-            text = "\n".join(part.text for part in item.parts if isinstance(part, TextPart))
-            media = tuple(part.media for part in item.parts if isinstance(part, MediaPart))
-            yield UserSaid(id=id, text=text, media=media, **facts)
+            text = "\n".join(part.text for part in item.parts if isinstance(part, model.TextPart))
+            media = tuple(part.media for part in item.parts if isinstance(part, model.MediaPart))
+            yield model.UserSaid(id=id, text=text, media=media, **facts)

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman import logs, model
 from dragoman.errors import LogError
+from dragoman.logs import base, history
 
 from .terminal.console import Function
 
 if TYPE_CHECKING:
-    from dragoman.logs import Found, Originals
-    from dragoman.logs.base import Original
-    from dragoman.model import AnyEvent
-
     from .terminal.console import Console
 
 
@@ -33,34 +31,34 @@ def format_option(function: Function) -> Function:
 
 def files_of(
     console: Console, wanted: tuple[str, ...], format: str | None = None, *, piped: bool = True
-) -> list[Found]:
+) -> list[logs.Found]:
     """The log files that were named, or every one on this machine; files that are named are read as `format`.
 
     What is `piped` in is taken as well: `-` is the standard input.
     """
-    from dragoman.logs.history import all_logs, logs_named
-
     places = console.configuration().settings.logs
     named, folders = places.homes, places.folders
     if not wanted:
-        return list(all_logs(named=named, folders=folders))
+        return list(history.all_logs(named=named, folders=folders))
     if piped:
         wanted = out_of_pipes(wanted)
-    named_twice = (found for one in wanted for found in logs_named(one, named=named, format=format, folders=folders))
+    named_twice = (
+        found for one in wanted for found in history.logs_named(one, named=named, format=format, folders=folders)
+    )
     return list({(one.path, one.sessions): one for one in named_twice}.values())
 
 
-def are_own(console: Console, files: Iterable[Found]) -> bool:
+def are_own(console: Console, files: Iterable[logs.Found]) -> bool:
     """Whether all these logs lie where the user's clients keep them, or in folders of the settings.
 
     Anybody can write any other log. Reading one is harmless, but what it says is done only where the user asks for it.
     """
     from pathlib import Path
 
-    from dragoman.logs.history import homes
-
     places = console.configuration().settings.logs
-    own = [os.path.realpath(home) for home in (*(home for _, home in homes(named=places.homes)), *places.folders)]
+    own = [
+        os.path.realpath(home) for home in (*(home for _, home in history.homes(named=places.homes)), *places.folders)
+    ]
     return all(any(Path(os.path.realpath(one.path)).is_relative_to(home) for home in own) for one in files)
 
 
@@ -94,35 +92,33 @@ def _kept(pipe: str) -> str:
     return str(kept)
 
 
-def events_of(console: Console, files: list[Found], *, printed: bool = False) -> Iterator[AnyEvent]:
+def events_of(console: Console, files: list[logs.Found], *, printed: bool = False) -> Iterator[model.AnyEvent]:
     """Their events, numbered by turn and step; progress is shown on long work.
 
     Events that are `printed` to a terminal as they come are progress enough: a bar would stand between them. Of several
     files one that cannot be opened is warned of, and costs nothing else.
     """
-    from dragoman.logs import numbered
-    from dragoman.logs.history import read_log
 
-    def all_events() -> Iterator[AnyEvent]:
+    def all_events() -> Iterator[model.AnyEvent]:
         silent = printed and sys.stdout.isatty()
         with nullcontext(_unshown) if silent else console.progress("reading", len(files)) as advance:
             for found in files:
                 try:
-                    yield from read_log(found)
+                    yield from history.read_log(found)
                 except LogError as error:
                     if len(files) == 1:
                         raise
                     console.warn(str(error))
                 advance(1)
 
-    return numbered(all_events())
+    return logs.numbered(all_events())
 
 
 def _unshown(steps: int) -> None:
     pass
 
 
-def as_line(event: AnyEvent, originals: Originals | None = None) -> dict[str, Any]:
+def as_line(event: model.AnyEvent, originals: logs.Originals | None = None) -> dict[str, Any]:
     """An event as machines read it: the same keys for every kind, those that say nothing left out.
 
     With its original, that is in `raw`: a text where the bytes are UTF-8, `{"base64": …}` where they are not, and
@@ -136,14 +132,14 @@ def as_line(event: AnyEvent, originals: Originals | None = None) -> dict[str, An
     return line
 
 
-def written(original: Original | None) -> Any:
+def written(original: base.Original | None) -> Any:
     """An original as JSON can hold it: text where it is that, else base64; a row by its columns."""
     from dragoman.logs.export import written
 
     return written(original)
 
 
-def raw_lines(original: Original | None) -> list[str]:
+def raw_lines(original: base.Original | None) -> list[str]:
     """An original as people read it: its lines, what is no text written `\\xNN`; a row column by column."""
     if original is None:
         return []

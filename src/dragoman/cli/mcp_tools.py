@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from dragoman import agents, tools
 from dragoman.errors import ConfigError, MissingExtra, nearest
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
-    from dragoman.agents import McpServer, McpServers
     from dragoman.config import Configuration
-    from dragoman.tools import Toolset
 
     from .terminal.console import Console
 
@@ -31,17 +30,15 @@ def is_served(word: str) -> bool:
 
 
 async def opened_servers(
-    console: Console, configuration: Configuration, stack: AsyncExitStack, own: Sequence[McpServer] = ()
-) -> McpServers | None:
+    console: Console, configuration: Configuration, stack: AsyncExitStack, own: Sequence[agents.McpServer] = ()
+) -> agents.McpServers | None:
     """The servers that are set up, open for as long as the stack is; `None` when there are none to be had.
 
     `own` are those of an agent; one that is set up hides one of its name.
     """
-    from dragoman.agents import configured_mcp_servers
-
-    known: Mapping[str, McpServer] = {}
+    known: Mapping[str, agents.McpServer] = {}
     try:
-        known = configured_mcp_servers(configuration)
+        known = agents.configured_mcp_servers(configuration)
     except ConfigError as error:  # a file of a project that names servers for other clients
         console.warn(f"no MCP server that is set up is started: {error}")
     refused = [server.name for server in known.values() if server.refused is not None]
@@ -56,10 +53,9 @@ async def opened_servers(
             console.warn(f"MCP server {server.name} of {server.origin} is not started: {why}")
     if not usable:
         return None
-    from dragoman.agents import McpServers
 
     try:
-        servers = await stack.enter_async_context(McpServers(usable))
+        servers = await stack.enter_async_context(agents.McpServers(usable))
     except MissingExtra as error:
         console.warn(f"no MCP server is started: {error}")
         return None
@@ -74,7 +70,7 @@ MOST_UP_FRONT: Final = 64
 
 
 def offer_served(
-    toolset: Toolset, servers: McpServers | None, words: Sequence[str] | None, *, searched: bool = False
+    toolset: tools.Toolset, servers: agents.McpServers | None, words: Sequence[str] | None, *, searched: bool = False
 ) -> int:
     """Adds servers' tools to what is offered: all, now and whenever they change, or those of these names and globs.
 

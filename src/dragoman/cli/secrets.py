@@ -12,27 +12,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from dragoman import model
 from dragoman.errors import ConfigError
+from dragoman.logs import redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dragoman.config import Configuration
-    from dragoman.logs.redaction import MaskedStream
-    from dragoman.model import AnyChunk, AnyEvent, RefusalChunk, TextChunk, ThinkingChunk, ToolProgressed
 
 Kept = TypeVar("Kept", bound=msgspec.Struct)
 
 
 def secrets_of(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Every text that is a secret here: those of the settings, and what the environment calls by such a name."""
-    from dragoman.logs.redaction import SECRET_WORDS
-
     found = {
         value
         for name, value in environment.items()
         # Where a key is kept is no secret, and would be masked in every path.
-        if any(word in name.upper() for word in SECRET_WORDS) and not (os.path.isabs(value) and os.path.exists(value))
+        if any(word in name.upper() for word in redaction.SECRET_WORDS)
+        and not (os.path.isabs(value) and os.path.exists(value))
     }
     found |= set(_secret_settings(configuration.settings))
     found |= set(_stored(configuration))
@@ -70,12 +69,12 @@ class Secrets:
     """What may be shown and written down of one run."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        from dragoman.logs.redaction import Masker
-
-        self._masker = Masker(secrets)
+        self._masker = redaction.Masker(secrets)
         self._outputs: dict[str, _Output] = {}
         """What each running command writes, by its call."""
-        self._said: tuple[TextChunk | ThinkingChunk | RefusalChunk, MaskedStream] | None = None
+        self._said: tuple[model.TextChunk | model.ThinkingChunk | model.RefusalChunk, redaction.MaskedStream] | None = (
+            None
+        )
 
     def text(self, text: str) -> str:
         """A text without secrets."""
@@ -83,41 +82,37 @@ class Secrets:
 
     def value(self, value: Kept) -> Kept:
         """The same thing with no secret in any of its texts; the thing itself where there was none."""
-        from dragoman.logs.redaction import texts_changed
+        return redaction.texts_changed(value, self._masker.text)
 
-        return texts_changed(value, self._masker.text)
-
-    def events(self, event: AnyEvent) -> Iterator[AnyEvent]:
+    def events(self, event: model.AnyEvent) -> Iterator[model.AnyEvent]:
         """The next event of the run, as it may be shown.
 
         What a command writes comes as it writes it, and a secret may be in two pieces of that: a piece that may end
         in the middle of one is told with the next, or when the command has ended.
         """
-        from dragoman.model import SessionEnded, ToolCalled, ToolProgressed, ToolReturned, operations as op
+        from dragoman.model import operations as op
 
         match event:
-            case ToolCalled(call=call) if any(isinstance(one, op.RunCommand) for one in call.operations):
+            case model.ToolCalled(call=call) if any(isinstance(one, op.RunCommand) for one in call.operations):
                 self._outputs[call.id] = _Output(self._masker.stream())
-            case ToolProgressed(call_id=call_id) if call_id in self._outputs:
+            case model.ToolProgressed(call_id=call_id) if call_id in self._outputs:
                 yield from self._outputs[call_id].next(event)
                 return
-            case ToolReturned(result=result) if result.call_id in self._outputs:
+            case model.ToolReturned(result=result) if result.call_id in self._outputs:
                 yield from self._outputs.pop(result.call_id).rest()
-            case SessionEnded(stream="main"):
+            case model.SessionEnded(stream="main"):
                 for output in self._outputs.values():
                     yield from output.rest()
                 self._outputs.clear()
         yield self.value(event)
 
-    def chunks(self, chunk: AnyChunk) -> Iterator[AnyChunk]:
+    def chunks(self, chunk: model.AnyChunk) -> Iterator[model.AnyChunk]:
         """The next piece of a reply, as it may be shown; the end of a text may come with the next piece."""
-        from dragoman.model import RefusalChunk, Restarted, TextChunk, ThinkingChunk
-
-        if isinstance(chunk, Restarted):
+        if isinstance(chunk, model.Restarted):
             self._said = None  # what was said so far counts no longer
         elif self._said is not None and type(self._said[0]) is not type(chunk):
             yield from self.rest()
-        if isinstance(chunk, TextChunk | ThinkingChunk | RefusalChunk):
+        if isinstance(chunk, model.TextChunk | model.ThinkingChunk | model.RefusalChunk):
             stream = self._masker.stream() if self._said is None else self._said[1]
             self._said = chunk, stream
             text = stream.add(chunk.text)
@@ -126,7 +121,7 @@ class Secrets:
         else:
             yield chunk
 
-    def rest(self) -> Iterator[AnyChunk]:
+    def rest(self) -> Iterator[model.AnyChunk]:
         """The end of a text of which nothing more will come."""
         if self._said is not None:
             chunk, stream = self._said
@@ -139,17 +134,17 @@ class Secrets:
 class _Output:
     """What a command writes while it runs."""
 
-    def __init__(self, stream: MaskedStream) -> None:
+    def __init__(self, stream: redaction.MaskedStream) -> None:
         self._stream = stream
-        self._last: ToolProgressed | None = None
+        self._last: model.ToolProgressed | None = None
 
-    def next(self, event: ToolProgressed) -> Iterator[ToolProgressed]:
+    def next(self, event: model.ToolProgressed) -> Iterator[model.ToolProgressed]:
         self._last = event
         text = self._stream.add(event.message)
         if text:
             yield msgspec.structs.replace(event, message=text)
 
-    def rest(self) -> Iterator[ToolProgressed]:
+    def rest(self) -> Iterator[model.ToolProgressed]:
         text = self._stream.end()
         if text and self._last is not None:
             yield msgspec.structs.replace(self._last, id=f"{self._last.id}-rest", message=text)

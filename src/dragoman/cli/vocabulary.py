@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from dragoman import model
 from dragoman.errors import DragomanError, ToolError, nearest
 from dragoman.model.json_text import read_json
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from dragoman.dialects import Dialect, Loss
-    from dragoman.model import NativeCall, Operation
 
 
 _MAX_TEXT: Final = 64 << 20
@@ -27,7 +27,7 @@ _MAX_TEXT: Final = 64 << 20
 class Said(msgspec.Struct, frozen=True):
     """An operation in the words of a vocabulary, and what is lost by it."""
 
-    calls: tuple[NativeCall, ...]
+    calls: tuple[model.NativeCall, ...]
     loss: tuple[Loss, ...]
 
 
@@ -66,9 +66,7 @@ def complete_dialects(_: click.Context, __: click.Parameter, incomplete: str) ->
 
 def complete_operations(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Names of operations that begin so."""
-    from dragoman.model import OPERATIONS
-
-    return [tag for tag in OPERATIONS if tag.startswith(incomplete)]
+    return [tag for tag in model.OPERATIONS if tag.startswith(incomplete)]
 
 
 def arguments_of(pairs: Sequence[str]) -> dict[str, Any]:
@@ -101,23 +99,21 @@ def text_from(path: str) -> str:
         raise click.UsageError(f"{name} is not UTF-8 text (byte {error.start}).") from error
 
 
-def operation_of(tag: str, pairs: Sequence[str]) -> Operation:
+def operation_of(tag: str, pairs: Sequence[str]) -> model.Operation:
     """The operation these words mean."""
-    from dragoman.model import OPERATIONS
     from dragoman.schema import Reader
 
-    if tag not in OPERATIONS:
-        raise click.UsageError(f'There is no operation "{tag}".{nearest(tag, OPERATIONS)}')
+    if tag not in model.OPERATIONS:
+        raise click.UsageError(f'There is no operation "{tag}".{nearest(tag, model.OPERATIONS)}')
     try:
-        operation: Operation = Reader.of_type(OPERATIONS[tag], tag).read(arguments_of(pairs))[0]
+        operation: model.Operation = Reader.of_type(model.OPERATIONS[tag], tag).read(arguments_of(pairs))[0]
     except ToolError as error:
         raise click.UsageError(error.message) from error
     return operation
 
 
-def native_calls(text: str) -> list[NativeCall]:
+def native_calls(text: str) -> list[model.NativeCall]:
     """Calls given as JSON: one object or a list, `{"name": …, "arguments": …}`."""
-    from dragoman.model import NativeCall
 
     class Given(msgspec.Struct, forbid_unknown_fields=True):
         name: str
@@ -134,7 +130,7 @@ def native_calls(text: str) -> list[NativeCall]:
         form = '{"name": "read_file", "arguments": {"file_path": "a.py"}}'
         raise ToolError(f"standard input is not a call: {error}. Write {form}, or a list of such.") from error
     return [
-        NativeCall(call.call_id or call.id, call.name, _object(call.arguments or call.input), call.namespace)
+        model.NativeCall(call.call_id or call.id, call.name, _object(call.arguments or call.input), call.namespace)
         for call in (given if isinstance(given, list) else [given])
     ]
 
@@ -149,7 +145,7 @@ def _object(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
     return arguments
 
 
-def shown(call: NativeCall) -> str:
+def shown(call: model.NativeCall) -> str:
     """A native call on one line; freeform text below its name."""
     name = f"{call.namespace}.{call.name}" if call.namespace else call.name
     if isinstance(call.arguments, str):

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from dragoman import tools
 from dragoman.errors import ConfigError, nearest
-
-if TYPE_CHECKING:
-    from dragoman.tools import AnyTool
 
 TOOL_KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan", "ask")
 """What tools can be named by, besides their names."""
 
 
-def tools_named(words: Iterable[str]) -> list[AnyTool]:
+def tools_named(words: Iterable[str]) -> list[tools.AnyTool]:
     """The tools these words stand for; `none` stands for none. `ConfigError` for a word that names no tool."""
     from dragoman.dialects import provider_dialect, provider_tool
     from dragoman.registry import TOOLS
-    from dragoman.tools import ProviderTool
 
-    found: dict[str, AnyTool] = {}
+    found: dict[str, tools.AnyTool] = {}
     for word in words:
         if word == "none":
             continue
@@ -29,7 +26,7 @@ def tools_named(words: Iterable[str]) -> list[AnyTool]:
         if not names and word in TOOL_KINDS:
             names = [name for name in TOOLS.built_in if str(TOOLS[name].kind) == word and _can_run(name)]
         if not names and provider_tool(word) is not None:
-            found[word] = ProviderTool(word)
+            found[word] = tools.ProviderTool(word)
             continue
         if not names:
             dialect = provider_dialect(word)
@@ -42,6 +39,4 @@ def tools_named(words: Iterable[str]) -> list[AnyTool]:
 
 def _can_run(name: str) -> bool:
     """Whether a tool that a kind stands for can work here."""
-    from dragoman.tools import runnable
-
-    return name != "run_code" or bool(runnable())
+    return name != "run_code" or bool(tools.runnable())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, ove
 import msgspec
 from msgspec.structs import astuple
 
+from dragoman import model
 from dragoman.errors import DefinitionError, ToolError, nearest
 from dragoman.schema import Reader, class_info, json_problems, to_json
 
@@ -21,8 +22,6 @@ from .signature import read_schema_signature, read_signature, read_value_signatu
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from dragoman.model import Coercion, FunctionDefinition, Kind, Operation, ToolExample
 
     from .context import Context
     from .signature import Invoke, Signature
@@ -38,7 +37,7 @@ _NAME_RULE = "a name is 1 to 64 letters, digits, `_` and `-`, the first a letter
 class Traits(TypedDict, total=False):
     """What a definition may say about a tool beside its schema."""
 
-    examples: Sequence[ToolExample]
+    examples: Sequence[model.ToolExample]
     """Good calls; their inputs must fit the schema."""
     tags: Iterable[str]
     version: str | None
@@ -49,7 +48,7 @@ class Traits(TypedDict, total=False):
     """Never run beside another call."""
     repeatable: bool
     """Calling it twice does no harm, so it may be tried again."""
-    kind: Kind | str | None
+    kind: model.Kind | str | None
     """What it does to the world; what policies group by."""
     mcp: tuple[str, str] | None
     """The MCP server it is a tool of, and its name there: then a call of it means `CallMcpTool`."""
@@ -100,20 +99,20 @@ class Tool:
     run: Callable[..., Any]
     reader: Reader[Any]
     is_async: bool
-    examples: tuple[ToolExample, ...]
+    examples: tuple[model.ToolExample, ...]
     tags: tuple[str, ...]
     version: str | None
     timeout: float | None
     approval: Approval
     sequential: bool
     repeatable: bool
-    kind: Kind | None
+    kind: model.Kind | None
     mcp: tuple[str, str] | None
     hints: dict[str, Any] | None
-    operation: type[Operation] | None
+    operation: type[model.Operation] | None
     """The operation it does, when it was made from one: then a dialect may have its own words for it."""
     ignored: tuple[str, ...]
-    listed: tuple[Operation, str, str] | None
+    listed: tuple[model.Operation, str, str] | None
     only_plain: str | None
     """How it is offered in a dialect's words: see `from_operation`."""
     _invoke: Invoke
@@ -174,13 +173,13 @@ class Tool:
     @classmethod
     def from_operation(
         cls,
-        operation: type[Operation],
+        operation: type[model.Operation],
         run: Callable[..., Any],
         *,
         name: str | None = None,
         description: str | None = None,
         ignored: tuple[str, ...] = (),
-        listed: tuple[Operation, str, str] | None = None,
+        listed: tuple[model.Operation, str, str] | None = None,
         only_plain: str | None = None,
         **traits: Unpack[Traits],
     ) -> Tool:
@@ -219,7 +218,7 @@ class Tool:
         signature: Signature,
         make_reader: Callable[[], Reader[Any]],
         traits: Traits,
-        operation: type[Operation] | None = None,
+        operation: type[model.Operation] | None = None,
         offered: Mapping[str, Any] = {},
     ) -> None:
         problems = [*name_problems(name), *signature.problems]
@@ -283,9 +282,8 @@ class Tool:
         value, coerced = self.reader.read(arguments)
         if not coerced:
             return Bound(self, value)
-        from dragoman.model import Coercion
 
-        return Bound(self, value, tuple(Coercion(*each) for each in coerced))
+        return Bound(self, value, tuple(model.Coercion(*each) for each in coerced))
 
     async def call(self, arguments: bytes | str | Mapping[str, Any] | None, context: Context | None = None) -> Any:
         """Read arguments and run the tool; what comes back is what it returned. A plain function runs in a thread."""
@@ -312,11 +310,9 @@ class Tool:
     # ── as data ──────────────────────────────────────────────────────────────
 
     @property
-    def definition(self) -> FunctionDefinition:
+    def definition(self) -> model.FunctionDefinition:
         """What a model is offered."""
-        from dragoman.model import FunctionDefinition
-
-        return FunctionDefinition(self.name, self.description, self.parameters, examples=self.examples)
+        return model.FunctionDefinition(self.name, self.description, self.parameters, examples=self.examples)
 
     def renamed(self, name: str) -> Tool:
         """The same tool under another name."""
@@ -344,7 +340,7 @@ class Bound(msgspec.Struct, frozen=True):
 
     tool: Tool
     arguments: Any
-    coercions: tuple[Coercion, ...] = ()
+    coercions: tuple[model.Coercion, ...] = ()
 
     async def call(self, context: Context | None = None) -> Any:
         """Make the call; a plain function runs in a thread, so that it does not hold up the event loop."""
@@ -468,15 +464,14 @@ def _listed(name: str, given: Any, problems: list[str]) -> tuple[Any, ...]:
         return ()
 
 
-def _read_kind(kind: Kind | str | None, problems: list[str]) -> Kind | None:
+def _read_kind(kind: model.Kind | str | None, problems: list[str]) -> model.Kind | None:
     if kind is None:
         return None
-    from dragoman.model import Kind
 
     try:
-        return Kind(kind)
+        return model.Kind(kind)
     except ValueError:
-        known = [each.value for each in Kind]
+        known = [each.value for each in model.Kind]
         problems.append(f"the kind is {kind!r}; it must be one of {', '.join(known)}.{nearest(str(kind), known)}")
         return None
 
@@ -484,7 +479,7 @@ def _read_kind(kind: Kind | str | None, problems: list[str]) -> Kind | None:
 _NO_TRAITS = _read_traits({"version": None}, [])
 
 
-def _example_problems(examples: tuple[ToolExample, ...], reader: Reader[Any]) -> list[str]:
+def _example_problems(examples: tuple[model.ToolExample, ...], reader: Reader[Any]) -> list[str]:
     problems: list[str] = []
     for number, example in enumerate(examples, 1):
         place = f"example {number}"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from dragoman import engine, model, tools
 from dragoman.config import Sandbox
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.engine import Executor, Facade, ToolPolicy
@@ -44,10 +45,6 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.types import CallToolResult, Tool as McpTool
 
-    from dragoman.engine import Approver
-    from dragoman.model import Definition
-    from dragoman.tools import Workspace
-
 PATH: Final = "/mcp"
 """Where an HTTP server answers."""
 _HARMLESS: Final = (Kind.READ, Kind.SEARCH)
@@ -73,9 +70,9 @@ class ToolServer:
         *,
         dialect: str | Dialect = "plain",
         policy: ToolPolicy = ToolPolicy(),  # noqa: B008 - frozen
-        workspace: Workspace | None = None,
+        workspace: tools.Workspace | None = None,
         context: Context | None = None,
-        approver: Approver | None = None,
+        approver: engine.Approver | None = None,
         sandbox: Sandbox = Sandbox(mode="off"),  # noqa: B008 - frozen
         web: Callable[[], Web] = Web,
         name: str = "dragoman",
@@ -120,7 +117,7 @@ class ToolServer:
                     found.setdefault(name, []).append(tool)
         return found
 
-    def _tool(self, definition: Definition, behind: list[Tool]) -> McpTool | None:
+    def _tool(self, definition: model.Definition, behind: list[Tool]) -> McpTool | None:
         from mcp.types import Tool as McpTool, ToolAnnotations
 
         hints = ToolAnnotations(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman import agents, engine
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.cli.terminal.streams import plugins_aside
 from dragoman.errors import nearest
@@ -15,7 +16,6 @@ from dragoman.errors import nearest
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from dragoman.agents import Agent, FoundAgent
     from dragoman.config import Configuration
 
 
@@ -44,14 +44,12 @@ def check(console: Console, *, paths: tuple[Path, ...], strict: bool, format: st
     provider has. A remark means that it may not do what was meant: a place in a prompt that no parameter is for, a key
     without meaning here. Exits with 1 when there is a problem.
     """
-    from dragoman.agents import load_agent, remarks
-
     configuration = console.configuration()
     chosen = _format(format)
     with plugins_aside():
-        loaded = [load_agent(file, configuration, "named", chosen) for path in paths for file in _files_at(path)]
+        loaded = [agents.load_agent(file, configuration, "named", chosen) for path in paths for file in _files_at(path)]
     found = [_examined(one, configuration) for one in loaded]
-    told = [(one, () if one.agent is None else remarks(one.agent)) for one in found]
+    told = [(one, () if one.agent is None else agents.remarks(one.agent)) for one in found]
     if as_json:
         console.json([{**_facts(one), "remarks": said} for one, said in told])
     else:
@@ -63,24 +61,21 @@ def check(console: Console, *, paths: tuple[Path, ...], strict: bool, format: st
     return ExitCode.NO if broken or (strict and any(said for _, said in told)) else ExitCode.OK
 
 
-def _examined(found: FoundAgent, configuration: Configuration) -> FoundAgent:
+def _examined(found: agents.FoundAgent, configuration: Configuration) -> agents.FoundAgent:
     """What was read, with the reasons why it can never run among its problems."""
     import msgspec
 
-    from dragoman.agents import hindrances
-
     if found.agent is None:
         return found
-    return msgspec.structs.replace(found, problems=hindrances(found.agent, configuration, trusted=found.trusted))
+    return msgspec.structs.replace(found, problems=agents.hindrances(found.agent, configuration, trusted=found.trusted))
 
 
 def _format(format: str | None) -> str | None:
-    from dragoman.agents import AGENT_FORMATS
-
-    if format is not None and format not in AGENT_FORMATS:
-        known = ", ".join(AGENT_FORMATS)
+    if format is not None and format not in agents.AGENT_FORMATS:
+        known = ", ".join(agents.AGENT_FORMATS)
         raise click.BadParameter(
-            f'there is no format "{format}"; known: {known}.{nearest(format, AGENT_FORMATS)}', param_hint="--format"
+            f'there is no format "{format}"; known: {known}.{nearest(format, agents.AGENT_FORMATS)}',
+            param_hint="--format",
         )
     return format
 
@@ -102,7 +97,7 @@ def _unreadable(error: OSError) -> None:
     raise click.UsageError(f"The folder {error.filename} cannot be read: {error.strerror}.")
 
 
-def _show_checked(console: Console, found: FoundAgent, said: tuple[str, ...]) -> None:
+def _show_checked(console: Console, found: agents.FoundAgent, said: tuple[str, ...]) -> None:
     whose = "" if found.format == "dragoman" else f" ({found.format})"
     console.line(f"{found.path}{whose}", "strong")
     for problem in found.problems:
@@ -125,11 +120,9 @@ def list_(console: Console, *, as_json: bool) -> ExitCode:
     Of several agents with one name the first is used. A broken file is listed with its problems, and the command
     then exits with 1.
     """
-    from dragoman.agents import find_agents
-
     configuration = console.configuration()
     with plugins_aside():
-        found = find_agents(configuration, here())
+        found = agents.find_agents(configuration, here())
     if as_json:
         console.json([_facts(one) for one in found])
     elif not found:
@@ -144,7 +137,7 @@ def list_(console: Console, *, as_json: bool) -> ExitCode:
     return ExitCode.NO if any(one.agent is None for one in found) else ExitCode.OK
 
 
-def _state(found: FoundAgent) -> str:
+def _state(found: agents.FoundAgent) -> str:
     if found.agent is None:
         return "broken: 1 problem" if len(found.problems) == 1 else f"broken: {len(found.problems)} problems"
     if found.hidden_by is not None:
@@ -168,9 +161,8 @@ def complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: 
     from click.shell_completion import CompletionItem
 
     from dragoman import config
-    from dragoman.agents import find_agents
 
-    found = [one for one in find_agents(config.load(), here()) if one.name.startswith(incomplete)]
+    found = [one for one in agents.find_agents(config.load(), here()) if one.name.startswith(incomplete)]
     names = [CompletionItem(one.name) for one in found if one.agent is not None and one.hidden_by is None]
     # Files first: click's script for bash forgets what came before it, and then takes files only where no name fits.
     return [CompletionItem(incomplete, type="file"), *names]
@@ -182,32 +174,29 @@ def complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: 
 @click.pass_obj
 def show(console: Console, *, agent: str, as_json: bool) -> ExitCode:
     """Show what is understood of an agent's file: its tools as operations, its rules, its limits, its own tools."""
-    from dragoman.agents import agent_named, hindrances, limits_for, policy_for, remarks
-    from dragoman.engine import ToolPolicy
-
     configuration = console.configuration()
     with plugins_aside():
-        found = agent_named(agent, configuration, here())
+        found = agents.agent_named(agent, configuration, here())
     assert found.agent is not None  # else it was raised
-    base = ToolPolicy.from_settings(configuration.settings)
-    _, beyond = limits_for(found.agent, trusted=found.trusted)
-    refused = (*policy_for(found.agent, base, trusted=found.trusted)[1], *beyond)
+    base = engine.ToolPolicy.from_settings(configuration.settings)
+    _, beyond = agents.limits_for(found.agent, trusted=found.trusted)
+    refused = (*agents.policy_for(found.agent, base, trusted=found.trusted)[1], *beyond)
     if as_json:
-        console.json({**_facts(found), "refused": refused, "remarks": remarks(found.agent)})
+        console.json({**_facts(found), "refused": refused, "remarks": agents.remarks(found.agent)})
         return ExitCode.OK
     _show_agent(console, found.agent, found)
     for reason in refused:
         console.warn(
             f"{reason}; it does not hold: only your own files, or trusted ones in .dragoman/agents, may loosen"
         )
-    for reason in hindrances(found.agent, configuration, trusted=found.trusted):
+    for reason in agents.hindrances(found.agent, configuration, trusted=found.trusted):
         console.warn(reason)
-    for remark in remarks(found.agent):
+    for remark in agents.remarks(found.agent):
         console.note(remark)
     return ExitCode.OK
 
 
-def _show_agent(console: Console, agent: Agent, found: FoundAgent) -> None:
+def _show_agent(console: Console, agent: agents.Agent, found: agents.FoundAgent) -> None:
     console.line(agent.name, "strong")
     facts = {
         "what for": agent.description,
@@ -240,7 +229,7 @@ def _plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def _masked(agent: Agent) -> dict[str, Any]:
+def _masked(agent: agents.Agent) -> dict[str, Any]:
     """All that is understood, without the keys that servers are started with."""
     plain: dict[str, Any] = _plain(agent)
     for server in plain["mcp_servers"].values():
@@ -250,7 +239,7 @@ def _masked(agent: Agent) -> dict[str, Any]:
     return plain
 
 
-def _facts(found: FoundAgent) -> dict[str, Any]:
+def _facts(found: agents.FoundAgent) -> dict[str, Any]:
     return {
         "name": found.name,
         "path": str(found.path),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from dragoman import logs
 from dragoman.cli.filter_options import filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.errors import LogError
-
-if TYPE_CHECKING:
-    from dragoman.logs import Filter, Query
-    from dragoman.logs.history import Analysis, ContextUse
+from dragoman.logs import history
 
 _LENSES = ("failures", "loops", "bottlenecks", "toolchains", "context")
 
@@ -25,7 +21,7 @@ _LENSES = ("failures", "loops", "bottlenecks", "toolchains", "context")
 @json_option
 @click.pass_obj
 def command(
-    console: Console, *, wanted: tuple[str, ...], last: bool, lens: tuple[str, ...], asked: Filter, as_json: bool
+    console: Console, *, wanted: tuple[str, ...], last: bool, lens: tuple[str, ...], asked: logs.Filter, as_json: bool
 ) -> ExitCode:
     """Find failures, loops, slow calls, chains of tools, and what fills the context window.
 
@@ -39,7 +35,6 @@ def command(
     """
     if last and wanted:
         raise click.UsageError("Name sessions, or say --last: not both.")
-    from dragoman.logs import analyse_session
 
     query, ids = _chosen(console, wanted, asked)
     if not ids:
@@ -50,7 +45,7 @@ def command(
     found = []
     for id in ids:
         try:
-            found.append(_only(analyse_session(query, id), lens))
+            found.append(_only(logs.analyse_session(query, id), lens))
         except LogError as error:
             if len(ids) == 1:
                 raise
@@ -65,7 +60,7 @@ def command(
     return ExitCode.OK
 
 
-def _chosen(console: Console, wanted: tuple[str, ...], asked: Filter) -> tuple[Query, list[str]]:
+def _chosen(console: Console, wanted: tuple[str, ...], asked: logs.Filter) -> tuple[logs.Query, list[str]]:
     """What is asked, and the ids of the sessions meant: all of those named, else the newest."""
     import msgspec
 
@@ -82,7 +77,7 @@ def _chosen(console: Console, wanted: tuple[str, ...], asked: Filter) -> tuple[Q
     return query, [row.session if row.stream == "main" else row.stream for row in rows]
 
 
-def _only(analysis: Analysis, lens: tuple[str, ...]) -> Analysis:
+def _only(analysis: history.Analysis, lens: tuple[str, ...]) -> history.Analysis:
     import msgspec
 
     if not lens:
@@ -95,9 +90,7 @@ def _only(analysis: Analysis, lens: tuple[str, ...]) -> Analysis:
     )
 
 
-def _show(console: Console, analysis: Analysis, lens: tuple[str, ...]) -> None:
-    from dragoman.logs.history import said_of_spot
-
+def _show(console: Console, analysis: history.Analysis, lens: tuple[str, ...]) -> None:
     head = [analysis.session, analysis.client, analysis.title]
     console.line(" · ".join(one for one in head if one), "strong")
     agents = f", {analysis.agents} sub-agents" if analysis.agents else ""
@@ -116,24 +109,22 @@ def _show(console: Console, analysis: Analysis, lens: tuple[str, ...]) -> None:
             console.line(f"{name}: {one.text}", "bad")
             console.line(f"  → {one.advice}")
             for spot in one.spots[:3]:
-                console.line(f"  at {said_of_spot(spot)}", "quiet")
+                console.line(f"  at {history.said_of_spot(spot)}", "quiet")
             if one.count > 3 and len(one.spots) > 3:
                 console.line(f"  and {one.count - 3} more (--json has them)", "quiet")
         if not findings and name != "context":
             console.line(f"{name}: none", "good")
 
 
-def _show_chains(console: Console, analysis: Analysis) -> None:
-    from dragoman.logs.history import said_of_spot
-
+def _show_chains(console: Console, analysis: history.Analysis) -> None:
     for chain in analysis.chains[:5]:
         console.line(f"toolchains: {' → '.join(chain.tools)}: {chain.count} times")
-        console.line(f"  first at {said_of_spot(chain.first)}", "quiet")
+        console.line(f"  first at {history.said_of_spot(chain.first)}", "quiet")
     if not analysis.chains:
         console.line("toolchains: none that came up three times", "good")
 
 
-def _said(use: ContextUse) -> str:
+def _said(use: history.ContextUse) -> str:
     whose = "" if use.stream == "main" else f"{use.stream}: "
     if use.last is None:
         return f"{whose}the log has no tokens"

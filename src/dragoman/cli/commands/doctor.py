@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
 
+from dragoman import logs, model
 from dragoman.cli.log_files import as_line, files_of, format_option, written
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.errors import LogError
-
-if TYPE_CHECKING:
-    from dragoman.logs import Found, Originals
-    from dragoman.model import AnyEvent
+from dragoman.logs import base, history
 
 
 @click.group(cls=DefaultGroup)
@@ -35,16 +33,14 @@ def command() -> None:
 @click.pass_obj
 def inspect(console: Console, *, file: Path, lines: int, as_json: bool) -> ExitCode:
     """Show what FILE is taken for, how sure every format is, and its first events with the bytes they came from."""
-    from dragoman.logs import Originals, numbered, read
-    from dragoman.logs.base import confidences
-    from dragoman.model import ToolCalled
-
-    sure = confidences(file)
+    sure = base.confidences(file)
     best = max(sure, key=lambda name: sure[name])
     if as_json:
-        with Originals() as originals:
+        with logs.Originals() as originals:
             events = (
-                [as_line(event, originals) for event in islice(numbered(read(file, best)), lines)] if sure[best] else []
+                [as_line(event, originals) for event in islice(logs.numbered(logs.read(file, best)), lines)]
+                if sure[best]
+                else []
             )
         console.json({"file": str(file), "format": best if sure[best] else None, "confidence": sure, "events": events})
         return ExitCode.OK if sure[best] else ExitCode.NO
@@ -54,11 +50,11 @@ def inspect(console: Console, *, file: Path, lines: int, as_json: bool) -> ExitC
     if not sure[best]:
         console.note(f"{file} is in no format that is known here ({', '.join(sure)}).")
         return ExitCode.NO
-    for event in islice(numbered(read(file, best)), lines):
+    for event in islice(logs.numbered(logs.read(file, best)), lines):
         source = event.source
         place = "" if source is None else source.row or f"{source.offset}+{source.length}"
         kind = str(event.__struct_config__.tag)
-        about = f" {event.call.native.name}" if isinstance(event, ToolCalled) else ""
+        about = f" {event.call.native.name}" if isinstance(event, model.ToolCalled) else ""
         console.line(f"{place:>16}  {kind}{about}")
     return ExitCode.OK
 
@@ -85,11 +81,9 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
     Exits with 1 when something was unreadable, unknown or unrecognised. With --raw the bytes come too, in base64 where
     they are no UTF-8.
     """
-    from dragoman.logs import Originals
-
     rows: list[dict[str, Any]] = []
     files = files_of(console, wanted, format)
-    with console.progress("checking", len(files)) as advance, Originals() as originals:
+    with console.progress("checking", len(files)) as advance, logs.Originals() as originals:
         for found in files:
             rows.append(_checked(found, originals if raw else None))
             advance(1)
@@ -126,9 +120,8 @@ def _show_raw(console: Console, raw: Any) -> None:
         console.line(f"    | {line}", "quiet")
 
 
-def _checked(found: Found, originals: Originals | None) -> dict[str, Any]:
-    from dragoman.logs.history import read_log
-    from dragoman.model import ToolCalled, UnknownRecord, Unreadable, operations as op
+def _checked(found: logs.Found, originals: logs.Originals | None) -> dict[str, Any]:
+    from dragoman.model import operations as op
 
     unreadable: list[dict[str, Any]] = []
     unknown: Counter[str] = Counter()
@@ -137,21 +130,21 @@ def _checked(found: Found, originals: Originals | None) -> dict[str, Any]:
     row: dict[str, Any] = {"file": str(found.path), "format": found.format, "version": None, "records": 0, "events": 0}
     records: set[tuple[str, int, str | None]] = set()
     try:
-        for event in read_log(found):
+        for event in history.read_log(found):
             row["events"] += 1
             row["version"] = event.version or row["version"]
             if event.source is not None:
                 records.add((event.source.file, event.source.offset, event.source.row))
-            if isinstance(event, Unreadable):
+            if isinstance(event, model.Unreadable):
                 place = {} if event.source is None else msgspec.to_builtins(event.source)
                 if place.get("file") == row["file"]:
                     del place["file"]  # one that is read together with this one stays named
                 unreadable.append({**place, "reason": event.reason, **_raw(event, originals)})
-            elif isinstance(event, UnknownRecord):
+            elif isinstance(event, model.UnknownRecord):
                 unknown[event.name or "?"] += 1
                 if originals is not None and (event.name or "?") not in examples:
                     examples[event.name or "?"] = _raw(event, originals).get("raw")
-            elif isinstance(event, ToolCalled) and any(
+            elif isinstance(event, model.ToolCalled) and any(
                 isinstance(one, op.Unrecognised) for one in event.call.operations
             ):
                 unrecognised[event.call.native.name] += 1
@@ -162,7 +155,7 @@ def _checked(found: Found, originals: Originals | None) -> dict[str, Any]:
     return {**row, **told, **({"examples": examples} if originals is not None else {})}
 
 
-def _raw(event: AnyEvent, originals: Originals | None) -> dict[str, Any]:
+def _raw(event: model.AnyEvent, originals: logs.Originals | None) -> dict[str, Any]:
     if originals is None or event.source is None:
         return {}
     return {"raw": written(originals.of(event.source))}

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from dragoman import logs, model
 from dragoman.cli.log_files import files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
+from dragoman.logs import history
 
 if TYPE_CHECKING:
-    from dragoman.logs import Query, Redactor
     from dragoman.logs.export import Strategy
-    from dragoman.model import AnyEvent, Session
 
 _ENDINGS = {
     ".jsonl": "jsonl",
@@ -87,7 +87,6 @@ def command(
     dragoman export 3f2a --to html -o session.html --redact
     dragoman export ~/.codex/sessions/2026/11/15/rollout-….jsonl --to atif -o trajectory.json
     """
-    from dragoman.logs import Chosen, write_as
     from dragoman.logs.export import TARGETS
 
     chosen_target = _target(target, output)
@@ -95,18 +94,18 @@ def command(
         raise click.UsageError("--json tells what was written: name where to with -o FILE.")
     events = _events(console, wanted, format)
     redactor = _redactor(console) if redact else None
-    chosen = Chosen(events, strategy or TARGETS[chosen_target].strategy, redactor)
+    chosen = logs.Chosen(events, strategy or TARGETS[chosen_target].strategy, redactor)
     if TARGETS[chosen_target].is_folder:
         if output is None:
             raise click.UsageError(f"{chosen_target} is several files: name a folder for them with -o FOLDER.")
         if output.exists() and not output.is_dir():
             raise click.UsageError(f"{output} is a file; {chosen_target} is several: name a folder for them.")
-        write_as(chosen, chosen_target, output)
+        logs.write_as(chosen, chosen_target, output)
     elif output is None:
-        _to_standard_output(console, chosen_target, lambda out: write_as(chosen, chosen_target, out))
+        _to_standard_output(console, chosen_target, lambda out: logs.write_as(chosen, chosen_target, out))
     else:
         with _written_whole(output) as file:
-            write_as(chosen, chosen_target, file)
+            logs.write_as(chosen, chosen_target, file)
     _tell(console, chosen_target, output, redactor, as_json=as_json)
     return ExitCode.OK
 
@@ -123,37 +122,34 @@ def _target(target: str | None, output: Path | None) -> str:
 # --- what is exported --------------------------------------------------------------------------------------------
 
 
-def _events(console: Console, wanted: str, format: str | None) -> Callable[[], Iterator[AnyEvent]]:
+def _events(console: Console, wanted: str, format: str | None) -> Callable[[], Iterator[model.AnyEvent]]:
     """The events of a session or of files, as often as they are asked for."""
-    from dragoman.logs import Filter, key_of, numbered
-    from dragoman.logs.history import read_log
-
     if format is not None or "/" in wanted or os.path.exists(wanted):
         files = files_of(console, (wanted,), format)
 
-        def of_files() -> Iterator[AnyEvent]:
+        def of_files() -> Iterator[model.AnyEvent]:
             with console.progress("reading", len(files)) as advance:
                 for found in files:
-                    yield from read_log(found)
+                    yield from history.read_log(found)
                     advance(1)
 
-        return lambda: numbered(of_files())
+        return lambda: logs.numbered(of_files())
     from dragoman.cli.filter_options import query_of
 
     query = query_of(console)
     session = query.session(wanted)
     wanted_keys = set(_keys(session))
-    root = Filter(session=_root(query, session.id))
-    return lambda: (event for event in query.events(root) if key_of(event) in wanted_keys)
+    root = logs.Filter(session=_root(query, session.id))
+    return lambda: (event for event in query.events(root) if logs.key_of(event) in wanted_keys)
 
 
-def _keys(session: Session) -> Iterator[tuple[str, str]]:
+def _keys(session: model.Session) -> Iterator[tuple[str, str]]:
     yield session.id, session.stream
     for child in session.children:
         yield from _keys(child)
 
 
-def _root(query: Query, id: str) -> str:
+def _root(query: logs.Query, id: str) -> str:
     """The session above all: events are found by it, also those of its agents."""
     above = {row.session: row.parent_session for row in query.sessions(with_agents=True) if row.stream == "main"}
     seen: set[str] = set()
@@ -163,12 +159,11 @@ def _root(query: Query, id: str) -> str:
     return id
 
 
-def _redactor(console: Console) -> Redactor:
+def _redactor(console: Console) -> logs.Redactor:
     import getpass
 
     from dragoman.cli.secrets import secrets_of
     from dragoman.config.files import home_folder
-    from dragoman.logs import Redactor
 
     try:
         user = getpass.getuser()
@@ -176,7 +171,7 @@ def _redactor(console: Console) -> Redactor:
         user = None
     home = home_folder()
     known = secrets_of(console.configuration())
-    return Redactor(known, home=None if home == Path(home.anchor) else home, user=user)
+    return logs.Redactor(known, home=None if home == Path(home.anchor) else home, user=user)
 
 
 # --- where it is written -----------------------------------------------------------------------------------------
@@ -221,7 +216,7 @@ def _written_whole(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def _tell(console: Console, target: str, output: Path | None, redactor: Redactor | None, *, as_json: bool) -> None:
+def _tell(console: Console, target: str, output: Path | None, redactor: logs.Redactor | None, *, as_json: bool) -> None:
     counts = None if redactor is None else {kind: redactor.counts[kind] for kind in ("secret", "home", "user", "email")}
     if redactor is not None and counts is not None:
         words = {"secret": "secrets", "home": "home folders", "user": "user names", "email": "e-mail addresses"}

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
+from dragoman import logs
 from dragoman.cli.filter_options import client_option
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-
-if TYPE_CHECKING:
-    from dragoman.logs import Found, Index
-    from dragoman.logs.history import Counts
+from dragoman.logs import history
 
 
 @click.group
@@ -83,25 +79,21 @@ def vacuum(console: Console, *, as_json: bool) -> ExitCode:
     return ExitCode.OK
 
 
-def _opened(console: Console) -> Index:
-    from dragoman.logs import Index
-
+def _opened(console: Console) -> logs.Index:
     console.configuration()
-    index = Index()
+    index = logs.Index()
     if index.note is not None:
         console.note(index.note)
     return index
 
 
-def _logs(console: Console, client: str | None) -> list[Found]:
-    from dragoman.logs.history import all_logs
-
+def _logs(console: Console, client: str | None) -> list[logs.Found]:
     places = console.configuration().settings.logs
-    found = all_logs(named=places.homes, folders=places.folders)
+    found = history.all_logs(named=places.homes, folders=places.folders)
     return [one for one in found if client is None or one.format == client]
 
 
-def _told(console: Console, counts: Counts, *, as_json: bool) -> ExitCode:
+def _told(console: Console, counts: history.Counts, *, as_json: bool) -> ExitCode:
     if as_json:
         console.json(msgspec.to_builtins(counts))
     else:

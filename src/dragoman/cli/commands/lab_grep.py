@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dragoman import logs, model
 from dragoman.cli.filter_options import filter_options, kind_of_event, operation_named, query_of
 from dragoman.cli.log_files import as_line, files_of, raw_lines
 from dragoman.cli.terminal.console import Console, ExitCode, as_json, json_option
 from dragoman.errors import PatternError
+from dragoman.logs import history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from dragoman.logs import Filter
-    from dragoman.logs.history import Match
-    from dragoman.model import AnyEvent
 
 
 class _Command(click.Command):
@@ -74,7 +72,7 @@ def grep_command(
     around: int,
     before: int | None,
     after: int | None,
-    asked: Filter,
+    asked: logs.Filter,
     as_json: bool,
 ) -> ExitCode:
     """Search every log of this machine, or the files, folders and sessions that are named.
@@ -93,27 +91,24 @@ def grep_command(
     """
     import msgspec
 
-    from dragoman.logs import Filter, Originals
-    from dragoman.logs.history import Pattern, grep, grep_records
-
     if not pattern:
         raise click.UsageError("PATTERN is empty: it would match everything. `dragoman events` prints everything.")
     asked = msgspec.structs.replace(asked, tool=tool, operation=operation, kind=kind)
     files = [found for found in files_of(console, wanted) if asked.client in (None, found.format)]
     try:
-        compiled = Pattern(pattern, regex=regex, ignore_case=ignore_case)
+        compiled = history.Pattern(pattern, regex=regex, ignore_case=ignore_case)
     except PatternError as error:
         raise click.UsageError(f"{error}. Without --regex, PATTERN is searched for as plain text.") from error
     unread = (lambda error: console.warn(str(error))) if len(files) > 1 else None
     raw = raw or raw_bytes
-    if raw_bytes and not as_json and msgspec.structs.replace(asked, client=None, limit=None) == Filter():
-        return _print_records(console, islice(grep_records(files, compiled, unread), asked.limit))
+    if raw_bytes and not as_json and msgspec.structs.replace(asked, client=None, limit=None) == logs.Filter():
+        return _print_records(console, islice(history.grep_records(files, compiled, unread), asked.limit))
     found = 0
     printed = _Printer(console, around if before is None else before, around if after is None else after)
-    with Originals() as originals:
+    with logs.Originals() as originals:
         printed_json = _json_of if as_json and not raw and '"' in pattern else None
         chosen = _chooser(console, wanted, asked)
-        matches = grep(files, compiled, raw=raw, chosen=chosen, unread=unread, printed=printed_json)
+        matches = history.grep(files, compiled, raw=raw, chosen=chosen, unread=unread, printed=printed_json)
         for match in islice(matches, asked.limit):
             found += 1
             if as_json:
@@ -127,7 +122,7 @@ def grep_command(
     return ExitCode.OK if found else ExitCode.NO
 
 
-def _json_of(event: AnyEvent) -> str:
+def _json_of(event: model.AnyEvent) -> str:
     """An event as --json prints it."""
     return as_json(as_line(event)).decode()
 
@@ -141,17 +136,14 @@ def _print_records(console: Console, records: Iterable[bytes]) -> ExitCode:
 
 
 def _chooser(
-    console: Console, files: tuple[str, ...], asked: Filter
-) -> Callable[[Iterable[AnyEvent]], Iterable[AnyEvent]]:
+    console: Console, files: tuple[str, ...], asked: logs.Filter
+) -> Callable[[Iterable[model.AnyEvent]], Iterable[model.AnyEvent]]:
     """What picks from a file's events; only what is asked of whole sessions needs the index."""
-    from dragoman.logs import key_of
-    from dragoman.logs.history import chosen_events
-
     if asked.project is None and asked.model is None:
-        return lambda events: chosen_events(events, asked)
+        return lambda events: history.chosen_events(events, asked)
     query = query_of(console, files)
     keys = {(row.session, row.stream) for rows in query.families(asked) for row in rows}
-    return lambda events: (event for event in chosen_events(events, asked) if key_of(event) in keys)
+    return lambda events: (event for event in history.chosen_events(events, asked) if logs.key_of(event) in keys)
 
 
 class _Printer:
@@ -160,7 +152,7 @@ class _Printer:
     def __init__(self, console: Console, before: int, after: int) -> None:
         self._console, self._before, self._after = console, before, after
 
-    def both(self, match: Match) -> None:
+    def both(self, match: history.Match) -> None:
         """The record as it was written, and what was read from it."""
         self._heading(match)
         line = as_line(match.event)
@@ -173,7 +165,7 @@ class _Printer:
             for text in lines:
                 self._console.line(f"    {text}")
 
-    def match(self, match: Match) -> None:
+    def match(self, match: history.Match) -> None:
         self._heading(match)
         shown = -1
         for number, (line, spans) in _lines(match, self._before, self._after).items():
@@ -182,7 +174,7 @@ class _Printer:
             self._console.line("  " + _cut(line, spans), None if spans else "quiet")
             shown = number
 
-    def _heading(self, match: Match) -> None:
+    def _heading(self, match: history.Match) -> None:
         event = match.event
         where = ".".join(str(number) for number in (event.turn, event.step) if number is not None)
         tool = getattr(getattr(event, "call", None), "native", None) or getattr(
@@ -193,7 +185,7 @@ class _Printer:
         self._console.line(" · ".join(fact for fact in facts if fact), "strong")
 
 
-def _lines(match: Match, before: int, after: int) -> dict[int, tuple[str, list[tuple[int, int]]]]:
+def _lines(match: history.Match, before: int, after: int) -> dict[int, tuple[str, list[tuple[int, int]]]]:
     """The lines to show by their number, each with the matches in it."""
     lines = match.text.split("\n")
     starts = [0]

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 import msgspec
 
+from dragoman import agents, engine, model
+from dragoman.agents import mcp
 from dragoman.cli.sandbox import sandbox_option, use_mode
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.cli.vocabulary import complete_dialects
+from dragoman.engine import models
 from dragoman.errors import ConfigError, nearest
+from dragoman.tools import processes, running
 
 if TYPE_CHECKING:
-    from dragoman.agents import McpServer, McpServers
-    from dragoman.agents.mcp import Served
     from dragoman.config import Configuration
     from dragoman.dialects import Dialect
-    from dragoman.engine import Approver, ToolPolicy
     from dragoman.tools import Toolset
 
 
@@ -97,24 +98,21 @@ def serve(
     dragoman mcp serve --history
     dragoman mcp serve --http 127.0.0.1:8808 --yes
     """
-    from dragoman.agents import ToolServer
     from dragoman.cli.runner import run
     from dragoman.dialects.plugins import dialect_named
-    from dragoman.engine import web_for
-    from dragoman.engine.models import configured_sandbox
 
     use_mode(console, sandbox)
     configuration = console.configuration()
     words = [word.strip() for text in tools for word in text.split(",") if word.strip()]
     chosen = dialect_named(dialect, files=True)
-    server = ToolServer(
+    server = agents.ToolServer(
         _served(configuration, words, chosen, history=history),
         dialect=chosen,
         policy=_policy(configuration),
         workspace=_workspace(configuration, workspace),
         approver=_approver(approval),
-        sandbox=configured_sandbox(configuration, askable=False),
-        web=lambda: web_for(configuration),
+        sandbox=models.configured_sandbox(configuration, askable=False),
+        web=lambda: engine.web_for(configuration),
         structured=not text_only,
     )
     for note in server.facade.notes:
@@ -125,7 +123,7 @@ def serve(
     host, port = _address(address)
     token = _token(token_env, no_token=no_token)
 
-    def ready(served: Served) -> None:
+    def ready(served: mcp.Served) -> None:
         console.note(f"Serving at {served.url}")
         if token is None:
             console.note(f"Clients must send: Authorization: Bearer {served.token}")
@@ -136,13 +134,12 @@ def serve(
 
 def _served(configuration: Configuration, words: list[str], dialect: Dialect, *, history: bool) -> Toolset:
     from dragoman.cli.offered import tools_named, usual_tools
-    from dragoman.engine import web_for
     from dragoman.tools import Toolset
 
     found = Toolset()
     if words or not history:
         found = Toolset(tools_named(words) if words else usual_tools(dialect))
-    web = web_for(configuration)
+    web = engine.web_for(configuration)
     if "search_web" in found and not web.can_search:  # no model stands behind a server, so no provider searches for it
         if "search_web" in words:
             why = web.why_no_search or "search.backend is not set"
@@ -164,17 +161,15 @@ def _history() -> Toolset:
     return made
 
 
-def _policy(configuration: Configuration) -> ToolPolicy:
-    from dragoman.engine import Approval, ToolPolicy
-
-    policy = ToolPolicy.from_settings(configuration.settings)
+def _policy(configuration: Configuration) -> engine.ToolPolicy:
+    policy = engine.ToolPolicy.from_settings(configuration.settings)
     if policy.default != "ask":
         return policy
-    harmless = tuple(Approval("allow", kind=kind) for kind in ("read", "search", "plan"))
+    harmless = tuple(engine.Approval("allow", kind=kind) for kind in ("read", "search", "plan"))
     return msgspec.structs.replace(policy, approval=(*policy.approval, *harmless))
 
 
-def _approver(chosen: str | None) -> Approver | None:
+def _approver(chosen: str | None) -> engine.Approver | None:
     from dragoman.cli.terminal.approver import says
 
     if chosen == "yes":
@@ -254,42 +249,34 @@ def test(console: Console, *, target: tuple[str, ...], tool: str | None, argumen
     return ExitCode.NO if tried.problems else ExitCode.OK
 
 
-def _found(configuration: Configuration, target: tuple[str, ...]) -> McpServer:
-    from dragoman.agents import configured_mcp_servers, mcp_server_at
-    from dragoman.tools.processes import find_program
-
-    known = configured_mcp_servers(configuration)
+def _found(configuration: Configuration, target: tuple[str, ...]) -> agents.McpServer:
+    known = agents.configured_mcp_servers(configuration)
     if len(target) == 1 and target[0] in known:
         server = known[target[0]]
         if server.refused is not None:
             raise ConfigError(f"the MCP server {server.name} is not started: {server.refused}")
         return server
-    if "://" not in target[0] and find_program(target[0]) is None:
+    if "://" not in target[0] and processes.find_program(target[0]) is None:
         hint = nearest(target[0], known) or " `dragoman mcp list` shows the servers that are set up."
         raise click.UsageError(f'There is no server and no program "{target[0]}".{hint}')
-    return mcp_server_at(*target)
+    return agents.mcp_server_at(*target)
 
 
-async def _tried(server: McpServer, tool: str | None, arguments: str) -> tuple[Tried, bool, bool]:
-    from dragoman.agents import McpServers
-    from dragoman.model import Failure
-
-    async with McpServers([server]) as servers:
+async def _tried(server: agents.McpServer, tool: str | None, arguments: str) -> tuple[Tried, bool, bool]:
+    async with agents.McpServers([server]) as servers:
         outcome = await _outcome(servers, server, tool, arguments) if tool is not None else None
         opened = servers.connections[server.name].client is not None
-        return _said(servers, server, outcome), opened, isinstance(outcome, Failure)
+        return _said(servers, server, outcome), opened, isinstance(outcome, model.Failure)
 
 
-async def _outcome(servers: McpServers, server: McpServer, tool: str, arguments: str) -> Any:
-    from dragoman.agents.mcp import mcp_tool_name
+async def _outcome(servers: agents.McpServers, server: agents.McpServer, tool: str, arguments: str) -> Any:
     from dragoman.tools import Context
-    from dragoman.tools.running import outcome_of
 
-    named = tool if tool in servers.toolset else mcp_tool_name(server.name, tool)
-    return await outcome_of(lambda: servers.toolset.get(named).call(arguments, Context()))  # type: ignore[union-attr]
+    named = tool if tool in servers.toolset else mcp.mcp_tool_name(server.name, tool)
+    return await running.outcome_of(lambda: servers.toolset.get(named).call(arguments, Context()))  # type: ignore[union-attr]
 
 
-def _said(servers: McpServers, server: McpServer, outcome: Any) -> Tried:
+def _said(servers: agents.McpServers, server: agents.McpServer, outcome: Any) -> Tried:
     connection = servers.connections[server.name]
     client = connection.client
     about = client.server_info if client is not None else None
@@ -334,9 +321,7 @@ def _first_line(text: str) -> str:
 @click.pass_obj
 def list_servers(console: Console, *, as_json: bool) -> ExitCode:
     """List the MCP servers of the settings and of the project's files; none of them is started."""
-    from dragoman.agents import configured_mcp_servers
-
-    servers = list(configured_mcp_servers(console.configuration()).values())
+    servers = list(agents.configured_mcp_servers(console.configuration()).values())
     if as_json:
         console.json([_row(server) for server in servers])
     elif not servers:
@@ -353,11 +338,11 @@ def list_servers(console: Console, *, as_json: bool) -> ExitCode:
 _ROW = ("name", "transport", "command", "cwd", "timeout", "trust_hints", "origin")
 
 
-def _row(server: McpServer) -> dict[str, Any]:
+def _row(server: agents.McpServer) -> dict[str, Any]:
     names = {"env": sorted(server.env), "headers": sorted(server.headers)}  # names alone: the values are secrets
     facts = {name: getattr(server, name) for name in _ROW}
     return {**facts, "url": server.shown if server.url else None, **names, **_state(server)}
 
 
-def _state(server: McpServer) -> dict[str, Any]:
+def _state(server: agents.McpServer) -> dict[str, Any]:
     return {"refused": server.refused, "unmapped": server.unmapped}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from dragoman import tools
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.errors import ToolError
-
-if TYPE_CHECKING:
-    from dragoman.tools import Memories, Memory
 
 
 @click.group
@@ -89,20 +87,18 @@ def forget(console: Console, *, keys: tuple[str, ...], project: Path | None, eve
     return code
 
 
-def _store(console: Console, project: Path | None) -> Memories:
+def _store(console: Console, project: Path | None) -> tools.Memories:
     from dragoman.config import data_dir
-    from dragoman.tools import Memories
 
-    return Memories.of_project(project or here(), data_dir(flags=console.flags))
+    return tools.Memories.of_project(project or here(), data_dir(flags=console.flags))
 
 
-def _stores(console: Console) -> list[Memories]:
+def _stores(console: Console) -> list[tools.Memories]:
     from dragoman.config import data_dir
-    from dragoman.tools import Memories
 
     folder = data_dir(flags=console.flags) / "memory"
-    return [Memories(one) for one in sorted(folder.iterdir())] if folder.is_dir() else []
+    return [tools.Memories(one) for one in sorted(folder.iterdir())] if folder.is_dir() else []
 
 
-def _facts(memory: Memory) -> dict[str, object]:
+def _facts(memory: tools.Memory) -> dict[str, object]:
     return {"key": memory.key, "text": memory.text, "saved": memory.saved}

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from dragoman import logs
 from dragoman.cli.filter_options import filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-
-if TYPE_CHECKING:
-    from dragoman.logs import Filter
 
 
 @click.command
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_obj
 def command(
-    console: Console, *, wanted: tuple[str, ...], template: str, size: int, asked: Filter, as_json: bool
+    console: Console, *, wanted: tuple[str, ...], template: str, size: int, asked: logs.Filter, as_json: bool
 ) -> ExitCode:
     """Hand over recent sessions in a page of Markdown: of this machine, or of the files and folders named.
 
@@ -37,14 +33,12 @@ def command(
     dragoman pack --project . > HANDOVER.md
     dragoman pack --template diagnose --since 2d
     """
-    from dragoman.logs import packed
-
     query = query_of(console, wanted)
     sessions = query.sessions(asked)
     if not sessions and not as_json:
         console.note("No session was found. `dragoman sources` shows where they are looked for.")
         return ExitCode.NO
-    page = packed(query, asked, template, largest=size)  # type: ignore[arg-type]
+    page = logs.packed(query, asked, template, largest=size)  # type: ignore[arg-type]
     if as_json:
         console.json({"template": template, "sessions": [row.session for row in sessions], "markdown": page})
     else:

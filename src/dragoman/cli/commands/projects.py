@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from dragoman import logs
 from dragoman.cli.filter_options import filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-
-if TYPE_CHECKING:
-    from dragoman.logs import Filter
 
 
 @click.command
@@ -18,7 +14,7 @@ if TYPE_CHECKING:
 @filter_options(limit=20)
 @json_option
 @click.pass_obj
-def command(console: Console, *, wanted: tuple[str, ...], asked: Filter, as_json: bool) -> ExitCode:
+def command(console: Console, *, wanted: tuple[str, ...], asked: logs.Filter, as_json: bool) -> ExitCode:
     """List the projects of recorded sessions, the one worked in last first.
 
     The worktrees of one repository are one project, also those that are gone.

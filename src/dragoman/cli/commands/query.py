@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from dragoman import logs
 from dragoman.cli.filter_options import query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.vocabulary import text_from
 from dragoman.errors import QueryRefused
-
-if TYPE_CHECKING:
-    from dragoman.logs.history import Asked
+from dragoman.logs import history
 
 
 @click.command
@@ -67,21 +66,18 @@ def command(
     dragoman query "SELECT name, count(*) FROM calls GROUP BY name ORDER BY 2 DESC"
     dragoman query "SELECT model, sum(tokens), sum(cost) FROM usage WHERE NOT repeated GROUP BY model"
     """
-    from dragoman.logs import SqlLimits
-    from dragoman.logs.history import distinct, tables_page
-
     if tables:
-        console.line(tables_page().rstrip())
+        console.line(history.tables_page().rstrip())
         return ExitCode.OK
     if sql is None:
         raise click.UsageError("say what to ask: SQL, or - to read it from standard input; --tables shows the tables.")
     text = text_from("-") if sql == "-" else sql
     query = query_of(console, wanted)
-    limits = SqlLimits(seconds=timeout, rows=max_rows, memory=max_memory << 20)
+    limits = logs.SqlLimits(seconds=timeout, rows=max_rows, memory=max_memory << 20)
     try:
         with query.ask_sql(text, limits) as asked:
             if as_json:
-                names = distinct(asked.columns)
+                names = history.distinct(asked.columns)
                 for row in asked:
                     console.json({name: _plain(cell) for name, cell in zip(names, row, strict=True)})
             elif asked.columns:
@@ -91,7 +87,7 @@ def command(
     return ExitCode.OK
 
 
-def _cells(asked: Asked) -> Iterator[list[str]]:
+def _cells(asked: history.Asked) -> Iterator[list[str]]:
     return (["" if cell is None else str(cell) for cell in row] for row in asked)
 
 

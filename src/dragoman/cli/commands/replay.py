@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from dragoman import logs, model, tools
 from dragoman.cli.log_files import are_own, events_of, files_of
 from dragoman.cli.sandbox import sandbox_option, use_mode
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-
-if TYPE_CHECKING:
-    from dragoman.engine.history import Replayed
+from dragoman.engine import history, models
 
 _SHOWN = 12
 """Lines of a difference."""
@@ -66,14 +65,12 @@ def command(
     call differs from the log; other words alone are shown and exit with 0.
     """
     from dragoman.cli.runner import run as run_in_loop
-    from dragoman.engine.models import configured_sandbox
-    from dragoman.logs import FORMATS
 
     use_mode(console, sandbox)
     configuration = console.configuration()
     found = files_of(console, (wanted,))
     events = list(events_of(console, found))
-    dialect = FORMATS[found[0].format].dialect
+    dialect = logs.FORMATS[found[0].format].dialect
     if commands is None:
         commands = are_own(console, found)
         if not commands:
@@ -84,19 +81,16 @@ def command(
 
     async def run() -> None:
         from dragoman.dialects import DIALECTS
-        from dragoman.engine.history import REPLAYED, replay
-        from dragoman.model import Kind
-        from dragoman.tools import DiskWorkspace, Shell
 
-        kinds = REPLAYED if commands else REPLAYED - {Kind.EXECUTE}
-        again = replay(
+        kinds = history.REPLAYED if commands else history.REPLAYED - {model.Kind.EXECUTE}
+        again = history.replay(
             events,
             DIALECTS[dialect],
-            DiskWorkspace(workspace),
+            tools.DiskWorkspace(workspace),
             folder=folder,
             seconds=timeout,
             kinds=kinds,
-            shell=Shell(sandbox=configured_sandbox(configuration, askable=False)),
+            shell=tools.Shell(sandbox=models.configured_sandbox(configuration, askable=False)),
         )
         async with aclosing(again):  # nobody may read on, and what was begun is ended all the same
             async for done in again:
@@ -113,7 +107,7 @@ def command(
     return ExitCode.NO if counts["otherwise"] else ExitCode.OK
 
 
-def _count(done: Replayed, counts: Counter[str]) -> None:
+def _count(done: history.Replayed, counts: Counter[str]) -> None:
     if done.skipped is not None:
         counts["passed over"] += 1
     elif done.outcome_differs:
@@ -124,7 +118,7 @@ def _count(done: Replayed, counts: Counter[str]) -> None:
         counts["the same"] += 1
 
 
-def _facts(done: Replayed) -> dict[str, Any]:
+def _facts(done: history.Replayed) -> dict[str, Any]:
     native = done.call.native
     facts: dict[str, Any] = {"call": {"id": native.id, "name": native.name, "arguments": native.arguments}}
     if done.skipped is not None:
@@ -132,7 +126,7 @@ def _facts(done: Replayed) -> dict[str, Any]:
     return facts | {"differences": [{"what": o.what, "theirs": o.theirs, "ours": o.ours} for o in done.differences]}
 
 
-def _show(console: Console, done: Replayed, *, texts: bool) -> None:
+def _show(console: Console, done: history.Replayed, *, texts: bool) -> None:
     from dragoman.cli.terminal.call_lines import said_of_operation
     from dragoman.cli.terminal.visible import short
 

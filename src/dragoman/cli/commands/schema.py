@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
+from dragoman import logs
 from dragoman.cli.log_files import files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
 from dragoman.errors import nearest
-
-if TYPE_CHECKING:
-    from dragoman.logs import Found
-    from dragoman.logs.history import Drift, Shapes
+from dragoman.logs import history
 
 
 @click.group
@@ -30,12 +28,10 @@ def _wanted(function: Any) -> Any:
     return click.option("--client", help="Only logs of this client, for example codex.")(function)
 
 
-def _files(console: Console, wanted: tuple[str, ...], format: str | None, client: str | None) -> list[Found]:
-    from dragoman.logs import FORMATS
-
-    if client is not None and client not in FORMATS:
+def _files(console: Console, wanted: tuple[str, ...], format: str | None, client: str | None) -> list[logs.Found]:
+    if client is not None and client not in logs.FORMATS:
         raise click.BadParameter(
-            f"there is no client {client!r}; there are {', '.join(FORMATS)}.{nearest(client, FORMATS)}",
+            f"there is no client {client!r}; there are {', '.join(logs.FORMATS)}.{nearest(client, logs.FORMATS)}",
             param_hint="--client",
         )
     return [one for one in files_of(console, wanted, format) if client in (None, one.format)]
@@ -69,11 +65,9 @@ def extract(
     A name is `required` when it was there each time; texts are an `enum` when few, short ones came again and again.
     `x-count` says how often a value was seen and `x-seen` where first. Without PATH, all logs of this machine.
     """
-    from dragoman.logs.history import extract_shapes
-
     files = _files(console, wanted, format, client)
     with console.progress("reading", len(files)) as advance:
-        learnt = extract_shapes(files, advance, console.warn)
+        learnt = history.extract_shapes(files, advance, console.warn)
     if output is not None:
         _write(console, learnt, output)
     if as_json:
@@ -89,11 +83,11 @@ def extract(
     return ExitCode.OK if learnt else ExitCode.NO
 
 
-def _calls(shapes: Shapes) -> int:
+def _calls(shapes: history.Shapes) -> int:
     return sum(shape.count for shape in shapes.tools.values())
 
 
-def _write(console: Console, learnt: dict[str, dict[str, Shapes]], output: Path) -> None:
+def _write(console: Console, learnt: dict[str, dict[str, history.Shapes]], output: Path) -> None:
     if output.suffix == ".json":
         document = {name: {one: it.document() for one, it in its.items()} for name, its in learnt.items()}
         output.write_bytes(_indented(document))
@@ -162,11 +156,9 @@ def check(
     come as the draft of their spelling, in which every guess is marked. A call the client itself refused is a model's
     mistake and not counted. Exits with 1 when anything differs. Without PATH, all logs of this machine.
     """
-    from dragoman.logs.history import check_drift
-
     files = _files(console, wanted, format, client)
     with console.progress("checking", len(files)) as advance:
-        report = check_drift(files, advance, console.warn)
+        report = history.check_drift(files, advance, console.warn)
     skeleton = report.skeleton(language)
     if as_json:
         told = {"files": report.files, "calls": report.calls, "refused": report.refused}
@@ -185,7 +177,7 @@ def check(
     return ExitCode.NO if report.drifts else ExitCode.OK
 
 
-def _show(console: Console, drift: Drift) -> None:
+def _show(console: Console, drift: history.Drift) -> None:
     versions = ", ".join(drift.versions[:3]) + (" …" if len(drift.versions) > 3 else "")
     console.line(f"{_TITLES[drift.kind]}: {drift.what}", "bad")
     console.line(f"  {drift.client} {versions}, ×{drift.count}", "quiet")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from dragoman import logs
 from dragoman.cli.filter_options import filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-
-if TYPE_CHECKING:
-    from dragoman.logs import Filter, SessionRow
 
 
 @click.command
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_obj
 def command(
-    console: Console, *, wanted: tuple[str, ...], asked: Filter, no_update: bool, agents: bool, as_json: bool
+    console: Console, *, wanted: tuple[str, ...], asked: logs.Filter, no_update: bool, agents: bool, as_json: bool
 ) -> ExitCode:
     """List recorded sessions, newest first: of every client found here, or of the files and folders named.
 
@@ -39,7 +37,7 @@ def command(
     return ExitCode.OK if found else ExitCode.NO
 
 
-def _cells(row: SessionRow) -> tuple[str, ...]:
+def _cells(row: logs.SessionRow) -> tuple[str, ...]:
     return (
         row.session[:12] if row.stream == "main" else f"  {row.stream}",
         row.client or "",
@@ -51,7 +49,7 @@ def _cells(row: SessionRow) -> tuple[str, ...]:
     )
 
 
-def _facts(row: SessionRow) -> dict[str, Any]:
+def _facts(row: logs.SessionRow) -> dict[str, Any]:
     same = ("client", "version", "project", "repository", "branch", "models", "turns", "steps", "calls", "failures")
     about = ("tokens", "title", "agents", "parent_session", "parent_call", "unreadable", "unknown", "file")
     return {

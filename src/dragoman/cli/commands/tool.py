@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman import engine, model, tools
 from dragoman.cli.sandbox import sandbox_option, use_mode
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.cli.terminal.streams import prints_go_aside
 from dragoman.cli.vocabulary import arguments_of, operation_of
+from dragoman.engine import models
 from dragoman.errors import ToolError, nearest
+from dragoman.tools import running
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
-    from dragoman.model import AskUser, CallFunction, Operation, Outcome
-    from dragoman.tools import Workspace
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -74,15 +75,13 @@ def command(
     return _code(outcome)
 
 
-def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
-    from dragoman.model import CallFunction
+def _call(name: str, arguments: tuple[str, ...]) -> model.CallFunction:
     from dragoman.registry import TOOLS
-    from dragoman.tools import Tool
 
     tool = TOOLS[name]
-    if not isinstance(tool, Tool):
+    if not isinstance(tool, tools.Tool):
         raise click.UsageError(f'"{name}" is run by its provider, not here.')
-    call = CallFunction(name, arguments_of(arguments))
+    call = model.CallFunction(name, arguments_of(arguments))
     try:
         tool.read(call.arguments)
     except ToolError as error:
@@ -90,61 +89,56 @@ def _call(name: str, arguments: tuple[str, ...]) -> CallFunction:
     return call
 
 
-async def _done(console: Console, configuration: Configuration, operation: Operation, folder: Path) -> Outcome:
-    from dragoman.engine import web_for
-    from dragoman.engine.models import configured_sandbox
-    from dragoman.model import AskUser, CallFunction, CommandOutcome, FetchPage, ReadOutput, WatchCommand
+async def _done(
+    console: Console, configuration: Configuration, operation: model.Operation, folder: Path
+) -> model.Outcome:
     from dragoman.registry import TOOLS
-    from dragoman.tools import DiskWorkspace, Shell, perform, standard_context
-    from dragoman.tools.running import outcome_of
 
-    web = web_for(configuration)
+    web = engine.web_for(configuration)
     # Who types `unsandboxed=true` has said yes.
-    shell = Shell(sandbox=configured_sandbox(configuration, askable=True))
+    shell = tools.Shell(sandbox=models.configured_sandbox(configuration, askable=True))
     # What a command writes is in its outcome; only a watch tells its lines as they come and nowhere else.
-    report = (lambda message, _: console.line(message)) if isinstance(operation, WatchCommand) else None
-    async with standard_context(DiskWorkspace(folder), shell=shell, web=web, report=report) as context:
-        if isinstance(operation, CallFunction):
-            return await outcome_of(lambda: TOOLS[operation.name].call(operation.arguments, context))
-        if isinstance(operation, AskUser):
+    report = (lambda message, _: console.line(message)) if isinstance(operation, model.WatchCommand) else None
+    async with tools.standard_context(tools.DiskWorkspace(folder), shell=shell, web=web, report=report) as context:
+        if isinstance(operation, model.CallFunction):
+            return await running.outcome_of(lambda: TOOLS[operation.name].call(operation.arguments, context))
+        if isinstance(operation, model.AskUser):
             context.provides = {**context.provides, **await _answers(console, operation, context.workspace)}
-        outcome = await perform(operation, context)
-        if isinstance(operation, FetchPage) and operation.instructions and web.reader is None:
+        outcome = await tools.perform(operation, context)
+        if isinstance(operation, model.FetchPage) and operation.instructions and web.reader is None:
             console.note("The instructions were not followed: no model reads pages here. Set web.reader_model.")
-        while isinstance(operation, WatchCommand) and isinstance(outcome, CommandOutcome) and outcome.running:
-            outcome = await perform(ReadOutput(outcome.job or "", block=True), context)
+        while (
+            isinstance(operation, model.WatchCommand) and isinstance(outcome, model.CommandOutcome) and outcome.running
+        ):
+            outcome = await tools.perform(model.ReadOutput(outcome.job or "", block=True), context)
         return outcome
 
 
-async def _answers(console: Console, operation: AskUser, workspace: Workspace) -> dict[Any, Any]:
+async def _answers(console: Console, operation: model.AskUser, workspace: tools.Workspace) -> dict[Any, Any]:
     """What somebody at the terminal answers; nothing where nobody is, or where it is put off."""
     from dragoman.cli.terminal.approver import Asker
     from dragoman.cli.terminal.keyboard import Keyboard
     from dragoman.cli.terminal.live import Lines
-    from dragoman.engine import Question
-    from dragoman.model import Call, NativeCall
-    from dragoman.tools import Answers
 
     keyboard = Keyboard.found()
     if keyboard is None:
         return {}
-    call = Call("", (operation,), NativeCall("", "ask_user", {}))
+    call = model.Call("", (operation,), model.NativeCall("", "ask_user", {}))
     asker = Asker(console, Lines(console), workspace, keyboard, lambda _: None, lambda: "")
     try:
-        answer = await asker(Question(call, ("ask_user",), "", asks=operation.questions))
+        answer = await asker(engine.Question(call, ("ask_user",), "", asks=operation.questions))
     finally:
         keyboard.close()
-    return {Answers: Answers(answer.answers)} if answer is not None and answer.answers else {}
+    return {tools.Answers: tools.Answers(answer.answers)} if answer is not None and answer.answers else {}
 
 
-def _show(console: Console, operation: Operation, outcome: Outcome) -> None:
+def _show(console: Console, operation: model.Operation, outcome: model.Outcome) -> None:
     from dragoman.dialects import tell
-    from dragoman.model import ChangesOutcome, Failure, Media
 
-    if isinstance(outcome, Failure):
+    if isinstance(outcome, model.Failure):
         console.error(outcome.message)
         return
-    if isinstance(outcome, ChangesOutcome):
+    if isinstance(outcome, model.ChangesOutcome):
         for change in outcome.changes:
             moved = f" to {change.moved_to}" if change.moved_to else ""
             console.line(f"{change.kind} {change.path}{moved}", "strong")
@@ -153,22 +147,20 @@ def _show(console: Console, operation: Operation, outcome: Outcome) -> None:
         return
     told = tell(operation, outcome)
     for piece in (told,) if isinstance(told, str) else told:
-        if isinstance(piece, Media):
+        if isinstance(piece, model.Media):
             console.line(f"[{piece.media_type}, {piece.width or '?'}×{piece.height or '?'}, {piece.size or '?'} bytes]")
         else:
             console.line(piece)
 
 
-def _code(outcome: Outcome) -> ExitCode:
-    from dragoman.model import CommandOutcome, Failure, MatchesOutcome, PathsOutcome
-
+def _code(outcome: model.Outcome) -> ExitCode:
     match outcome:
-        case Failure(kind="invalid_arguments"):
+        case model.Failure(kind="invalid_arguments"):
             return ExitCode.USAGE
-        case Failure():
+        case model.Failure():
             return ExitCode.TOOL
-        case CommandOutcome() if not outcome.running and outcome.exit_code != 0:
+        case model.CommandOutcome() if not outcome.running and outcome.exit_code != 0:
             return ExitCode.NO
-        case MatchesOutcome(matches=()) | PathsOutcome(paths=()):
+        case model.MatchesOutcome(matches=()) | model.PathsOutcome(paths=()):
             return ExitCode.NO
     return ExitCode.OK

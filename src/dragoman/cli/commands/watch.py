@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dragoman import logs, model
 from dragoman.cli.log_files import as_line, files_of
 from dragoman.cli.terminal.console import Console, ExitCode, foreign, json_option
 from dragoman.errors import LogError, nearest
+from dragoman.logs import history
 
 if TYPE_CHECKING:
     import datetime
-
-    from dragoman.model import AnyEvent
 
 
 @click.command
@@ -38,13 +38,12 @@ def command(
 
     Sessions and sub-agents that begin later are followed too.
     """
-    from dragoman.logs import FORMATS, Found
-    from dragoman.logs.history import Watch
+    if client is not None and client not in logs.FORMATS:
+        raise click.BadParameter(
+            f"there is no client {client!r}.{nearest(client, logs.FORMATS)}", param_hint="--client"
+        )
 
-    if client is not None and client not in FORMATS:
-        raise click.BadParameter(f"there is no client {client!r}.{nearest(client, FORMATS)}", param_hint="--client")
-
-    def find() -> list[Found]:
+    def find() -> list[logs.Found]:
         try:
             return [found for found in files_of(console, wanted, piped=False) if client in (None, found.format)]
         except LogError:
@@ -52,8 +51,8 @@ def command(
                 raise
             return []  # what was named went away; it may come back
 
-    watch: Watch | None = None
-    watch = Watch(find, from_start=from_start)
+    watch: history.Watch | None = None
+    watch = history.Watch(find, from_start=from_start)
     if not once:
         console.note("Following; Ctrl-C ends it.")
     told = 0
@@ -71,19 +70,18 @@ def command(
 _QUIET = frozenset({"client_noted", "model_asked", "tokens_used", "model_finished", "system_said", "tool_progressed"})
 
 
-def _line(event: AnyEvent) -> str | None:
+def _line(event: model.AnyEvent) -> str | None:
     """An event on one line; `None` for what only machines care about."""
     from dragoman.cli.terminal.call_lines import said_of_operation, told_in_short
     from dragoman.cli.terminal.visible import short
-    from dragoman.model import ToolCalled, ToolReturned
 
     kind = str(event.__struct_config__.tag)
     if kind in _QUIET:
         return None
-    if isinstance(event, ToolCalled):
+    if isinstance(event, model.ToolCalled):
         means = ", ".join(said_of_operation(one) for one in event.call.operations)
         said = f"→ {event.call.native.name}  {short(means, 120)}"
-    elif isinstance(event, ToolReturned):
+    elif isinstance(event, model.ToolReturned):
         said = "← " + "; ".join(told_in_short(one) for one in event.result.outcomes)
     else:
         words = next(

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from posixpath import join, normpath
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from dragoman import model
 from dragoman.engine import Question
 from dragoman.errors import DragomanError
 from dragoman.model import operations as op
@@ -25,9 +26,6 @@ from dragoman.tools.workspace import FileChange
 
 from .call_lines import said_of_operation
 from .visible import one_line, visible, wrapped
-
-if TYPE_CHECKING:
-    from dragoman.model import Operation
 
 MOST_ROWS: Final = 40
 """Rows of a question that are shown at once; the middle of more is folded away."""
@@ -114,7 +112,7 @@ _IN_DIFF: Final[dict[type[op.Operation], tuple[str, ...]]] = {
 
 
 def _section(
-    operation: Operation,
+    operation: model.Operation,
     changes: tuple[FileChange, ...] | None,
     workspace: Workspace,
     written_out: Counter[str],
@@ -146,7 +144,7 @@ def _section(
     return Section(one_line(head, written_out) + kind, tuple(lines))
 
 
-def _head(operation: Operation) -> tuple[str, set[str]]:
+def _head(operation: model.Operation) -> tuple[str, set[str]]:
     """An operation in a few words, and the fields that are whole in them."""
     match operation:
         case op.RunCommand(command=command):
@@ -226,7 +224,7 @@ _STYLES: Final = {"+": "good", "-": "bad"}
 
 
 def _change(
-    change: FileChange, operation: Operation, workspace: Workspace, written_out: Counter[str]
+    change: FileChange, operation: model.Operation, workspace: Workspace, written_out: Counter[str]
 ) -> Iterator[Line]:
     path = change.change.path
     named = getattr(operation, "path", "")

@@ -11,10 +11,11 @@ import datetime
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from dragoman import tools
 from dragoman.dialects import Dialect
 from dragoman.engine.executor import Executor, opened_context
 from dragoman.engine.facade import Facade
@@ -22,9 +23,6 @@ from dragoman.engine.policy import ToolPolicy
 from dragoman.model import Call, ExecutedBy, Result, events as ev, operations as op, outcomes as out
 from dragoman.registry import TOOLS
 from dragoman.tools import Toolset, standard_context
-
-if TYPE_CHECKING:
-    from dragoman.tools import Shell, Workspace
 
 REPLAYED = frozenset({op.Kind.READ, op.Kind.WRITE, op.Kind.SEARCH, op.Kind.EXECUTE})
 """Kinds of operations that have nothing to do with people, models or the network."""
@@ -62,12 +60,12 @@ class Replayed(msgspec.Struct, frozen=True):
 async def replay(
     events: Iterable[ev.AnyEvent],
     dialect: Dialect,
-    workspace: Workspace,
+    workspace: tools.Workspace,
     *,
     folder: str | None = None,
     seconds: float | None = 30.0,
     kinds: frozenset[op.Kind] = REPLAYED,
-    shell: Shell | None = None,
+    shell: tools.Shell | None = None,
 ) -> AsyncGenerator[Replayed]:
     """Every call of the events, in the order they happened, each after those before it had their effect.
 
@@ -125,7 +123,7 @@ def _writer(facade: Facade) -> Any:
     return written
 
 
-def _take_back(workspace: Workspace, theirs: Result, ours: Result) -> None:
+def _take_back(workspace: tools.Workspace, theirs: Result, ours: Result) -> None:
     """Undoes a change that was refused there, so that this difference does not make others of later calls."""
     if all(isinstance(one, out.Failure) for one in theirs.outcomes):
         for outcome in reversed(ours.outcomes):
