@@ -8,8 +8,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -64,40 +64,50 @@ COMMANDS = {
 class CommandFiles(click.Group):
     """The sub-commands as files. Listing them, for help and for completion, imports none."""
 
+    texts: ClassVar[Mapping[str, str]]
+    """Each sub-command with a line about it."""
+    files: ClassVar[Mapping[str, str]] = {}
+    """The files that are not called as their sub-command is."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.texts)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.texts:
             return None
-        command: click.Command = importlib.import_module(f"{__name__}.commands.{cmd_name.replace('-', '_')}").command
-        command.short_help = COMMANDS[cmd_name]
+        file = self.files.get(cmd_name, cmd_name)
+        command: click.Command = importlib.import_module(f"{__name__}.commands.{file}").command
+        command.short_help = self.texts[cmd_name]
         return takes_only_text(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            ctx.fail(f'There is no command "{args[0]}".{nearest(args[0], COMMANDS)}')
+        if args[0] not in self.texts and not ctx.resilient_parsing:
+            ctx.fail(f'There is no command "{args[0]}".{nearest(args[0], self.texts)}')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self.texts.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        words = [CompletionItem(name, help=text) for name, text in self.texts.items() if name.startswith(incomplete)]
+        return words + click.Command.shell_complete(self, ctx, incomplete)
+
+
+class _Dragoman(CommandFiles):
+    texts = COMMANDS
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        words = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
-        return words + click.Command.shell_complete(self, ctx, incomplete)
-
 
 @click.group(
-    cls=CommandFiles,
+    cls=_Dragoman,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from dragoman import agents, engine
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
@@ -63,8 +64,6 @@ def check(console: Console, *, paths: tuple[Path, ...], strict: bool, format: st
 
 def _examined(found: agents.FoundAgent, configuration: Configuration) -> agents.FoundAgent:
     """What was read, with the reasons why it can never run among its problems."""
-    import msgspec
-
     if found.agent is None:
         return found
     return msgspec.structs.replace(found, problems=agents.hindrances(found.agent, configuration, trusted=found.trusted))
@@ -224,8 +223,6 @@ def _show_agent(console: Console, agent: agents.Agent, found: agents.FoundAgent)
 
 
 def _plain(value: Any) -> Any:
-    import msgspec
-
     return msgspec.to_builtins(value)
 
 

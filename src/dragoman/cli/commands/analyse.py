@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from dragoman import logs
 from dragoman.cli.filter_options import filter_options, query_of
@@ -62,8 +63,6 @@ def command(
 
 def _chosen(console: Console, wanted: tuple[str, ...], asked: logs.Filter) -> tuple[logs.Query, list[str]]:
     """What is asked, and the ids of the sessions meant: all of those named, else the newest."""
-    import msgspec
-
     if not wanted:
         query = query_of(console)
         return query, [row.session for row in query.sessions(asked)]
@@ -78,8 +77,6 @@ def _chosen(console: Console, wanted: tuple[str, ...], asked: logs.Filter) -> tu
 
 
 def _only(analysis: history.Analysis, lens: tuple[str, ...]) -> history.Analysis:
-    import msgspec
-
     if not lens:
         return analysis
     return msgspec.structs.replace(

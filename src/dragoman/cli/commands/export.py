@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
+import msgspec
 
 from dragoman import logs, model
 from dragoman.cli.log_files import files_of, format_option
@@ -184,7 +185,6 @@ def _to_standard_output(console: Console, target: str, write: Callable[[BinaryIO
         write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
-    import msgspec
 
     kept = io.BytesIO()
     write(kept)

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from dragoman import logs, model
 from dragoman.cli.filter_options import filter_options, kind_of_event, operation_named, query_of
@@ -57,7 +58,7 @@ class _Command(click.Command):
 @filter_options(limit=None)
 @json_option
 @click.pass_obj
-def grep_command(
+def command(
     console: Console,
     *,
     pattern: str,
@@ -89,8 +90,6 @@ def grep_command(
     dragoman lab grep '"name":"apply_patch"' --raw=bytes | jq .payload.input
     dragoman lab grep -i "permission denied" --op run_command --since 1w
     """
-    import msgspec
-
     if not pattern:
         raise click.UsageError("PATTERN is empty: it would match everything. `dragoman events` prints everything.")
     asked = msgspec.structs.replace(asked, tool=tool, operation=operation, kind=kind)

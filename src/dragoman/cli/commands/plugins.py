@@ -9,6 +9,7 @@ import click
 
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.errors import DragomanError
+from dragoman.registry import TABLES, entries
 
 
 @click.command
@@ -22,8 +23,6 @@ def command(console: Console, *, check: bool, as_json: bool) -> ExitCode:
     dragoman.tools, dragoman.dialects, …) and files in the plugins folder (`dragoman config path plugins`): a Python
     file says what it adds, TOOLS = {"name": tool}; a TOML or YAML file is a dialect.
     """
-    from dragoman.registry import entries
-
     console.configuration()
     _try_all(console)
     found = entries()
@@ -42,8 +41,6 @@ def _state(broken: str | None) -> str:
 
 
 def _try_all(console: Console) -> None:
-    from dragoman.registry import TABLES
-
     names = [(table, name) for table in TABLES.values() for name in table]
     # What a plugin prints while it is imported must not get between our own lines.
     with console.progress("loading", len(names)) as advance, contextlib.redirect_stdout(sys.stderr):

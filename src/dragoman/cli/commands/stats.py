@@ -6,6 +6,7 @@ import gc
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from dragoman.cli.filter_options import filter_options, operation_named, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
@@ -68,8 +69,6 @@ def command(
     dragoman stats --by day,model --tokens
     dragoman stats ~/.codex/sessions --by operation --json
     """
-    import msgspec
-
     from dragoman.logs import Query, statistics
 
     if tokens_only and (tool is not None or operation is not None or {"tool", "operation"} & set(by)):

@@ -14,6 +14,7 @@ from dragoman.cli.terminal.streams import prints_go_aside
 from dragoman.cli.vocabulary import arguments_of, operation_of
 from dragoman.engine import models
 from dragoman.errors import ToolError, nearest
+from dragoman.registry import TOOLS
 from dragoman.tools import running
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from dragoman.registry import TOOLS
-
     return [name for name in TOOLS if name.startswith(incomplete)]
 
 
@@ -56,7 +55,6 @@ def command(
     dragoman tool search_text pattern=TODO include='*.py' mode=files
     """
     from dragoman.cli.runner import run
-    from dragoman.registry import TOOLS
 
     use_mode(console, sandbox)
     configuration = console.configuration()
@@ -76,8 +74,6 @@ def command(
 
 
 def _call(name: str, arguments: tuple[str, ...]) -> model.CallFunction:
-    from dragoman.registry import TOOLS
-
     tool = TOOLS[name]
     if not isinstance(tool, tools.Tool):
         raise click.UsageError(f'"{name}" is run by its provider, not here.')
@@ -92,8 +88,6 @@ def _call(name: str, arguments: tuple[str, ...]) -> model.CallFunction:
 async def _done(
     console: Console, configuration: Configuration, operation: model.Operation, folder: Path
 ) -> model.Outcome:
-    from dragoman.registry import TOOLS
-
     web = engine.web_for(configuration)
     # Who types `unsandboxed=true` has said yes.
     shell = tools.Shell(sandbox=models.configured_sandbox(configuration, askable=True))
