@@ -14,14 +14,19 @@ import msgspec
 T = TypeVar("T")
 
 
-def json_text(value: Any) -> str:
-    """A value of the model, or any JSON value, as compact JSON."""
+def json_text(value: Any, *, too_deep: str | None = None) -> str:
+    """A value of the model, or any JSON value, as compact JSON. With `too_deep`, that instead of a `RecursionError`."""
     try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        from json import dumps
+        try:
+            return msgspec.json.encode(value).decode()
+        except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, or a number beyond 64 bits
+            from json import dumps
 
-        return dumps(msgspec.to_builtins(value), separators=(",", ":"))
+            return dumps(msgspec.to_builtins(value), separators=(",", ":"))
+    except RecursionError:
+        if too_deep is None:
+            raise
+        return too_deep
 
 
 @overload

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
-from hashlib import blake2s
 from typing import Any
 
 from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.conversation_order import made_id
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.outcomes import Media
@@ -78,7 +78,7 @@ def call_id(block: Mapping[str, Any], position: int, taken: set[str]) -> str | N
         return None
     id = block.get("id")
     if not isinstance(id, str) or not id or id in taken:
-        id = f"call_{blake2s(f'{id}{position}'.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
+        id = made_id(f"{id}{position}")
     taken.add(id)
     return id
 

@@ -21,7 +21,7 @@ from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model import request as req
 from dragoman.model.base import Value
 from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
-from dragoman.model.json_text import DEEPEST, is_too_deep
+from dragoman.model.json_text import DEEPEST, is_too_deep, json_text
 
 from .conversation_order import History, Remark
 from .lowered import Lowering
@@ -79,9 +79,7 @@ class Encoded(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.encode(body)
         except UnicodeEncodeError:  # half a character, which JSON can hold as an escape alone
-            from json import dumps
-
-            return dumps(self.body, separators=(",", ":")).encode()
+            return json_text(self.body).encode()
 
 
 class Api(abc.ABC):

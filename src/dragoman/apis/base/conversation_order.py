@@ -30,6 +30,12 @@ def conversation_key(conversation: conv.Conversation) -> str:
     return blake2s("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+def made_id(*place: object) -> str:
+    """An id for a call that has none of its own: the same for the same place, another for any other."""
+    written = "\0".join(map(str, place))
+    return f"call_{blake2s(written.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
+
+
 class Remark(Value, frozen=True):
     """Something that was changed on the way out: where, and what."""
 
@@ -224,7 +230,7 @@ class History:
         if why is None:
             return id
         place = f"{id}\0{turn_index}\0{part_index}" if not id or id in taken else id
-        made = f"call_{blake2s(place.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
+        made = made_id(place)
         self._note(self.turns[turn_index].where, f"the call {id!r} was given the id {made!r}: {why}")
         return made
 

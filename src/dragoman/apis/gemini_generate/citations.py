@@ -14,8 +14,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from dragoman.model.conversation import AnyPart, Citation, Span, TextPart
+from dragoman.model.json_values import as_list, as_name
 
-from .fields import NAME, camel, count_of, kept, listed, text_of
+from .fields import NAME, camel, count_of, kept
 
 _KINDS = ("web", "image", "maps", "retrievedContext")
 _TYPED = frozenset({"uri", "sourceUri", "title", "text", "documentName"})
@@ -97,14 +98,14 @@ class _Texts:
 
 
 def _ground(texts: _Texts, grounding: dict[str, Any]) -> None:
-    chunks = listed(grounding.get("groundingChunks"))
+    chunks = as_list(grounding.get("groundingChunks"))
     sources = [_source(chunk) for chunk in chunks]
     used: set[int] = set()
-    for support in listed(grounding.get("groundingSupports")):
+    for support in as_list(grounding.get("groundingSupports")):
         said = camel(support)
         span, location = _segment(texts, said.get("segment"))
-        indices = [count_of(index) for index in listed(said.get("groundingChunkIndices"))]
-        scores = listed(said.get("confidenceScores"))
+        indices = [count_of(index) for index in as_list(said.get("groundingChunkIndices"))]
+        scores = as_list(said.get("confidenceScores"))
         if not indices:
             texts.add(Citation(location=location), span)
         for place, index in enumerate(indices):
@@ -136,10 +137,10 @@ def _source(chunk: Any) -> Citation:
     if isinstance(source.get("uri"), str) and isinstance(source.get("sourceUri"), str):
         rest["sourceUri"] = source["sourceUri"]
     return Citation(
-        url=text_of(source.get("uri")) or text_of(source.get("sourceUri")),
-        title=text_of(source.get("title")),
-        document=text_of(source.get("documentName")),
-        quote=text_of(source.get("text")),
+        url=as_name(source.get("uri")) or as_name(source.get("sourceUri")),
+        title=as_name(source.get("title")),
+        document=as_name(source.get("documentName")),
+        quote=as_name(source.get("text")),
         location=rest or None,
         metadata=kept({"source": kind}),
     )
@@ -183,21 +184,21 @@ _MOST_PARTS = 100
 
 
 def _recite(texts: _Texts, metadata: dict[str, Any]) -> None:
-    for citation in (*listed(metadata.get("citations")), *listed(metadata.get("citationSources"))):
+    for citation in (*as_list(metadata.get("citations")), *as_list(metadata.get("citationSources"))):
         said = camel(citation)
         start, end = count_of(said.get("startIndex", 0)), count_of(said.get("endIndex"))
         span = texts.characters(start, end) if start is not None and end is not None else None
         typed = {"uri", "title"} if span is None else {"uri", "title", "startIndex", "endIndex"}
         rest = {key: value for key, value in said.items() if key not in typed}
-        texts.add(Citation(text_of(said.get("uri")), text_of(said.get("title")), location=rest or None), span)
+        texts.add(Citation(as_name(said.get("uri")), as_name(said.get("title")), location=rest or None), span)
 
 
 def _fetch(texts: _Texts, metadata: dict[str, Any]) -> None:
     """Pages that were read are sources; those that could not be are not, and stay in the reply's metadata."""
-    for page in listed(metadata.get("urlMetadata")):
+    for page in as_list(metadata.get("urlMetadata")):
         said = camel(page)
         status = said.get("urlRetrievalStatus")
-        url = text_of(said.get("retrievedUrl"))
+        url = as_name(said.get("retrievedUrl"))
         if url is not None and status in ("URL_RETRIEVAL_STATUS_SUCCESS", 1):
             rest = {key: value for key, value in said.items() if key != "retrievedUrl"}
             texts.add(Citation(url, location=rest, metadata=kept({"source": "urlContext"})), None)

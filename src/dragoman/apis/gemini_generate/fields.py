@@ -6,14 +6,12 @@ Rule: only keys the protocol itself defines are renamed; arguments, responses an
 from __future__ import annotations
 
 import re
-from hashlib import blake2s
 from typing import Any, Final
 
-import msgspec
+from dragoman.model.json_text import json_text
 
 NAME: Final = "gemini_generate"
 
-_TOO_DEEP: Final = '"(nested too deeply to be shown)"'
 _AFTER_UNDERSCORE = re.compile(r"_([a-z0-9])")
 
 
@@ -30,16 +28,6 @@ def camel(value: Any) -> dict[str, Any]:
 def camel_name(name: str) -> str:
     """`thought_signature` → `thoughtSignature`."""
     return _AFTER_UNDERSCORE.sub(lambda found: found[1].upper(), name)
-
-
-def listed(value: Any) -> list[Any]:
-    """A list, or nothing."""
-    return value if isinstance(value, list) else []
-
-
-def text_of(value: Any) -> str | None:
-    """A text that says something, or `None`."""
-    return value if isinstance(value, str) and value else None
 
 
 def count_of(value: Any) -> int | None:
@@ -60,22 +48,9 @@ def word_of(value: Any, numbered: tuple[str, ...]) -> str | None:
     return numbered[value] if 0 <= value < len(numbered) else str(value)
 
 
-def json_text(value: Any) -> str:
-    """A value as compact JSON; half a surrogate pair or a number beyond 64 bits, which msgspec refuses, included."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, OverflowError, ValueError):
-        from json import dumps
-
-        return dumps(value, separators=(",", ":"))
-    except RecursionError:
-        return _TOO_DEEP
-
-
-def made_id(*place: object) -> str:
-    """An id for a call that came without one: the same for the same place."""
-    text = "\0".join(map(str, place)).encode("utf-8", "surrogatepass")
-    return f"call_{blake2s(text, digest_size=12).hexdigest()}"
+def write_json(value: Any) -> str:
+    """A value as compact JSON."""
+    return json_text(value, too_deep='"(nested too deeply to be shown)"')
 
 
 def kept(said: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.apis.base.conversation_order import made_id
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
+from dragoman.model.json_values import as_list, as_name
 from dragoman.model.outcomes import Media
 
-from .fields import NAME, camel, json_text, kept, listed, made_id, text_of
+from .fields import NAME, camel, kept, write_json
 from .paths import PathArguments
 
 CODE_TOOL = "code_execution"
@@ -31,16 +33,16 @@ class Pairing:
 
     def called(self, given: Any, name: str) -> str:
         """The id of a new call."""
-        id = text_of(given)
+        id = as_name(given)
         if id is None or id in self._taken:
             id = self._made(name)
         self._taken.add(id)
-        self._waiting.append((text_of(given), name, id))
+        self._waiting.append((as_name(given), name, id))
         return id
 
     def answered(self, given: Any, name: str | None) -> str:
         """The id of the call a result belongs to: the one that gave this id, or the first of its name."""
-        wire = text_of(given)
+        wire = as_name(given)
         for place, (sent, called, id) in enumerate(self._waiting):
             if wire == sent if wire is not None else name is None or called == name:
                 del self._waiting[place]
@@ -82,7 +84,7 @@ class PartReader:
         self.parts.append(_read_words(part, said))
 
     def _call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> conv.AnyPart | None:
-        name = text_of(call.get("name"))
+        name = as_name(call.get("name"))
         if name is None:
             if self._open is None:
                 return conv.OpaquePart(NAME, part)
@@ -99,10 +101,10 @@ class PartReader:
         absent = ("id",) if streamed else ("id", "args")
         as_sent.update({key: None for key in absent if call.get(key) is None})
         id = self._pairing.called(call.get("id"), name)
-        if text_of(call.get("id")) not in (None, id):
+        if as_name(call.get("id")) not in (None, id):
             as_sent["id"] = call["id"]
         metadata = _rest(said, "functionCall", "thoughtSignature", **({"functionCall": as_sent} if as_sent else {}))
-        signature = text_of(said.get("thoughtSignature"))
+        signature = as_name(said.get("thoughtSignature"))
         signed = conv.CallPart(NativeCall(id, name, arguments), signature=signature, metadata=metadata)
         if self._open is not None:
             self._opened_at = len(self.parts)
@@ -114,7 +116,7 @@ class PartReader:
     def _continue(self, call: dict[str, Any]) -> None:
         """More of the arguments of the call before; a call that does not say it goes on has ended."""
         assert self._open is not None
-        for assignment in listed(call.get("partialArgs")):
+        for assignment in as_list(call.get("partialArgs")):
             self._open.assign(assignment)
         self._open.settle()
         if call.get("willContinue") is not True:
@@ -129,10 +131,10 @@ class PartReader:
             self.parts[self._opened_at] = conv.CallPart(part.call, part.signature, {NAME: said})
 
     def _response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
-        name = text_of(response.get("name"))
+        name = as_name(response.get("name"))
         id = self._pairing.answered(response.get("id"), name)
         result = read_response(id, name, response)
-        given = text_of(response.get("id"))
+        given = as_name(response.get("id"))
         marks = {} if given == id else {"functionResponse": {"id": given}}
         return conv.ResultPart(result, metadata=_rest(said, "functionResponse", **marks))
 
@@ -140,13 +142,13 @@ class PartReader:
         id = self._code.called(code.get("id"), CODE_TOOL)
         arguments = {key: value for key, value in code.items() if key != "id"}
         call = NativeCall(id, CODE_TOOL, arguments, executed_by=ExecutedBy.PROVIDER, item=part)
-        return conv.CallPart(call, signature=text_of(said.get("thoughtSignature")))
+        return conv.CallPart(call, signature=as_name(said.get("thoughtSignature")))
 
     def _code_result(self, part: Any, said: dict[str, Any], result: dict[str, Any]) -> conv.AnyPart | None:
         id = self._code.answered(result.get("id"), CODE_TOOL)
         failed = result.get("outcome") not in _OUTCOMES_OF_SUCCESS
         output = result.get("output")
-        content = output if isinstance(output, str) else "" if output is None else json_text(output)
+        content = output if isinstance(output, str) else "" if output is None else write_json(output)
         told = _provider_result(id, content, CODE_TOOL, part, is_error=failed)
         return conv.ResultPart(told, signature=_signature(said))
 
@@ -156,13 +158,13 @@ class PartReader:
             return conv.OpaquePart(NAME, part)
         id = self._code.called(call.get("id"), name)
         native = NativeCall(id, name, _arguments(call.get("args")), executed_by=ExecutedBy.PROVIDER, item=part)
-        return conv.CallPart(native, signature=text_of(said.get("thoughtSignature")))
+        return conv.CallPart(native, signature=as_name(said.get("thoughtSignature")))
 
     def _tool_response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
         name = _tool_type(response)
         id = self._code.answered(response.get("id"), name)
         given = response.get("response")
-        told = _provider_result(id, "" if given is None else json_text(given), name, part, is_error=None)
+        told = _provider_result(id, "" if given is None else write_json(given), name, part, is_error=None)
         return conv.ResultPart(told, signature=_signature(said))
 
     def _inline(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> conv.AnyPart | None:
@@ -197,11 +199,11 @@ def _rest(said: dict[str, Any], *typed: str, **marks: Any) -> conv.Metadata:
 
 def _read_words(part: dict[str, Any], said: dict[str, Any]) -> conv.AnyPart:
     text, thought = said.get("text"), said.get("thought")
-    if thought is True and (isinstance(text, str) or ("text" not in said and text_of(said.get("thoughtSignature")))):
+    if thought is True and (isinstance(text, str) or ("text" not in said and as_name(said.get("thoughtSignature")))):
         words = {key: value for key, value in said.items() if key not in ("text", "thought")}
         marks = {"text": None} if text is None else {}
         metadata = _rest(words, "thoughtSignature", **marks)
-        return conv.ThinkingPart(text or "", signature=text_of(said.get("thoughtSignature")), metadata=metadata)
+        return conv.ThinkingPart(text or "", signature=as_name(said.get("thoughtSignature")), metadata=metadata)
     if not isinstance(text, str):
         return conv.OpaquePart(NAME, part)
     if len(said) == 1:
@@ -211,13 +213,13 @@ def _read_words(part: dict[str, Any], said: dict[str, Any]) -> conv.AnyPart:
 
 
 def _signature(said: dict[str, Any]) -> str | None:
-    return text_of(said.get("thoughtSignature"))
+    return as_name(said.get("thoughtSignature"))
 
 
 def _arguments(args: Any) -> dict[str, Any] | str:
     if args is None:
         return {}
-    return args if isinstance(args, dict | str) else json_text(args)
+    return args if isinstance(args, dict | str) else write_json(args)
 
 
 def _tool_type(said: dict[str, Any]) -> str | None:
@@ -271,9 +273,9 @@ def read_response(id: str, name: str | None, said: dict[str, Any]) -> NativeResu
     is_error = True if isinstance(response, dict) and "error" in response and "output" not in response else None
     text = response.get("error" if is_error else "output") if isinstance(response, dict) else None
     if not isinstance(text, str) or not isinstance(response, dict) or len(response) != 1:
-        text = "" if response is None else json_text(response)
+        text = "" if response is None else write_json(response)
     media: list[Media] = []
-    for part in listed(said.get("parts")):
+    for part in as_list(said.get("parts")):
         for kind in ("inlineData", "fileData"):
             found = camel(part).get(kind)
             read = read_media(kind, camel(found)) if isinstance(found, dict) else None
@@ -315,7 +317,7 @@ def wire_id(part: conv.CallPart) -> str | None:
     """The id a call has on the wire: the one it came with, if any; a call from elsewhere keeps its own."""
     marks = own(part).get("functionCall")
     if isinstance(marks, dict) and "id" in marks:
-        return text_of(marks["id"])
+        return as_name(marks["id"])
     return part.call.id
 
 

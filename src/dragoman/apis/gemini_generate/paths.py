@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.model.json_text import DEEPEST
 
-from .fields import camel, json_text
+from .fields import camel, write_json
 
 _STEP = re.compile(
     r"""\.(?P<name>[^.\[\]'"\s]+)|\[(?P<index>\d{1,9})\]|\[(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
@@ -76,7 +76,7 @@ class PathArguments:
         if given.get("willContinue") is not True:
             self.settle()
             self._open = None
-        return path, value if isinstance(value, str) else json_text(value)
+        return path, value if isinstance(value, str) else write_json(value)
 
     def settle(self) -> dict[str, Any]:
         """The arguments with every piece in its place."""

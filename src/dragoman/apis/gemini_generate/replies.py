@@ -11,9 +11,10 @@ from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import AnyPart, CallPart, FinishReason, Provenance, Reply, Usage
+from dragoman.model.json_values import as_list, as_name
 
 from .citations import cited
-from .fields import NAME, camel, count_of, kept, listed, text_of, word_of
+from .fields import NAME, camel, count_of, kept, word_of
 from .parts import Pairing, PartReader
 
 FINISH_NUMBERS: Final = (
@@ -58,10 +59,10 @@ def read_body(body: Any, *, seed: str | None = None, counted: Usage | None = Non
         raise read_error(None, {}, body)
     if not _KNOWN & said.keys():
         raise EngineError(f"the body is no response of {NAME}: none of {', '.join(sorted(_KNOWN))} is in it")
-    id = text_of(said.get("responseId"))
+    id = as_name(said.get("responseId"))
     seed = (id or "") if seed is None else seed
-    model = text_of(said.get("modelVersion"))
-    candidates = [candidate for candidate in listed(said.get("candidates")) if isinstance(candidate, dict)]
+    model = as_name(said.get("modelVersion"))
+    candidates = [candidate for candidate in as_list(said.get("candidates")) if isinstance(candidate, dict)]
     rest = {
         key: value
         for key, value in said.items()
@@ -69,7 +70,7 @@ def read_body(body: Any, *, seed: str | None = None, counted: Usage | None = Non
         and not (key == "responseId" and value == id)
         and not (key == "modelVersion" and value == model)
     }
-    odd = [one for one in listed(said.get("candidates")) if not isinstance(one, dict)]
+    odd = [one for one in as_list(said.get("candidates")) if not isinstance(one, dict)]
     if odd or not isinstance(said.get("candidates"), list | None):
         rest["candidates"] = odd or said["candidates"]
     usage = read_usage(said.get("usageMetadata")) if counted is None else counted
@@ -112,7 +113,7 @@ def _blocked(said: dict[str, Any], reply: Reply) -> Reply:
 def _read_candidate(candidate: dict[str, Any], place: int, seed: str) -> Reply:
     content = camel(candidate.get("content"))
     reader = PartReader(Pairing(seed, place))
-    for part in listed(content.get("parts")):
+    for part in as_list(content.get("parts")):
         reader.read(part)
     rest = {key: value for key, value in candidate.items() if key not in ("content", "finishReason", "index")}
     odd = {key: value for key, value in content.items() if key not in ("parts", "role")}
@@ -186,8 +187,8 @@ def read_error(status: int | None, headers: Mapping[str, str], body: Any) -> Eng
     error = said.get("error") if isinstance(said, dict) else None
     given = camel(error)
     status = status if status is not None else count_of(given.get("code"))
-    code = text_of(given.get("status"))
-    message = text_of(given.get("message")) or text_of(error) or text_of(said)
+    code = as_name(given.get("status"))
+    message = as_name(given.get("message")) or as_name(error) or as_name(said)
     lowered = {name.lower(): value for name, value in headers.items()}
     wait = retry_after(headers)
     return EngineError(
@@ -201,13 +202,13 @@ def read_error(status: int | None, headers: Mapping[str, str], body: Any) -> Eng
 
 
 def _details(error: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    found = [one for one in listed(error.get("details")) if isinstance(one, dict)]
+    found = [one for one in as_list(error.get("details")) if isinstance(one, dict)]
     return [one for one in found if str(one.get("@type", "")).endswith(kind)]
 
 
 def _reason(error: dict[str, Any]) -> str | None:
     stated = error.get("code")
-    reasons = [text_of(one.get("reason")) for one in _details(error, "ErrorInfo")]
+    reasons = [as_name(one.get("reason")) for one in _details(error, "ErrorInfo")]
     return next((one for one in reasons if one), None if stated is None else str(stated))
 
 

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from dragoman.apis.base.api import StreamDecoder
 from dragoman.model import conversation as conv, request as req
 from dragoman.model.calls import ExecutedBy, NativeCall
+from dragoman.model.json_values import as_list, as_name
 
-from .fields import NAME, camel, json_text, listed, text_of
+from .fields import NAME, camel, write_json
 from .parts import Pairing, PartReader
 from .paths import PathArguments
 from .replies import finish_of, read_body, read_error, read_usage
@@ -290,7 +291,7 @@ class GeminiStream(StreamDecoder):
             for place, candidate in enumerate(candidates):
                 self._candidate(candidate, place, chunks)
         elif candidates is not None:
-            self.unread.append(json_text({"candidates": candidates}))
+            self.unread.append(write_json({"candidates": candidates}))
         if not self._candidates and not self._finished:
             self._blocked(chunks)
         if self._finished and usage:
@@ -312,7 +313,7 @@ class GeminiStream(StreamDecoder):
 
     def _candidate(self, said: Any, place: int, chunks: list[req.AnyChunk]) -> None:
         if not isinstance(said, dict):
-            self.unread.append(json_text(said))
+            self.unread.append(write_json(said))
             return
         index = said.get("index", place)
         if index.__class__ is not int:
@@ -328,9 +329,9 @@ class GeminiStream(StreamDecoder):
             if isinstance(parts, list):
                 self._parts(candidate, parts, live)
             elif parts is not None:
-                self.unread.append(json_text({"parts": parts}))
+                self.unread.append(write_json({"parts": parts}))
         elif content is not None:
-            self.unread.append(json_text({"content": content}))
+            self.unread.append(write_json({"content": content}))
         if len(said) > ("content" in said) + ("index" in said):
             self._beside(candidate, camel(said), live)
 
@@ -393,7 +394,7 @@ class GeminiStream(StreamDecoder):
     def _read(self, part: Any) -> list[conv.AnyPart]:
         """A part of the first candidate, read as the whole body's will be."""
         if self._reader is None:
-            self._seed = text_of(camel(self._body).get("responseId")) or ""
+            self._seed = as_name(camel(self._body).get("responseId")) or ""
             self._reader = PartReader(Pairing(self._seed, 0))
         before = len(self._reader.parts)
         self._reader.read(part)
@@ -403,7 +404,7 @@ class GeminiStream(StreamDecoder):
         if isinstance(part, conv.CallPart):
             call = part.call
             self._calls = self._calls or call.executed_by is ExecutedBy.CLIENT
-            text = call.arguments if isinstance(call.arguments, str) else json_text(call.arguments)
+            text = call.arguments if isinstance(call.arguments, str) else write_json(call.arguments)
             self.pieces[call.id] = [text]
             chunks.append(req.CallStarted(call.id, call.name, executed_by=call.executed_by))
             chunks.append(req.ArgumentsChunk(call.id, text))
@@ -419,7 +420,7 @@ class GeminiStream(StreamDecoder):
         self, candidate: _Candidate, said: dict[str, Any], call: dict[str, Any], chunks: list[req.AnyChunk] | None
     ) -> bool:
         """Whether the part begins, continues or ends a call whose arguments are streamed."""
-        begins = text_of(call.get("name")) is not None
+        begins = as_name(call.get("name")) is not None
         if candidate.call is not None and begins:
             self._end_call(candidate, chunks)
         if begins:
@@ -451,7 +452,7 @@ class GeminiStream(StreamDecoder):
     def _assign(self, candidate: _Candidate, call: dict[str, Any], chunks: list[req.AnyChunk] | None) -> None:
         assert candidate.call is not None
         _, arguments, told = candidate.call
-        for assignment in listed(call.get("partialArgs")):
+        for assignment in as_list(call.get("partialArgs")):
             added = arguments.assign(assignment)
             if added is not None and chunks is not None and told is not None:
                 self.pieces[told.id].append(added[1])
@@ -535,10 +536,10 @@ _OFTEN = 16
 _GROWING = frozenset({"citations", "citationSources", "urlMetadata", "groundingSupports", "webSearchQueries"})
 
 
-def _joined(before: Any, now: Any, key: str, listed: dict[int, tuple[list[Any], set[str]]]) -> Any:
+def _joined(before: Any, now: Any, key: str, as_list: dict[int, tuple[list[Any], set[str]]]) -> Any:
     """What a candidate says of itself, said again: lists of sources grow, everything else is as last said.
 
-    `listed` has what each growing list holds, by the id of the list, so that adding to one costs what is added.
+    `as_list` has what each growing list holds, by the id of the list, so that adding to one costs what is added.
     """
     if not key.endswith("Metadata") or not isinstance(before, dict) or not isinstance(now, dict):
         return now
@@ -558,19 +559,19 @@ def _joined(before: Any, now: Any, key: str, listed: dict[int, tuple[list[Any], 
         if name == "groundingChunks" and isinstance(held, list):
             continue
         if name in _GROWING and isinstance(held, list) and isinstance(value, list):
-            _grow(held, [_shifted(one, shift) for one in value] if name == "groundingSupports" else value, listed)
+            _grow(held, [_shifted(one, shift) for one in value] if name == "groundingSupports" else value, as_list)
         else:
             joined[name] = value
     return joined
 
 
-def _grow(held: list[Any], added: list[Any], listed: dict[int, tuple[list[Any], set[str]]]) -> None:
+def _grow(held: list[Any], added: list[Any], as_list: dict[int, tuple[list[Any], set[str]]]) -> None:
     """Adds to a list what it does not hold."""
-    known = listed.get(id(held))
+    known = as_list.get(id(held))
     if known is None:
-        known = listed[id(held)] = (held, {json_text(one) for one in held})
+        known = as_list[id(held)] = (held, {write_json(one) for one in held})
     for one in added:
-        written = json_text(one)
+        written = write_json(one)
         if written not in known[1]:
             known[1].add(written)
             held.append(one)

@@ -21,7 +21,7 @@ from dragoman.model.request import (
 )
 
 from .families import takes_json_schema
-from .fields import NAME, camel, camel_name, json_text, word_of
+from .fields import NAME, camel, camel_name, word_of, write_json
 
 AS_SENT = "declaration"
 """Where a definition that was read keeps its declaration: an accepted schema goes back as it was."""
@@ -147,7 +147,7 @@ def described(description: str, examples: tuple[ToolExample, ...]) -> str:
     """A description with the tool's examples, which have no place of their own here."""
     if not examples:
         return description
-    lines = [f"- {json_text(one.input)}" + (f": {one.description}" if one.description else "") for one in examples]
+    lines = [f"- {write_json(one.input)}" + (f": {one.description}" if one.description else "") for one in examples]
     return "\n".join([description, "", "Good calls:", *lines]).strip()
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
+from dragoman.model.json_values import as_name, as_object
 
-from .values import object_or_empty, text_or_none, write_json
+from .values import write_json
 
 _LONGEST = 2000
 _HOPELESS = frozenset({"insufficient_quota", "billing_hard_limit_reached", "account_deactivated"})
@@ -19,7 +20,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "x-ms-request-i
 def read_error(status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
     """An error response, or an error told inside a response that began well."""
     body = as_json(body)
-    whole = object_or_empty(body)
+    whole = as_object(body)
     error = whole.get("error")
     inner = error if isinstance(error, dict) else whole
     code = _code(inner, whole)
@@ -46,11 +47,11 @@ def is_error(body: dict[str, Any]) -> bool:
 
 
 def _message(body: Any, inner: dict[str, Any]) -> str:
-    error = object_or_empty(body).get("error")
+    error = as_object(body).get("error")
     said = error if isinstance(error, str) else _said(inner)
     if said is None:
         said = body if isinstance(body, str) else write_json(body) if body not in (None, {}) else ""
-    raw = text_or_none(object_or_empty(inner.get("metadata")).get("raw"))
+    raw = as_name(as_object(inner.get("metadata")).get("raw"))
     if raw is not None and raw not in said:  # OpenRouter: what the provider behind it said
         said = f"{said}: {raw}"
     return said.strip()[:_LONGEST] or "the provider gave no reason"
@@ -67,14 +68,14 @@ def _said(inner: dict[str, Any]) -> str | None:
 
 
 def _code(inner: dict[str, Any], whole: dict[str, Any]) -> str | None:
-    code, kind = inner.get("code"), text_or_none(inner.get("type"))
+    code, kind = inner.get("code"), as_name(inner.get("type"))
     if isinstance(code, str) and code:
         return code
     if kind is not None and kind != "error":
         return kind
     if isinstance(code, int) and not isinstance(code, bool):
         return str(code)
-    return text_or_none(whole.get("code"))
+    return as_name(whole.get("code"))
 
 
 def _status(status: int | None, inner: dict[str, Any]) -> int | None:
@@ -95,4 +96,4 @@ def _request_id(headers: Mapping[str, str], whole: dict[str, Any]) -> str | None
     for name in _REQUEST_IDS:
         if lowered.get(name):
             return lowered[name]
-    return text_or_none(whole.get("request_id")) or text_or_none(whole.get("id"))
+    return as_name(whole.get("request_id")) or as_name(whole.get("id"))

@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 from dragoman.model.conversation import MediaPart
+from dragoman.model.json_values import as_name
 from dragoman.model.outcomes import Media
 
 from .families import Ways
-from .values import NAME, of_this_api, text_or_none
+from .values import NAME, of_this_api
 
 _DATA = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 _UNSAID = {"image_url": "image/*", "video_url": "video/*", "document_url": "application/*", "input_audio": "audio/*"}
@@ -34,7 +35,7 @@ def read_media(block: dict[str, Any]) -> MediaPart | None:
     elif kind == "input_audio":
         media = _sound(fields)
     else:
-        url = text_or_none(fields.pop("url", None))
+        url = as_name(fields.pop("url", None))
         media = None if url is None else _at(url, kind)
     if media is None:
         return None
@@ -59,7 +60,7 @@ def _at(address: str, kind: str) -> Media | None:
 
 
 def _sound(fields: dict[str, Any]) -> Media | None:
-    data, form = text_or_none(fields.get("data")), text_or_none(fields.get("format"))
+    data, form = as_name(fields.get("data")), as_name(fields.get("format"))
     if data is None:
         return None
     del fields["data"]
@@ -70,8 +71,8 @@ def _sound(fields: dict[str, Any]) -> Media | None:
 
 
 def _file(fields: dict[str, Any]) -> Media | None:
-    given, file_id = text_or_none(fields.get("file_data")), text_or_none(fields.get("file_id"))
-    name = text_or_none(fields.get("filename"))
+    given, file_id = as_name(fields.get("file_data")), as_name(fields.get("file_id"))
+    name = as_name(fields.get("filename"))
     if given is None and file_id is None:
         return None
     for key, value in (("file_data", given), ("file_id", file_id), ("filename", name)):

@@ -26,6 +26,7 @@ from dragoman.model.conversation import (
     TextPart,
     ThinkingPart,
 )
+from dragoman.model.json_values import as_list, as_object
 from dragoman.model.outcomes import Media
 from dragoman.model.request import Request
 
@@ -34,7 +35,7 @@ from .media import takes_media, write_media
 from .replies import read_block
 from .settings import joined_name
 from .tools import freeform_names
-from .values import NAME, list_or_empty, object_or_empty, of_this_api, with_signature, write_json
+from .values import NAME, of_this_api, with_signature, write_json
 
 _BLANK = ("content", "reasoning_content", "reasoning", "refusal")
 """Fields of a reply that are written back though they say nothing: a speaker that sends them may ask for them."""
@@ -220,7 +221,7 @@ class _Writer:
         """Fields no part says: all of a message that was read from a request, of a reply only the blank ones."""
         kept = of_this_api(turn.metadata)
         if isinstance(turn.item, Reply):
-            rest = object_or_empty(kept.get("message"))
+            rest = as_object(kept.get("message"))
             kept = {key: rest[key] for key in _BLANK if key in rest and turn.same_model}
             if "refusal" in kept and kept["refusal"] is None:
                 del kept["refusal"]
@@ -361,7 +362,7 @@ def _thinking_block(part: ThinkingPart) -> dict[str, Any]:
 def read_result_content(content: list[Any]) -> tuple[str | Media, ...] | str:
     """The content of a `tool` message that is a list: texts and media, or the JSON of what is neither."""
     pieces: list[str | Media] = []
-    for block in list_or_empty(content):
+    for block in as_list(content):
         part = read_block(block)
         if isinstance(part, TextPart):
             pieces.append(part.text)

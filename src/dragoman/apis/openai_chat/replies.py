@@ -13,25 +13,17 @@ from typing import Any
 import msgspec
 
 from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.conversation_order import made_id
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
+from dragoman.model.json_values import as_list, as_name, as_object
 from dragoman.model.outcomes import Media
 
 from .faults import is_error, no_response, read_error
 from .media import read_media
 from .usage import read_usage
-from .values import (
-    NAME,
-    beside,
-    list_or_empty,
-    made_id,
-    object_or_empty,
-    signature_of,
-    text_or_none,
-    without_signature,
-    write_json,
-)
+from .values import NAME, beside, signature_of, without_signature, write_json
 
 FINISHES = {
     "stop": conv.FinishReason.STOP,
@@ -68,7 +60,7 @@ def read_body(body: Any) -> conv.Reply:
     choices = body.get("choices")
     if not isinstance(choices, list):
         raise read_error(None, {}, body) if is_error(body) else no_response(body)
-    reply = read_choices(body, choices, seed=text_or_none(body.get("id")) or "")
+    reply = read_choices(body, choices, seed=as_name(body.get("id")) or "")
     error = error_in(body, choices)
     if error is not None:
         error.partial = reply
@@ -96,16 +88,16 @@ def read_choices(
     if odd:
         rest["choices"] = odd
     for key in ("id", "model"):
-        if key in body and text_or_none(body[key]) is None:
+        if key in body and as_name(body[key]) is None:
             rest[key] = body[key]
     if "object" in body and body["object"] not in ("chat.completion", "chat.completion.chunk"):
         rest["object"] = body["object"]
     usage, used = usage_of(body, given) if counted is None else (counted, None)
     if "usage" in body and not isinstance(body["usage"], dict) and body["usage"] is not None:
         rest["usage"] = body["usage"]
-    provenance = conv.Provenance(api=NAME, model=text_or_none(body.get("model")))
+    provenance = conv.Provenance(api=NAME, model=as_name(body.get("model")))
     sources = _sources(rest)
-    id = text_or_none(body.get("id"))
+    id = as_name(body.get("id"))
     replies = [
         _read_choice(choice, seed, provenance, id, sources if place == 0 else ()) for place, choice in enumerate(given)
     ]
@@ -128,7 +120,7 @@ def usage_of(body: dict[str, Any], choices: list[dict[str, Any]]) -> tuple[conv.
     """The usage of a body, wherever it stands, and the key beside `usage` that held it."""
     if isinstance(body.get("usage"), dict):
         return read_usage(body["usage"]), None
-    groq = object_or_empty(body.get("x_groq")).get("usage")
+    groq = as_object(body.get("x_groq")).get("usage")
     if isinstance(groq, dict):
         return read_usage(groq), "x_groq"
     for choice in choices:  # Moonshot's streams
@@ -146,7 +138,7 @@ def _read_choice(
 ) -> conv.Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
-        message = object_or_empty(choice.get("delta"))
+        message = as_object(choice.get("delta"))
     parts, rest = read_message(message, seed=f"{seed}\0{place_of(choice)}")
     if sources:
         parts = _with_sources(parts, sources)
@@ -162,7 +154,7 @@ def _read_choice(
         kept["choice"] = said
     if rest:
         kept["message"] = rest
-    word = text_or_none(raw)
+    word = as_name(raw)
     return conv.Reply(tuple(parts), finish_of(word, parts), word, id=id, provenance=provenance, metadata=beside(kept))
 
 
@@ -235,7 +227,7 @@ def _detail(detail: dict[str, Any]) -> conv.ThinkingPart:
     where = _TEXT_KEYS.get(kind, "text") if isinstance(kind, str) else "text"
 
     def taken(key: str) -> str | None:
-        value = text_or_none(kept.get(key))
+        value = as_name(kept.get(key))
         if value is not None:
             del kept[key]
         return value
@@ -263,7 +255,7 @@ def _signed(rest: dict[str, Any]) -> list[conv.AnyPart]:
     if signature is not None:
         kept = without_signature(rest.pop("extra_content"))
         parts.append(conv.ThinkingPart(signature=signature, metadata={NAME: {"field": "extra_content", "item": kept}}))
-    again = text_or_none(rest.get("thought_signature"))
+    again = as_name(rest.get("thought_signature"))
     if again is not None:
         del rest["thought_signature"]
         if again == signature:
@@ -290,7 +282,7 @@ def _executed(rest: dict[str, Any], seed: str) -> list[conv.AnyPart]:
 
 def read_executed(tool: dict[str, Any], seed: str, place: int) -> tuple[NativeCall, NativeResult | None]:
     """One such call, and its result once there is one."""
-    id, name = made_id(seed, "executed", place), text_or_none(tool.get("type")) or ""
+    id, name = made_id(seed, "executed", place), as_name(tool.get("type")) or ""
     arguments = tool.get("arguments")
     if not isinstance(arguments, dict):
         arguments = (
@@ -351,14 +343,14 @@ def _thinking_block(block: dict[str, Any]) -> conv.ThinkingPart:
     kept: dict[str, Any] = {"field": "content", "block": _others(block, "thinking", "signature"), "form": plain}
     if not plain:
         kept["thinking"] = thinking
-    signature = text_or_none(block.get("signature"))
+    signature = as_name(block.get("signature"))
     if signature is None and "signature" in block:
         kept["block"]["signature"] = block["signature"]
     return conv.ThinkingPart(text, signature, metadata={NAME: kept})
 
 
 def _refusal(rest: dict[str, Any]) -> list[conv.AnyPart]:
-    refusal = text_or_none(rest.get("refusal"))
+    refusal = as_name(rest.get("refusal"))
     if refusal is None:
         return []
     del rest["refusal"]
@@ -370,8 +362,8 @@ def _audio(rest: dict[str, Any]) -> list[conv.AnyPart]:
     audio = rest.get("audio")
     if not isinstance(audio, dict):
         return []
-    id, data = text_or_none(audio.get("id")), text_or_none(audio.get("data"))
-    transcript = text_or_none(audio.get("transcript"))
+    id, data = as_name(audio.get("id")), as_name(audio.get("data"))
+    transcript = as_name(audio.get("transcript"))
     if id is None and data is None and transcript is None:
         return []
     del rest["audio"]
@@ -455,7 +447,7 @@ def read_annotation(annotation: dict[str, Any]) -> conv.Citation:
     span, where = None, {key: fields.pop(key) for key in ("start_index", "end_index") if key in fields}
     if type(start) is int and type(end) is int and 0 <= start < end:
         span, where = conv.Span(start, end), {}
-    known = {key: text_or_none(fields.get(key)) for key in ("url", "title", "content")}
+    known = {key: as_name(fields.get(key)) for key in ("url", "title", "content")}
     for key, value in known.items():
         if value is not None:
             del fields[key]
@@ -474,11 +466,11 @@ def read_annotation(annotation: dict[str, Any]) -> conv.Citation:
 
 def _file_read(annotation: dict[str, Any], file: dict[str, Any]) -> conv.Citation:
     """A file OpenRouter read for the model: it wants this back, so that it need not read it again."""
-    texts = [text_or_none(object_or_empty(block).get("text")) for block in list_or_empty(file.get("content"))]
+    texts = [as_name(as_object(block).get("text")) for block in as_list(file.get("content"))]
     quote = "".join(text for text in texts if text is not None)
     where = {"hash": file["hash"]} if "hash" in file else None
     return conv.Citation(
-        document=text_or_none(file.get("name")),
+        document=as_name(file.get("name")),
         quote=quote or None,
         location=where,
         metadata={NAME: {"item": annotation}},
@@ -498,7 +490,7 @@ def _sources(rest: dict[str, Any]) -> tuple[conv.Citation, ...]:
     results, addresses = rest.get("search_results"), rest.get("citations")
     if _all_objects(results):
         del rest["search_results"]
-        found += [read_source(result) for result in list_or_empty(results)]
+        found += [read_source(result) for result in as_list(results)]
     if isinstance(addresses, list) and addresses and all(isinstance(address, str) for address in addresses):
         del rest["citations"]
         known = {citation.url for citation in found}
@@ -512,8 +504,8 @@ def _all_objects(value: Any) -> bool:
 
 def read_source(result: dict[str, Any]) -> conv.Citation:
     """One search result as the source of an answer."""
-    quoted = "snippet" if text_or_none(result.get("snippet")) is not None else "content"
-    known = {key: text_or_none(result.get(key)) for key in ("url", "title", quoted)}
+    quoted = "snippet" if as_name(result.get("snippet")) is not None else "content"
+    known = {key: as_name(result.get(key)) for key in ("url", "title", quoted)}
     rest = {key: value for key, value in result.items() if known.get(key) is None}
     return conv.Citation(known["url"], known["title"], quote=known[quoted], metadata=beside(rest))
 
@@ -533,7 +525,7 @@ def _with_sources(parts: list[conv.AnyPart], sources: tuple[conv.Citation, ...])
 
 def _legacy_call(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPart]:
     call = rest.get("function_call")
-    if not isinstance(call, dict) or not text_or_none(call.get("name")):
+    if not isinstance(call, dict) or not as_name(call.get("name")):
         return []
     del rest["function_call"]
     return [read_legacy_call(call, seed, taken)]
@@ -548,7 +540,7 @@ def read_legacy_call(call: dict[str, Any], seed: str, taken: set[str]) -> conv.C
     others = {key: value for key, value in call.items() if key not in ("name", "arguments")}
     if others:
         kept["function"] = others
-    return conv.CallPart(NativeCall(id, text_or_none(call.get("name")) or "", arguments), metadata={NAME: kept})
+    return conv.CallPart(NativeCall(id, as_name(call.get("name")) or "", arguments), metadata={NAME: kept})
 
 
 def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPart]:
@@ -568,7 +560,7 @@ def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPar
 
 def call_id(given: Any, seed: str, place: int, taken: set[str]) -> str:
     """A call's own id, or a made one where it has none or another call has it already."""
-    id = text_or_none(given)
+    id = as_name(given)
     if id is None or id in taken:
         id = made_id(seed, "call", place)
     taken.add(id)
@@ -582,12 +574,12 @@ def read_call(item: dict[str, Any], seed: str, place: int, taken: set[str]) -> c
     if item.get("id") != id:
         kept["id"] = item.get("id") or None
     function, custom = item.get("function"), item.get("custom")
-    is_custom = isinstance(custom, dict) and not text_or_none(object_or_empty(function).get("name"))
+    is_custom = isinstance(custom, dict) and not as_name(as_object(function).get("name"))
     if not is_custom and not isinstance(function, dict) and item.get("type") not in (None, "function"):
         # A kind of call we do not know: named by its type, and sent back whole.
         kind = item["type"] if isinstance(item["type"], str) else ""
         return conv.CallPart(NativeCall(id, kind, {}, item=item), metadata=beside(kept))
-    inner = object_or_empty(custom if is_custom else function)
+    inner = as_object(custom if is_custom else function)
     known = {"id", "type", "index", "custom" if is_custom else "function"}
     extra = {key: value for key, value in item.items() if key not in known}
     signature = signature_of(extra.get("extra_content"))

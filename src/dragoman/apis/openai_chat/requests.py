@@ -14,6 +14,7 @@ from dragoman.apis.lowering import Lowering
 from dragoman.errors import EngineError
 from dragoman.model.calls import NativeResult
 from dragoman.model.conversation import AnyPart, CallPart, Message, Provenance, ResultPart
+from dragoman.model.json_values import as_list, as_name
 from dragoman.model.request import Features, Request, ToolChoice
 
 from .families import ways
@@ -30,7 +31,7 @@ from .settings import (
     write_thinking,
 )
 from .tools import is_legacy, read_tools, written_beside
-from .values import NAME, beside, list_or_empty, of_this_api, text_or_none, write_json
+from .values import NAME, beside, of_this_api, write_json
 
 # ── out ──────────────────────────────────────────────────────────────────────
 
@@ -104,7 +105,7 @@ def read_request(body: Any, model: str | None) -> Request:
     if not isinstance(body, dict):
         raise EngineError(f"a JSON value of type {type(body).__name__} is no request of Chat Completions")
     rest = {key: value for key, value in body.items() if value is not None or key not in _TYPED}
-    named = text_or_none(rest.get("model"))
+    named = as_name(rest.get("model"))
     if named is not None:
         del rest["model"]
     name = named or model or ""
@@ -180,12 +181,12 @@ class _Reader:
 
     def _result(self, role: str, rest: dict[str, Any]) -> Message:
         content = rest.pop("content", None)
-        name = text_or_none(rest.get("name"))
+        name = as_name(rest.get("name"))
         if role == "function":
             rest.pop("name", None)
             id = self._called.get(name or "", "")
         else:
-            id = text_or_none(rest.pop("tool_call_id", None)) or ""
+            id = as_name(rest.pop("tool_call_id", None)) or ""
         kept: dict[str, Any] = {}
         said: Any = content
         if isinstance(content, list):
@@ -199,7 +200,7 @@ class _Reader:
 
 def _with_indexes(parts: list[AnyPart], calls: Any) -> list[AnyPart]:
     """Calls with their index, which is written back in a request that had it."""
-    given = [call for call in list_or_empty(calls) if isinstance(call, dict)]
+    given = [call for call in as_list(calls) if isinstance(call, dict)]
     for place, call in enumerate(given):
         at = len(parts) - len(given) + place
         part = parts[at]

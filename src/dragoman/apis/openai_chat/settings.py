@@ -9,9 +9,9 @@ from typing import Any, Literal
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, lower
 from dragoman.model import request as req
+from dragoman.model.json_values import as_name, as_object
 
 from .families import ways
-from .values import object_or_empty, text_or_none
 
 _LEVELS: tuple[Literal["off", "low", "medium", "high"], ...] = ("off", "low", "medium", "high")
 _LOW, _MEDIUM = 2048, 8192
@@ -57,7 +57,7 @@ def write_thinking(thinking: req.Thinking, model: str) -> tuple[dict[str, Any], 
 def read_thinking(rest: dict[str, Any], model: str) -> req.Thinking | None:
     """The setting whose words stand in a body, taken out of it."""
     candidates = [req.Thinking(level=level) for level in _LEVELS]
-    tokens = object_or_empty(rest.get("reasoning")).get("max_tokens", rest.get("thinking_budget"))
+    tokens = as_object(rest.get("reasoning")).get("max_tokens", rest.get("thinking_budget"))
     if type(tokens) is int and tokens > 0:
         candidates.insert(0, req.Thinking(tokens=tokens))
     for thinking in candidates:
@@ -107,21 +107,21 @@ def read_choice(given: Any) -> req.ToolChoice | None:
         return req.ToolChoice(given)
     if given == "any":  # Mistral's older word
         return req.ToolChoice("required")
-    choice = object_or_empty(given)
+    choice = as_object(given)
     name = _name_in(choice)
     if name is not None and choice.get("type") in (None, "function", "custom") and len(choice) <= 2:
         return req.ToolChoice("one", (name,))
-    allowed = object_or_empty(choice.get("allowed_tools"))
+    allowed = as_object(choice.get("allowed_tools"))
     if choice.get("type") == "allowed_tools" and isinstance(allowed.get("tools"), list):
-        names = [_name_in(object_or_empty(tool)) for tool in allowed["tools"]]
+        names = [_name_in(as_object(tool)) for tool in allowed["tools"]]
         if names and all(name is not None for name in names) and allowed.get("mode") in ("auto", "required"):
             return req.ToolChoice("subset", tuple(filter(None, names)), required=allowed["mode"] == "required")
     return None
 
 
 def _name_in(choice: dict[str, Any]) -> str | None:
-    inner = object_or_empty(choice.get("function") or choice.get("custom"))
-    return text_or_none(inner.get("name")) if len(inner) == 1 else None
+    inner = as_object(choice.get("function") or choice.get("custom"))
+    return as_name(inner.get("name")) if len(inner) == 1 else None
 
 
 # ── the shape of the answer ──────────────────────────────────────────────────
@@ -131,10 +131,10 @@ def write_response_format(request: req.Request, *, strict: bool) -> tuple[dict[s
     """The schema an answer must fit. What the caller says of it (a name, strictness) is left to the caller."""
     schema = request.response_schema
     assert schema is not None
-    own = object_or_empty(object_or_empty(request.provider_options.get("response_format")).get("json_schema"))
+    own = as_object(as_object(request.provider_options.get("response_format")).get("json_schema"))
     if own:
         return {"type": "json_schema", "json_schema": {"schema": schema}}, ()
-    name = re.sub(r"[^a-zA-Z0-9_-]+", "_", text_or_none(schema.get("title")) or "")[:64].strip("_") or "answer"
+    name = re.sub(r"[^a-zA-Z0-9_-]+", "_", as_name(schema.get("title")) or "")[:64].strip("_") or "answer"
     lowered = lower(schema, OPENAI_STRICT)
     is_strict = strict and lowered.lossless and lowered.undo is None  # nobody undoes it on an answer
     if not is_strict:

@@ -14,9 +14,11 @@ from typing import Any, Literal
 import msgspec
 
 from dragoman.apis.base.api import StreamDecoder
+from dragoman.apis.base.conversation_order import made_id
 from dragoman.model import request as req
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import CallPart, FinishReason, MediaPart, Reply, Usage
+from dragoman.model.json_values import as_list, as_name, as_object
 
 from .faults import is_error, read_error
 from .media import read_media
@@ -33,7 +35,7 @@ from .replies import (
     read_source,
 )
 from .usage import read_usage
-from .values import NAME, list_or_empty, made_id, object_or_empty, text_or_none, write_json
+from .values import NAME, write_json
 
 _PADDING = frozenset({"obfuscation", "p"})
 """Random text that hides how long a token is; it says nothing."""
@@ -240,7 +242,7 @@ class ChatStream(StreamDecoder):
         """Keeps what stands beside the choices. Once an event has only keys whose values never change, and has them
         all, others with the same keys are passed over."""
         if self._id is None:
-            self._id = text_or_none(data.get("id"))
+            self._id = as_name(data.get("id"))
         head = self._head
         for key, value in data.items():
             if value or key not in head:
@@ -253,7 +255,7 @@ class ChatStream(StreamDecoder):
 
     def _beside(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """What else an event may tell: usage in Groq's place, sources, an error."""
-        groq = object_or_empty(data.get("x_groq")).get("usage")
+        groq = as_object(data.get("x_groq")).get("usage")
         if groq and self._usage is None and not data.get("usage"):
             self._count(groq, chunks)
         if "citations" in data or "search_results" in data or "venice_parameters" in data:
@@ -310,11 +312,11 @@ class ChatStream(StreamDecoder):
 
     def _cite(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         """Sources of the whole answer, which Perplexity tells again with every event."""
-        venice = object_or_empty(data.get("venice_parameters")).get("web_search_citations")
-        for result in [*list_or_empty(venice), *list_or_empty(data.get("search_results"))]:
+        venice = as_object(data.get("venice_parameters")).get("web_search_citations")
+        for result in [*as_list(venice), *as_list(data.get("search_results"))]:
             if isinstance(result, dict):
-                self._cite_once(text_or_none(result.get("url")) or "", result, chunks)
-        for address in list_or_empty(data.get("citations")):
+                self._cite_once(as_name(result.get("url")) or "", result, chunks)
+        for address in as_list(data.get("citations")):
             if isinstance(address, str):
                 self._cite_once(address, {"url": address}, chunks)
 
@@ -460,7 +462,7 @@ class ChatStream(StreamDecoder):
         known = state.legacy
         if known is None:
             known = state.legacy = _Call(0)
-        known.name = known.name or text_or_none(call.get("name")) or ""
+        known.name = known.name or as_name(call.get("name")) or ""
         said = _written(call.get("arguments"))
         if known.id is None and known.name:
             known.id = made_id(state.seed, "function_call")
@@ -477,7 +479,7 @@ class ChatStream(StreamDecoder):
 
     def _tool_calls(self, state: _Choice, items: Any, chunks: list[req.AnyChunk]) -> None:
         if type(items) is not list:
-            state.blank["tool_calls"] = [*list_or_empty(state.blank.get("tool_calls")), items]
+            state.blank["tool_calls"] = [*as_list(state.blank.get("tool_calls")), items]
             return
         for item in items:
             if type(item) is not dict:
@@ -499,10 +501,10 @@ class ChatStream(StreamDecoder):
 
     def _piece(self, state: _Choice, item: dict[str, Any], index: int | None, chunks: list[req.AnyChunk]) -> None:
         """A piece of a call, in whatever form: its first, or one that has more to say than arguments."""
-        function, custom = object_or_empty(item.get("function")), object_or_empty(item.get("custom"))
-        is_custom = "custom" in item and not text_or_none(function.get("name")) and not function.get("arguments")
+        function, custom = as_object(item.get("function")), as_object(item.get("custom"))
+        is_custom = "custom" in item and not as_name(function.get("name")) and not function.get("arguments")
         inner = custom if is_custom else function
-        id, name = text_or_none(item.get("id")), text_or_none(inner.get("name"))
+        id, name = as_name(item.get("id")), as_name(inner.get("name"))
         call = self._known(state, id, index, name)
         if call is None:
             call = _Call(len(state.calls))
@@ -667,7 +669,7 @@ def _block_text(block: dict[str, Any]) -> str | None:
         return text
     thinking = block.get("thinking")
     if kind == "thinking" and isinstance(thinking, list):
-        pieces = [object_or_empty(piece) for piece in thinking]
+        pieces = [as_object(piece) for piece in thinking]
         if all(piece.get("type") == "text" and isinstance(piece.get("text"), str) for piece in pieces):
             return "".join(piece["text"] for piece in pieces)
     return None

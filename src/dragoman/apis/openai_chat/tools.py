@@ -10,6 +10,7 @@ import msgspec
 from dragoman.apis.base.api import Problem, Tools, definitions_problems, foreign_tools, once, written_tools
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, LoweredTool, lower_tools
+from dragoman.model.json_values import as_name, as_object
 from dragoman.model.request import (
     Definition,
     Features,
@@ -20,7 +21,7 @@ from dragoman.model.request import (
 )
 
 from .settings import joined_name
-from .values import beside, object_or_empty, of_this_api, text_or_none, write_json
+from .values import beside, of_this_api, write_json
 
 BESIDE = {"plugins": list, "web_search_options": dict}
 """Tools that are no member of `tools` but a key of the body: a list of several, or one object."""
@@ -201,7 +202,7 @@ def is_legacy(definitions: tuple[Definition, ...]) -> bool:
 
 
 def _read_function(function: Any, outer: dict[str, Any]) -> FunctionDefinition | None:
-    if not isinstance(function, dict) or text_or_none(function.get("name")) is None:
+    if not isinstance(function, dict) or as_name(function.get("name")) is None:
         return None
     parameters, description = function.get("parameters"), function.get("description")
     strict = function.get("strict")
@@ -229,15 +230,15 @@ def _read_function(function: Any, outer: dict[str, Any]) -> FunctionDefinition |
 
 
 def _read_custom(custom: Any, outer: dict[str, Any]) -> FreeformDefinition | None:
-    if not isinstance(custom, dict) or text_or_none(custom.get("name")) is None:
+    if not isinstance(custom, dict) or as_name(custom.get("name")) is None:
         return None
     kept: dict[str, Any] = {"tool": outer} if outer else {}
     inner = _others(custom, "name", "description", "format")
     description, form = custom.get("description"), custom.get("format")
     if description is not None and not isinstance(description, str):
         inner["description"] = description
-    grammar = object_or_empty(object_or_empty(form).get("grammar"))
-    syntax, definition = grammar.get("syntax"), text_or_none(grammar.get("definition"))
+    grammar = as_object(as_object(form).get("grammar"))
+    syntax, definition = grammar.get("syntax"), as_name(grammar.get("definition"))
     if syntax not in ("lark", "regex") or definition is None:
         syntax = definition = None
         if form is not None:

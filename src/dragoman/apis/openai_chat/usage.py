@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.model.conversation import Usage
+from dragoman.model.json_values import as_object
 
-from .values import beside, count_or_none, object_or_empty
+from .values import beside, count_or_none
 
 _READ = (  # where a cache was read: OpenAI, DeepSeek, Anthropic through gateways, Moonshot, Mistral
     ("prompt_tokens_details", "cached_tokens"),
@@ -32,7 +33,7 @@ def read_usage(usage: Any) -> Usage:
     read, written, reasoning = _first(rest, _READ), _first(rest, _WRITTEN), _first(rest, _REASONING)
     total = count_or_none(usage.get("total_tokens"))
     output = _output(prompt, completion, reasoning, total)
-    spoken = count_or_none(object_or_empty(usage.get("prompt_tokens_details")).get("audio_tokens"))
+    spoken = count_or_none(as_object(usage.get("prompt_tokens_details")).get("audio_tokens"))
     if prompt is not None and spoken and total == prompt + spoken + (completion or 0):
         prompt += spoken  # Mistral's voxtral counts the sound beside the prompt
     fresh, written = _fresh(prompt, read, written, rest)
@@ -69,7 +70,7 @@ def _taken(rest: dict[str, Any], path: tuple[str, ...]) -> int | None:
     """The count at a path, taken out; what is no count stays."""
     holder = rest
     for key in path[:-1]:
-        holder = object_or_empty(holder.get(key))
+        holder = as_object(holder.get(key))
     count = count_or_none(holder.get(path[-1]))
     if count is not None:
         del holder[path[-1]]
@@ -93,13 +94,13 @@ def _first(rest: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> int | No
 def _peek(rest: dict[str, Any], path: tuple[str, ...]) -> int | None:
     holder: Any = rest
     for key in path[:-1]:
-        holder = object_or_empty(holder.get(key))
+        holder = as_object(holder.get(key))
     return count_or_none(holder.get(path[-1]))
 
 
 def _requests(rest: dict[str, Any]) -> dict[str, int]:
     """Uses of the provider's own tools: `web_search_requests: 1` is one use of `web_search`."""
-    details = object_or_empty(rest.get("server_tool_use_details"))
+    details = as_object(rest.get("server_tool_use_details"))
     counts = {key: count for key in details if key.endswith("_requests") and (count := count_or_none(details[key]))}
     for key in counts:
         del details[key]

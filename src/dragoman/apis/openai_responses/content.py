@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.model.conversation import AnyPart, Citation, MediaPart, RefusalPart, Span, TextPart
+from dragoman.model.json_values import as_list, as_name, as_object, as_text
 from dragoman.model.outcomes import Media
 
-from .fields import as_count, as_list, as_name, as_object, as_text, mine, own, without
+from .fields import as_count, mine, own, without
 
 TEXT_TYPES = ("output_text", "input_text", "text", "summary_text", "reasoning_text")
 

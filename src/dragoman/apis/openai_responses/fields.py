@@ -11,26 +11,6 @@ NAME: Final = "openai_responses"
 """The API's name: the key under which everything of its own travels."""
 
 
-def as_text(value: Any) -> str | None:
-    """A text, or nothing."""
-    return value if isinstance(value, str) else None
-
-
-def as_name(value: Any) -> str | None:
-    """A text that is not empty, or nothing."""
-    return value if isinstance(value, str) and value else None
-
-
-def as_object(value: Any) -> dict[str, Any]:
-    """An object, or an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """A list, or an empty one."""
-    return value if isinstance(value, list) else []
-
-
 def as_count(value: Any) -> int | None:
     """A number of things, or nothing; `true` is no number."""
     return value if type(value) is int and value >= 0 else None

@@ -7,18 +7,18 @@ provider defines is kept whole in the call (and in its result): it goes back as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2s
 from typing import Any
 
-import msgspec
-
 from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.conversation_order import made_id
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.conversation import AnyPart, CallPart, OpaquePart, ResultPart, ThinkingPart
+from dragoman.model.json_text import json_text
+from dragoman.model.json_values import as_name, as_object, as_text
 from dragoman.model.outcomes import Media
 
 from .content import located, read_content, read_media, read_output, texts_of
-from .fields import NAME, as_name, as_object, as_text, own, without
+from .fields import NAME, own, without
 
 SEPARATOR = "\n\n"
 """Stands between the pieces of one thought."""
@@ -231,19 +231,12 @@ def read_items(items: Sequence[Any], *, reply: bool, ids: Mapping[int, str] | No
 
 def synthetic_id(index: int) -> str:
     """An id for a call that has none, from its place among the items."""
-    return f"call_{blake2s(str(index).encode(), digest_size=12).hexdigest()}"
+    return made_id(index)
 
 
 def compact(value: Any) -> str:
     """JSON as this API writes arguments, without spaces; nothing for what is nested too deep to be written."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:  # half a surrogate pair
-        import json
-
-        return json.dumps(value, separators=(",", ":"))
-    except RecursionError:
-        return ""
+    return json_text(value, too_deep="")
 
 
 def _is_call(kind: str, item: dict[str, Any]) -> bool:

@@ -9,8 +9,9 @@ from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import AnyPart, CallPart, FinishReason, Provenance, RefusalPart, Reply, Usage
+from dragoman.model.json_values import as_name, as_object, as_text
 
-from .fields import NAME, as_count, as_name, as_object, as_text, own, without
+from .fields import NAME, as_count, own, without
 from .items import read_items
 
 _STOPPED = ("completed", "complete")  # the second in a few recordings

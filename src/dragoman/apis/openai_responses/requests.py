@@ -13,11 +13,12 @@ from dragoman.apis.lowering import OPENAI_STRICT, lower
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
+from dragoman.model.json_values import as_object, as_text
 from dragoman.model.request import Features, Request, Thinking
 
 from .content import read_content
 from .families import effort, unchecked_reasoning
-from .fields import NAME, as_object, as_text, mine, without
+from .fields import NAME, mine, without
 from .items import ItemReader
 from .tools import read_choice, read_tools, write_choice
 from .writing import ItemWriter

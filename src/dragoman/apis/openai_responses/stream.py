@@ -16,9 +16,10 @@ from dragoman.errors import EngineError
 from dragoman.model import request as req
 from dragoman.model.calls import NativeCall
 from dragoman.model.conversation import CallPart, RefusalPart, Reply, ResultPart, TextPart, ThinkingPart
+from dragoman.model.json_values import as_list, as_name, as_object
 
 from .content import read_citation
-from .fields import NAME, as_count, as_list, as_name, as_object, without
+from .fields import NAME, as_count, without
 from .items import SEPARATOR, ItemReader, image_chunk, synthetic_id
 from .replies import read_error, read_reply
 

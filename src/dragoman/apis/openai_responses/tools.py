@@ -11,8 +11,9 @@ from dragoman.apis.base.api import Problem, Tools, chosen_by, definitions_proble
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, LoweredTool, lower_tools
 from dragoman.model import request as req
+from dragoman.model.json_values import as_list, as_name, as_object, as_text
 
-from .fields import as_list, as_name, as_object, as_text, mine, own, without
+from .fields import mine, own, without
 from .items import compact
 
 FREEFORM_FIELD = "input"

@@ -17,10 +17,11 @@ from dragoman.apis.base.api import read_arguments
 from dragoman.apis.base.conversation_order import Remark, Turn
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
+from dragoman.model.json_values import as_object, as_text
 from dragoman.model.request import Definition, FreeformDefinition
 
 from .content import plain_text, read_output, write_content, write_media, write_output
-from .fields import as_object, as_text, mine, without
+from .fields import mine, without
 from .items import OUTPUTS, SEPARATOR, compact
 from .tools import FREEFORM_FIELD
 

@@ -19,8 +19,8 @@ import msgspec
 from dragoman.logs.base.format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser
-from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number, text as _text
 from dragoman.model import AgentsOutcome, Media, NativeCall, NativeResult, conversation as conv, events as ev
+from dragoman.model.json_values import as_integer, as_object, as_text
 from dragoman.registry import APIS
 
 from .parts.claude_records import (
@@ -154,7 +154,7 @@ class ClaudeCode(LogFormat):
     def recognise(self, sample: Sample) -> float:
         records = [record for record in sample.records if isinstance(record, dict)]
         told = [record for record in records if record.get("type") in ("user", "assistant") and "message" in record]
-        if any("parts" in _mapping(record.get("message")) for record in told):
+        if any("parts" in as_object(record.get("message")) for record in told):
             return 0.0  # Qwen Code and others keep the same envelope around Gemini's parts
         if any("qwen_code_version" in record for record in records):
             return 0.0  # it prints the same records, of other tools
@@ -338,7 +338,7 @@ class _Reader(LinesReader):
         value = unusual_record(said)
         if is_printed(said):
             self._printed.session, message = value.session, value.message
-            call = _text(said.get("parent_tool_use_id"))
+            call = as_text(said.get("parent_tool_use_id"))
             if call is not None:  # not every record of an agent has its name, in some versions none has
                 value.agent_id = self._printed.spawned_by.setdefault(call, value.agent_id or call)
             if message is not None and message.stop_reason is not None and message.model != "<synthetic>":
@@ -356,8 +356,8 @@ class _Reader(LinesReader):
             if self._is_fork:
                 self._fork(value, events)
             branch = value.git_branch or None
-            forked = _text(_mapping(value.forked_from).get("sessionId")) or _text(value.forked_from)
-            call = _text(self._file.agent.get("toolUseId"))
+            forked = as_text(as_object(value.forked_from).get("sessionId")) or as_text(value.forked_from)
+            call = as_text(self._file.agent.get("toolUseId"))
             events.append(
                 self.normaliser.event(
                     ev.SessionStarted,
@@ -457,7 +457,7 @@ class _Reader(LinesReader):
             value,
             message=text or str(value.error or "an error of the API"),
             status=status if isinstance(status, int) else None,
-            code=_text(value.error),
+            code=as_text(value.error),
         )
 
     def _hosted(self, block: dict[str, Any], value: Record) -> Iterator[ev.AnyEvent]:
@@ -526,7 +526,7 @@ class _Reader(LinesReader):
             elif kind in ("image", "document") and (read := media_of(block.source)) is not None:
                 media.append(read)
             elif kind != "text":
-                events.append(self._client_noted(value, f"block:{kind or _mapping(block.whole).get('type')}"))
+                events.append(self._client_noted(value, f"block:{kind or as_object(block.whole).get('type')}"))
         if texts or media:
             # What an editor adds stands in parts of its own beside a command.
             command = next((text for text in texts if text.startswith("<command-")), None)
@@ -585,7 +585,7 @@ class _Reader(LinesReader):
     def _speaker(self, value: Record, text: str) -> str:
         if value.stream != "main" and value.parent is None:
             return "agent"
-        origin = _text(_mapping(value.origin).get("kind"))
+        origin = as_text(as_object(value.origin).get("kind"))
         is_own = value.is_meta is True and origin not in _CARRIED
         if is_own or value.is_compact_summary is True or text.startswith(_OF_THE_CLIENT):
             return "client"
@@ -623,13 +623,13 @@ class _Reader(LinesReader):
     def _spawned(self, value: Record, given: dict[str, Any], id: str, events: list[ev.AnyEvent]) -> None:
         """The agent, or the run of a workflow, that a result says to have begun."""
         if given.get("taskType") == "local_workflow" and isinstance(given.get("runId"), str):
-            name = _text(given.get("workflowName"))
+            name = as_text(given.get("workflowName"))
             events.append(self.normaliser.event(ev.AgentStarted, value, agent=given["runId"], call_id=id, name=name))
             return
         agent = given.get("agentId")
         call = self.normaliser.calls.get(id) if isinstance(agent, str) else None
         if call is not None and call.native.name in ("Task", "Agent", "Skill"):
-            prompt = _text(given.get("prompt"))
+            prompt = as_text(given.get("prompt"))
             self._started_by[str(agent)] = id
             events.append(self.normaliser.event(ev.AgentStarted, value, agent=agent, call_id=id, prompt=prompt))
             if given.get("status") == "completed":  # one that goes on beside has only begun
@@ -662,7 +662,7 @@ class _Reader(LinesReader):
         if self._compaction is None:
             return
         value, self._compaction = self._compaction, None
-        facts = _mapping(value.compact_metadata)
+        facts = as_object(value.compact_metadata)
         trigger = facts.get("trigger")
         events.append(
             self.normaliser.event(
@@ -670,16 +670,16 @@ class _Reader(LinesReader):
                 value,
                 summary=summary,
                 trigger=trigger if trigger in ("manual", "auto") else None,
-                tokens_before=_number(facts.get("preTokens")),
-                tokens_after=_number(facts.get("postTokens")),
+                tokens_before=as_integer(facts.get("preTokens")),
+                tokens_after=as_integer(facts.get("postTokens")),
             )
         )
 
     def _noted(self, value: Record) -> ev.AnyEvent:
         kind = value.subtype
         if kind == "api_error":
-            error = _mapping(value.error)
-            status = _number(error.get("status"))
+            error = as_object(value.error)
+            status = as_integer(error.get("status"))
             message = error_text(value.error) or "an error of the API"
             return self.normaliser.event(ev.ErrorOccurred, value, message=message, status=status, retried=True)
         return self.normaliser.event(ev.ClientNoted, value, name=note_name(value))
@@ -698,7 +698,7 @@ def _agent_of(path: Path) -> dict[str, Any]:
     """What is kept of an agent beside its log; nothing where that is missing, or is no object."""
     for beside in FORMAT.beside(path):
         try:
-            return _mapping(decoded(beside.read_bytes())) if beside.is_file() else {}
+            return as_object(decoded(beside.read_bytes())) if beside.is_file() else {}
         except OSError:
             return {}
     return {}

@@ -19,9 +19,9 @@ from dragoman.logs.base.format import EitherReader, Gathered, LogFormat, LogRead
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below, files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import read_json
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
 
 from .parts.cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
 
@@ -160,8 +160,8 @@ class _Reader(DocumentReader):
                 message = msgspec.json.decode(element)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue  # it is told as unreadable when its turn comes
-            for block in _blocks(_mapping(message).get("content")):
-                server, mark, tool = (_text(block.get("name")) or "").partition("__")
+            for block in as_objects(as_object(message).get("content")):
+                server, mark, tool = (as_text(block.get("name")) or "").partition("__")
                 if server and mark and tool and _is_from_server(block.get("content")):
                     servers.setdefault(server, set()).add(tool)
         if servers:
@@ -196,9 +196,9 @@ class _Reader(DocumentReader):
 
     def _header(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         """The beginning of a document of messages."""
-        origin = _mapping(value.get("origin"))
-        parent, agent = _text(origin.get("parentThreadId")), _text(origin.get("subagent"))
-        self._session, self._version = _text(value.get("sessionId")), _text(origin.get("version"))
+        origin = as_object(value.get("origin"))
+        parent, agent = as_text(origin.get("parentThreadId")), as_text(origin.get("subagent"))
+        self._session, self._version = as_text(value.get("sessionId")), as_text(origin.get("version"))
         if parent and agent:
             # A sub-agent's own session is `<session>__<agent>`, and so is the parent's if it is one itself.
             self._session, self._stream = parent.partition("__")[0], agent
@@ -206,25 +206,25 @@ class _Reader(DocumentReader):
         told = ("sessionId", _SYSTEM)
         metadata = {key: value[key] for key in value if key not in told}
         yield self.normaliser.event(ev.SessionStarted, place, parent_session=parent, metadata=metadata)
-        self._system = _text(value.get(_SYSTEM))
+        self._system = as_text(value.get(_SYSTEM))
         if self._system is not None and not self._ends_with_system:
             yield self.normaliser.event(ev.SystemSaid, place, text=self._system)
 
     def _about(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         """What is known of a session, beside its messages; its tokens are those of the messages added up."""
-        facts = _mapping(value.get("metadata"))
-        self._session = _text(value.get("session_id"))
-        self._version = _text(_mapping(facts.get("sessionHistoryOrigin")).get("version"))
+        facts = as_object(value.get("metadata"))
+        self._session = as_text(value.get("session_id"))
+        self._version = as_text(as_object(facts.get("sessionHistoryOrigin")).get("version"))
         place = self._place(self._stem, source, value.get("started_at"))
         told = ("session_id", "cwd", "model", "started_at", "ended_at", "status", "exit_code")
         yield self.normaliser.event(
             ev.SessionStarted,
             place,
-            cwd=_text(value.get("cwd")),
-            project=_text(value.get("workspace_root")),
-            branch=_text(_mapping(facts.get("git")).get("branch")),
-            model=_text(value.get("model")),
-            parent_session=_text(value.get("parent_session_id")),
+            cwd=as_text(value.get("cwd")),
+            project=as_text(value.get("workspace_root")),
+            branch=as_text(as_object(facts.get("git")).get("branch")),
+            model=as_text(value.get("model")),
+            parent_session=as_text(value.get("parent_session_id")),
             metadata={key: value[key] for key in value if key not in told},
         )
         if value.get("ended_at") is not None:
@@ -235,7 +235,7 @@ class _Reader(DocumentReader):
     # ── messages ───────────────────────────────────────────────────────────
 
     def _message(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
-        id = _text(value.get("id"))
+        id = as_text(value.get("id"))
         place = self._place(f"{self._stem}@{source.offset}" if id is None else id, source, value.get("ts"))
         if value["role"] == "assistant":
             yield from self._assistant(value, place)
@@ -247,30 +247,30 @@ class _Reader(DocumentReader):
             yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{value['role']}/empty")
 
     def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("id"))
+        content, model = value.get("content"), as_text(as_object(value.get("modelInfo")).get("id"))
         if isinstance(content, str) and content:
             yield self.normaliser.event(ev.ModelSaid, place, text=content, model=model)
-        for block in _blocks(content):
+        for block in as_objects(content):
             yield self._block(block, place, model)
         metrics = value.get("metrics")
         if isinstance(metrics, dict):
             yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(metrics), model=model, cost=_cost(metrics))
-        elif any(block.get("type") == "tool_use" for block in _blocks(content)):
+        elif any(block.get("type") == "tool_use" for block in as_objects(content)):
             yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=model)
 
     def _block(self, block: dict[str, Any], place: Place, model: str | None) -> ev.AnyEvent:
         kind = block.get("type")
         if kind == "text":
-            return self.normaliser.event(ev.ModelSaid, place, text=_text(block.get("text")) or "", model=model)
+            return self.normaliser.event(ev.ModelSaid, place, text=as_text(block.get("text")) or "", model=model)
         if kind == "thinking":
-            text = _text(block.get("thinking")) or ""
+            text = as_text(block.get("thinking")) or ""
             return self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
         if kind == "redacted_thinking":
             return self.normaliser.event(ev.ModelThought, place, text="", model=model, hidden=True)
         if kind == "tool_use" and isinstance(block.get("name"), str):
             arguments = block.get("input")
             native = NativeCall(
-                _text(block.get("id")) or f"{place.key}.{place.number}",
+                as_text(block.get("id")) or f"{place.key}.{place.number}",
                 block["name"],
                 arguments if isinstance(arguments, dict | str) else {} if arguments is None else _encoded(arguments),
             )
@@ -281,12 +281,12 @@ class _Reader(DocumentReader):
         content = value.get("content")
         texts: list[str] = [content] if isinstance(content, str) else []
         media: list[Media] = []
-        for block in _blocks(content):
+        for block in as_objects(content):
             picture = _media(block)
             if block.get("type") == "tool_result":
                 yield self.normaliser.returned(place, _result(block))
             elif block.get("type") == "text":
-                texts.append(_text(block.get("text")) or "")
+                texts.append(as_text(block.get("text")) or "")
             elif picture is not None:
                 media.append(picture)
             else:
@@ -313,10 +313,10 @@ class _Reader(DocumentReader):
 def _result(block: dict[str, Any]) -> NativeResult:
     flag = block.get("is_error")
     return NativeResult(
-        _text(block.get("tool_use_id")) or "",
+        as_text(block.get("tool_use_id")) or "",
         _content(block.get("content")),
         is_error=flag if isinstance(flag, bool) else None,
-        name=_text(block.get("name")),
+        name=as_text(block.get("name")),
     )
 
 
@@ -324,10 +324,10 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
     """What a result says: its text, texts and pictures, or the list of a batch's entries as the JSON it was sent as."""
     if isinstance(content, str):
         return content
-    blocks = _blocks(content)
-    if not isinstance(content, list) or any(_text(block.get("type")) not in _SAID_IN_PIECES for block in blocks):
+    blocks = as_objects(content)
+    if not isinstance(content, list) or any(as_text(block.get("type")) not in _SAID_IN_PIECES for block in blocks):
         return "" if content is None else _encoded(content)
-    pieces = [_media(block) or _text(block.get("text")) or "" for block in blocks]
+    pieces = [_media(block) or as_text(block.get("text")) or "" for block in blocks]
     texts = [piece for piece in pieces if isinstance(piece, str)]
     return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
 
@@ -338,14 +338,14 @@ def _is_from_server(content: Any) -> bool:
         given = read_json(content) if isinstance(content, str) else content
     except msgspec.DecodeError:
         return False
-    pieces = _mapping(given).get("content")
-    return isinstance(pieces, list) and all(isinstance(_mapping(piece).get("type"), str) for piece in pieces)
+    pieces = as_object(given).get("content")
+    return isinstance(pieces, list) and all(isinstance(as_object(piece).get("type"), str) for piece in pieces)
 
 
 def _usage(metrics: dict[str, Any]) -> Usage:
     """Tokens of a reply; the input counts what the cache gave and took (OpenAI's way), where it can."""
-    prompt, answer = _number(metrics.get("inputTokens")), _number(metrics.get("outputTokens"))
-    read, wrote = _number(metrics.get("cacheReadTokens")), _number(metrics.get("cacheWriteTokens"))
+    prompt, answer = as_integer(metrics.get("inputTokens")), as_integer(metrics.get("outputTokens"))
+    read, wrote = as_integer(metrics.get("cacheReadTokens")), as_integer(metrics.get("cacheWriteTokens"))
     cached = (read or 0) + (wrote or 0)
     return Usage(
         input_tokens=prompt - cached if prompt is not None and prompt >= cached else prompt,
@@ -362,9 +362,9 @@ def _cost(metrics: dict[str, Any]) -> float | None:
 
 
 def _media(block: dict[str, Any]) -> Media | None:
-    source = _mapping(block.get("source")) or block
-    data = _text(source.get("data"))
-    kind = _text(source.get("mediaType")) or _text(source.get("media_type"))
+    source = as_object(block.get("source")) or block
+    data = as_text(source.get("data"))
+    kind = as_text(source.get("mediaType")) or as_text(source.get("media_type"))
     return Media(kind, data=data) if data is not None and kind is not None else None
 
 

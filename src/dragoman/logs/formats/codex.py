@@ -19,9 +19,9 @@ from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, LogReade
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, text as _text
 from dragoman.model import Media, NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.model.json_text import read_json
+from dragoman.model.json_values import as_object, as_objects, as_text
 from dragoman.registry import APIS
 
 from .parts.codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed
@@ -111,7 +111,7 @@ def _is_document(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get(_LISTED), list)
-        and {"id", "timestamp"} <= _mapping(value.get("session")).keys()
+        and {"id", "timestamp"} <= as_object(value.get("session")).keys()
     )
 
 
@@ -161,15 +161,15 @@ class _Reader(LinesReader):
         elif kind == "event_msg":
             yield from self._event(payload, place)
         elif kind == "compacted":
-            yield self.normaliser.event(ev.ContextCompacted, place, summary=_text(payload.get("message")) or None)
+            yield self.normaliser.event(ev.ContextCompacted, place, summary=as_text(payload.get("message")) or None)
         elif kind == "token_usage_record":
-            place.provider_id = _text(payload.get("response_id"))
+            place.provider_id = as_text(payload.get("response_id"))
             yield from self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind)
         elif kind == "turn_context":
             yield from self._context(payload, place)
         elif kind == "inter_agent_communication":
             yield from self._settled()
-            yield self.normaliser.event(ev.UserSaid, place, text=_text(payload.get("content")) or "", by="agent")
+            yield self.normaliser.event(ev.UserSaid, place, text=as_text(payload.get("content")) or "", by="agent")
         elif isinstance(kind, str) and kind in _NOTES:
             yield self.normaliser.event(ev.ClientNoted, place, name=kind)
         else:
@@ -201,7 +201,7 @@ class _Reader(LinesReader):
         kind = value.get("type")
         if kind in _PRINTED:
             if kind == "thread.started":
-                self._session = place.session = _text(value.get("thread_id"))
+                self._session = place.session = as_text(value.get("thread_id"))
             yield from self._printed.told(value, place, self.normaliser)
             return
         if kind is None and isinstance(value.get("role"), str):
@@ -226,31 +226,31 @@ class _Reader(LinesReader):
             yield self.normaliser.unknown(place, None)
 
     def _meta(self, payload: dict[str, Any], place: Place) -> ev.AnyEvent:
-        id = _text(payload.get("id"))
+        id = as_text(payload.get("id"))
         if self._session is not None:  # what was copied from the session this one was made from
             return self.normaliser.event(ev.ClientNoted, place, name="session_meta", data={"id": id})
         self._session = place.session = id
-        self._version = place.version = _text(payload.get("cli_version"))
+        self._version = place.version = as_text(payload.get("cli_version"))
         source = payload.get("source")
-        spawned = _mapping(_mapping(_mapping(source).get("subagent")).get("thread_spawn"))
-        parent = _text(payload.get("parent_thread_id")) or _text(spawned.get("parent_thread_id"))
+        spawned = as_object(as_object(as_object(source).get("subagent")).get("thread_spawn"))
+        parent = as_text(payload.get("parent_thread_id")) or as_text(spawned.get("parent_thread_id"))
         self._is_agent = parent is not None
-        functions = {name for one in _blocks(payload.get("dynamic_tools")) for name in _declared(one)}
+        functions = {name for one in as_objects(payload.get("dynamic_tools")) for name in _declared(one)}
         if functions:
             self.normaliser.knowing(functions=functions)
         return self.normaliser.event(
             ev.SessionStarted,
             place,
-            cwd=_text(payload.get("cwd")),
-            branch=_text(_mapping(payload.get("git")).get("branch")),
+            cwd=as_text(payload.get("cwd")),
+            branch=as_text(as_object(payload.get("git")).get("branch")),
             parent_session=parent,
-            forked_from=_text(payload.get("forked_from_id")),
+            forked_from=as_text(payload.get("forked_from_id")),
             metadata={key: payload[key] for key in _DESCRIBING if isinstance(payload.get(key), str)},
         )
 
     def _context(self, payload: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield from self._settled()
-        model, effort = _text(payload.get("model")) or self._model, _text(payload.get("effort"))
+        model, effort = as_text(payload.get("model")) or self._model, as_text(payload.get("effort"))
         if (model, effort) != (self._model, self._effort):
             self._model, self._effort = model, effort
             settings = {} if effort is None else {"effort": effort}
@@ -262,7 +262,7 @@ class _Reader(LinesReader):
 
     def _item(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = item.get("type")
-        place.provider_id = _text(item.get("id"))
+        place.provider_id = as_text(item.get("id"))
         if kind == "message":
             yield from self._message(item, place)
         elif kind in _NOTED_ITEMS:
@@ -303,7 +303,7 @@ class _Reader(LinesReader):
             beside, self._inside = self._inside or None, None
         if beside is not None:
             native = msgspec.structs.replace(native, item=beside)
-        yield self.normaliser.returned(place, native, duration=_took(_mapping(beside)))
+        yield self.normaliser.returned(place, native, duration=_took(as_object(beside)))
         if call is not None and call.native.name == "spawn_agent":
             yield from self._spawned(native, place)
 
@@ -312,9 +312,9 @@ class _Reader(LinesReader):
             told = read_json(native.content) if isinstance(native.content, str) else None
         except msgspec.DecodeError:
             return
-        agent = _mapping(told).get("agent_id")
+        agent = as_object(told).get("agent_id")
         if isinstance(agent, str):
-            yield from self._agent(agent, _text(_mapping(told).get("nickname")), native.call_id, place)
+            yield from self._agent(agent, as_text(as_object(told).get("nickname")), native.call_id, place)
 
     def _agent(self, agent: str, name: str | None, call_id: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         """A thread that began, unless that was told."""
@@ -354,7 +354,7 @@ class _Reader(LinesReader):
         self._has_spoken = True
         if text:
             yield self.normaliser.event(ev.ModelSaid, place, text=text, model=self._model)
-        for block in _blocks(item.get("content")):
+        for block in as_objects(item.get("content")):
             if isinstance(block.get("refusal"), str):
                 words = block["refusal"]
                 yield self.normaliser.event(ev.ModelSaid, place, text=words, model=self._model, refused=True)
@@ -394,7 +394,7 @@ class _Reader(LinesReader):
     def _chat(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """A message as another protocol has them, which the first client could speak too."""
         if value["role"] == "tool":
-            id = _text(value.get("tool_call_id")) or f"call{place.key}"
+            id = as_text(value.get("tool_call_id")) or f"call{place.key}"
             yield from self._result(NativeResult(id, _joined(value.get("content"))), place)
         elif value["role"] == "assistant":
             for part in APIS["openai_chat"].read_parts([value]):
@@ -409,33 +409,33 @@ class _Reader(LinesReader):
     def _event(self, payload: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = payload.get("type")
         if kind == "token_count":
-            info = _mapping(payload.get("info"))
+            info = as_object(payload.get("info"))
             yield from self._tokens(info.get("total_token_usage"), info.get("last_token_usage"), place, kind)
         elif kind in ("user_message", "agent_message"):
-            text = _text(payload.get("message")) or ""
+            text = as_text(payload.get("message")) or ""
             yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}", data={"text": text})
             if text and text not in self._said:
                 self._unmatched.append((place, "user" if kind == "user_message" else "model", text))
         elif kind in ("error", "stream_error"):
-            message = _text(payload.get("message")) or str(kind)
+            message = as_text(payload.get("message")) or str(kind)
             yield self.normaliser.event(ev.ErrorOccurred, place, message=message, retried=kind == "stream_error")
         elif kind == "task_complete" and isinstance(payload.get("error"), dict):
-            message = _text(payload["error"].get("message")) or "the task failed"
+            message = as_text(payload["error"].get("message")) or "the task failed"
             yield self.normaliser.event(ev.ErrorOccurred, place, message=message)
         elif kind == "item_completed":
-            yield from self._completed(_mapping(payload.get("item")), place)
+            yield from self._completed(as_object(payload.get("item")), place)
         elif kind == "turn_aborted" and payload.get("reason") in (None, "interrupted", "replaced"):
             yield from self._settled()
-            yield from self._aborted(place, _text(payload.get("reason")), "event_msg/turn_aborted")
+            yield from self._aborted(place, as_text(payload.get("reason")), "event_msg/turn_aborted")
         elif kind == "thread_rolled_back":
             yield from self._settled()
             yield self._rolled_back(payload.get("num_turns"), place)
         elif kind == "collab_agent_spawn_end" and isinstance(payload.get("new_thread_id"), str):
-            name = _text(payload.get("new_agent_nickname"))
+            name = as_text(payload.get("new_agent_nickname"))
             yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}")
-            yield from self._agent(payload["new_thread_id"], name, _text(payload.get("call_id")), place)
+            yield from self._agent(payload["new_thread_id"], name, as_text(payload.get("call_id")), place)
         else:
-            call_id = _text(payload.get("call_id"))
+            call_id = as_text(payload.get("call_id"))
             if call_id is not None and isinstance(kind, str) and kind.endswith("_end"):
                 self._events[call_id] = payload
             data = {"title": payload["thread_name"]} if isinstance(payload.get("thread_name"), str) else {}
@@ -449,16 +449,16 @@ class _Reader(LinesReader):
         return self.normaliser.event(ev.HistoryRewound, place, to=gone[0] if gone else self._last)
 
     def _completed(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        kind, id = item.get("type"), _text(item.get("id"))
+        kind, id = item.get("type"), as_text(item.get("id"))
         if kind in ("CommandExecution", "FileChange", "McpToolCall", "ImageView") and id is not None:
             if self._inside is not None and id not in self.normaliser.calls:
                 self._inside.append(item)
             else:
                 self._events[id] = item
-        agent = _text(item.get("agent_thread_id"))
+        agent = as_text(item.get("agent_thread_id"))
         if kind == "SubAgentActivity" and agent is not None and agent not in self._agents and id is not None:
             if item.get("kind") == "started":
-                yield from self._agent(agent, _text(item.get("agent_path")), id, place)
+                yield from self._agent(agent, as_text(item.get("agent_path")), id, place)
                 return
         elif kind == "SubAgentActivity" and agent is not None and item.get("kind") in _ENDINGS:
             yield self._agent_ended(agent, _ENDINGS[item["kind"]], None, place)
@@ -538,21 +538,21 @@ def _notices(text: str) -> Iterator[tuple[str, str, str | None]]:
     """What the client tells of agents that ended: who, how, with which words."""
     for told in _NOTICE.findall(text):
         try:
-            notice = _mapping(read_json(told))
+            notice = as_object(read_json(told))
         except msgspec.DecodeError:
             continue
-        agent, status = _text(notice.get("agent_id")) or _text(notice.get("agent_path")), notice.get("status")
+        agent, status = as_text(notice.get("agent_id")) or as_text(notice.get("agent_path")), notice.get("status")
         if agent is not None and isinstance(status, str):
             yield agent, _STATUSES.get(status, "unknown"), None
         elif agent is not None:
-            for name, words in _mapping(status).items():
-                yield agent, _STATUSES.get(name, "unknown"), _text(words)
+            for name, words in as_object(status).items():
+                yield agent, _STATUSES.get(name, "unknown"), as_text(words)
 
 
 def _declared(tool: dict[str, Any]) -> Iterator[str]:
     """The functions a program that hosts the client declared: one, or those of a namespace."""
     if isinstance(tool.get("tools"), list):
-        for one in _blocks(tool["tools"]):
+        for one in as_objects(tool["tools"]):
             yield from _declared(one)
     elif isinstance(tool.get("name"), str):
         yield tool["name"]
@@ -560,7 +560,7 @@ def _declared(tool: dict[str, Any]) -> Iterator[str]:
 
 def _took(record: dict[str, Any]) -> float | None:
     """Seconds the client says a call took."""
-    took = _mapping(record.get("duration"))
+    took = as_object(record.get("duration"))
     seconds, nanos = took.get("secs"), took.get("nanos")
     return seconds + nanos / 1e9 if isinstance(seconds, int) and isinstance(nanos, int) else None
 

@@ -18,14 +18,9 @@ from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sa
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import (
-    mapping as _mapping,
-    mappings as _mappings,
-    number as _number,
-    text as _text,
-)
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Unrecognised, Usage, events as ev
 from dragoman.model.json_text import read_json
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
 
 CLIENT = "continue"
 
@@ -53,7 +48,7 @@ class Continue(LogFormat):
         history = document.get(_LISTED)
         if not isinstance(document.get("sessionId"), str) or not isinstance(history, list):
             return 0.0
-        if any(isinstance(_mapping(item).get("message"), dict) and "contextItems" in item for item in history):
+        if any(isinstance(as_object(item).get("message"), dict) and "contextItems" in item for item in history):
             return 0.95
         return 0.8 if "workspaceDirectory" in document else 0.0
 
@@ -99,7 +94,7 @@ class _Reader(DocumentReader):
             return
         self._index += 1
         place = self._place(str(self._index), source)
-        message = _mapping(_mapping(value).get("message"))
+        message = as_object(as_object(value).get("message"))
         if not message:
             yield self.normaliser.unknown(place, None)
             return
@@ -111,7 +106,7 @@ class _Reader(DocumentReader):
         return Place(source=source, key=key, session=self._session)
 
     def _header(self, value: dict[str, Any], source: ev.Source) -> ev.AnyEvent:
-        self._session = _text(value.get("sessionId"))
+        self._session = as_text(value.get("sessionId"))
         told = ("sessionId", "workspaceDirectory", "chatModelTitle")
         place = self._place("session", source)
         place.time = moment(_begun(Path(self.path).with_name(_INDEX), self._session))
@@ -119,7 +114,7 @@ class _Reader(DocumentReader):
             ev.SessionStarted,
             place,
             cwd=_folder(value.get("workspaceDirectory")),
-            model=_text(value.get("chatModelTitle")),
+            model=as_text(value.get("chatModelTitle")),
             metadata={key: value[key] for key in value if key not in told},
         )
 
@@ -129,7 +124,7 @@ class _Reader(DocumentReader):
         role, event = message.get("role"), self.normaliser.event
         text, media = _said(message.get("content"))
         model = _model(item, message)
-        thought = _text(_mapping(item.get("reasoning")).get("text"))
+        thought = as_text(as_object(item.get("reasoning")).get("text"))
         if thought:
             yield event(ev.ModelThought, place, text=thought, model=model)
         if role == "user":
@@ -158,7 +153,7 @@ class _Reader(DocumentReader):
         self, message: dict[str, Any], text: str, media: tuple[Media, ...], place: Place
     ) -> Iterator[ev.AnyEvent]:
         """A result in a message of its own, unless the state of its call has told it."""
-        id = _text(message.get("toolCallId")) or ""
+        id = as_text(message.get("toolCallId")) or ""
         if id not in self.normaliser.returned_ids:
             yield self.normaliser.returned(place, NativeResult(id, (text, *media) if media else text))
 
@@ -168,7 +163,7 @@ class _Reader(DocumentReader):
             yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(usage), model=model, cost=_cost(usage))
 
     def _beside(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        summary = _text(item.get("conversationSummary"))
+        summary = as_text(item.get("conversationSummary"))
         if summary:
             yield self.normaliser.event(ev.ContextCompacted, place, summary=summary)
         for key, value in item.items():
@@ -179,11 +174,11 @@ class _Reader(DocumentReader):
 
     def _called(self, item: dict[str, Any], message: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         states = _states(item)
-        logged = [*_mappings(message.get("toolCalls")), *(_mapping(state.get("toolCall")) for state in states)]
-        given = {_text(state.get("toolCallId")): state for state in states}
+        logged = [*as_objects(message.get("toolCalls")), *(as_object(state.get("toolCall")) for state in states)]
+        given = {as_text(state.get("toolCallId")): state for state in states}
         for call in logged:
-            function = _mapping(call.get("function"))
-            name, id = _text(function.get("name")), _text(call.get("id"))
+            function = as_object(call.get("function"))
+            name, id = as_text(function.get("name")), as_text(call.get("id"))
             if name is None or id in self.normaliser.calls:
                 continue
             native = NativeCall(id or f"{place.key}.{place.number}", name, _arguments(function.get("arguments")))
@@ -203,7 +198,7 @@ class _Reader(DocumentReader):
 
     def _returned(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         for state in _states(item):
-            id, status = _text(state.get("toolCallId")) or "", state.get("status")
+            id, status = as_text(state.get("toolCallId")) or "", state.get("status")
             if id in self.normaliser.returned_ids:
                 continue
             text, is_told = _said_by(state)
@@ -223,31 +218,33 @@ def _begun(index: Path, session: str | None) -> int | str | None:
         listed = msgspec.json.decode(index.read_bytes()) if session is not None and index.is_file() else ()
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None  # a list that is being written
-    found = next((one for one in _mappings(listed) if one.get("sessionId") == session), {})
-    created = _text(found.get("dateCreated")) or ""
+    found = next((one for one in as_objects(listed) if one.get("sessionId") == session), {})
+    created = as_text(found.get("dateCreated")) or ""
     return int(created) if re.fullmatch(r"\d{1,15}", created) else created or None
 
 
 def _model(item: dict[str, Any], message: dict[str, Any]) -> str | None:
     """The model of a reply: what was counted says it, or else what was asked of it."""
-    counted = _text(_mapping(message.get("usage")).get("model"))
-    asked = (_mappings(item.get("promptLogs")) or [{}])[-1]
-    return counted or _text(_mapping(asked.get("completionOptions")).get("model")) or _text(asked.get("modelTitle"))
+    counted = as_text(as_object(message.get("usage")).get("model"))
+    asked = (as_objects(item.get("promptLogs")) or [{}])[-1]
+    return (
+        counted or as_text(as_object(asked.get("completionOptions")).get("model")) or as_text(asked.get("modelTitle"))
+    )
 
 
 def _states(item: dict[str, Any]) -> list[dict[str, Any]]:
     older = item.get("toolCallState")  # one call per message, before there were several
-    return _mappings(item.get("toolCallStates")) or ([older] if isinstance(older, dict) else [])
+    return as_objects(item.get("toolCallStates")) or ([older] if isinstance(older, dict) else [])
 
 
 def _name(state: dict[str, Any]) -> str | None:
-    return _text(_mapping(_mapping(state.get("toolCall")).get("function")).get("name"))
+    return as_text(as_object(as_object(state.get("toolCall")).get("function")).get("name"))
 
 
 def _said_by(state: dict[str, Any]) -> tuple[str, bool]:
     """What a call gave, and whether it gave anything."""
-    output = _mappings(state.get("output"))
-    return "\n".join(_text(piece.get("content")) or "" for piece in output), bool(output)
+    output = as_objects(state.get("output"))
+    return "\n".join(as_text(piece.get("content")) or "" for piece in output), bool(output)
 
 
 def _arguments(given: Any) -> dict[str, Any] | str:
@@ -271,25 +268,25 @@ def _is_from_server(text: str) -> bool:
     return (
         isinstance(pieces, list)
         and bool(pieces)
-        and all(isinstance(_mapping(piece).get("type"), str) for piece in pieces)
+        and all(isinstance(as_object(piece).get("type"), str) for piece in pieces)
     )
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
     """Tokens of a reply. The prompt counts what the cache gave (OpenAI), or does not (Anthropic, whose words these are:
     `cache_read_tokens`)."""
-    details = _mapping(usage.get("prompt_tokens_details"))
-    prompt = _number(usage.get("prompt_tokens"))
-    read, wrote = _number(details.get("cache_read_tokens")), _number(details.get("cache_write_tokens"))
+    details = as_object(usage.get("prompt_tokens_details"))
+    prompt = as_integer(usage.get("prompt_tokens"))
+    read, wrote = as_integer(details.get("cache_read_tokens")), as_integer(details.get("cache_write_tokens"))
     if read is None and wrote is None:
-        read = _number(details.get("cached_tokens"))
+        read = as_integer(details.get("cached_tokens"))
         prompt = None if prompt is None else max(0, prompt - (read or 0))
     return Usage(
         input_tokens=prompt,
         cached_read_tokens=read,
         cached_write_tokens=wrote,
-        output_tokens=_number(usage.get("completion_tokens")),
-        reasoning_tokens=_number(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        output_tokens=as_integer(usage.get("completion_tokens")),
+        reasoning_tokens=as_integer(as_object(usage.get("completion_tokens_details")).get("reasoning_tokens")),
     )
 
 
@@ -320,9 +317,9 @@ def _said(content: Any) -> tuple[str, tuple[Media, ...]]:
     """The texts and the pictures of a message."""
     if isinstance(content, str):
         return content, ()
-    parts = _mappings(content)
+    parts = as_objects(content)
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str) and part["text"]]
-    pictures = [_text(_mapping(part.get("imageUrl")).get("url")) for part in parts]
+    pictures = [as_text(as_object(part.get("imageUrl")).get("url")) for part in parts]
     return "\n".join(texts), tuple(_picture(url) for url in pictures if url is not None)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number, text as _text
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
+from dragoman.model.json_values import as_integer, as_object, as_text
 
 from .parts.copilot_document import SessionReader, arguments_of, recognise as recognise_document
 
@@ -203,8 +203,8 @@ def _is_enveloped(record: dict[str, Any]) -> bool:
 
 def _is_first(record: Any) -> bool:
     """Whether a record is what a session begins with, and no other client's."""
-    return _mapping(record).get("type") == "session.start" and "copilotVersion" in _mapping(
-        _mapping(record).get("data")
+    return as_object(record).get("type") == "session.start" and "copilotVersion" in as_object(
+        as_object(record).get("data")
     )
 
 
@@ -247,7 +247,7 @@ class _Reader(LinesReader):
             yield from self._counted(stream)
 
     def _events(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
-        kind, data = value.get("type"), _mapping(value.get("data"))
+        kind, data = value.get("type"), as_object(value.get("data"))
         place = self._place(value, data, source)
         tell = _TELLERS.get(kind) if isinstance(kind, str) else None
         if tell is not None:
@@ -259,7 +259,7 @@ class _Reader(LinesReader):
 
     def _place(self, value: dict[str, Any], data: dict[str, Any], source: ev.Source) -> Place:
         id, parent = value.get("id"), value.get("parentId")
-        agent = _text(value.get("agentId")) or self._agents.get(str(data.get("parentToolCallId")))
+        agent = as_text(value.get("agentId")) or self._agents.get(str(data.get("parentToolCallId")))
         return Place(
             source=source,
             key=f"{id}@{source.offset}" if isinstance(id, str) else f"@{source.offset}",
@@ -268,20 +268,20 @@ class _Reader(LinesReader):
             version=self._version,
             time=moment(value.get("timestamp")),
             parent=parent if isinstance(parent, str) else None,
-            provider_id=_text(data.get("apiCallId")),
+            provider_id=as_text(data.get("apiCallId")),
         )
 
     def _noted(self, kind: str, data: dict[str, Any], place: Place) -> ev.AnyEvent:
         facts = {key: data[key] for key in _NOTED.get(kind, ()) if key in data}
         return self.normaliser.event(
-            ev.ClientNoted, place, name=kind, data=facts, call_id=_text(data.get("toolCallId"))
+            ev.ClientNoted, place, name=kind, data=facts, call_id=as_text(data.get("toolCallId"))
         )
 
     # ── the session ────────────────────────────────────────────────────────
 
     def _started(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        self._session = place.session = _text(data.get("sessionId")) or self._session
-        self._version = place.version = _text(data.get("copilotVersion")) or self._version
+        self._session = place.session = as_text(data.get("sessionId")) or self._session
+        self._version = place.version = as_text(data.get("copilotVersion")) or self._version
         yield self._opened(data, place, resumed=False)
 
     def _resumed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
@@ -292,16 +292,16 @@ class _Reader(LinesReader):
             self._models[stream] = model
 
     def _opened(self, data: dict[str, Any], place: Place, *, resumed: bool) -> ev.AnyEvent:
-        context = _mapping(data.get("context"))
+        context = as_object(data.get("context"))
         self._learn_model(data.get("selectedModel"), place.stream)
         return self.normaliser.event(
             ev.SessionStarted,
             place,
-            cwd=_text(context.get("cwd")),
-            project=_text(context.get("gitRoot")),
-            branch=_text(context.get("branch")),
-            model=_text(data.get("selectedModel")),
-            parent_session=_text(data.get("detachedFromSpawningParentSessionId")),
+            cwd=as_text(context.get("cwd")),
+            project=as_text(context.get("gitRoot")),
+            branch=as_text(context.get("branch")),
+            model=as_text(data.get("selectedModel")),
+            parent_session=as_text(data.get("detachedFromSpawningParentSessionId")),
             resumed=resumed,
             metadata={key: data[key] for key in _DESCRIBING if isinstance(data.get(key), str)},
         )
@@ -310,14 +310,14 @@ class _Reader(LinesReader):
         self._learn_model(data.get("newModel"), place.stream)
         effort = data.get("reasoningEffort")
         settings = {} if effort is None else {"reasoningEffort": effort}
-        yield self.normaliser.event(ev.ModelChanged, place, model=_text(data.get("newModel")), settings=settings)
+        yield self.normaliser.event(ev.ModelChanged, place, model=as_text(data.get("newModel")), settings=settings)
 
     def _shut_down(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """The session's own totals: what they count beyond what its messages did is told here."""
-        metrics = _mapping(data.get("modelMetrics")) or _mapping(
-            _mapping(data.get("accountingSnapshot")).get("modelMetrics")
+        metrics = as_object(data.get("modelMetrics")) or as_object(
+            as_object(data.get("accountingSnapshot")).get("modelMetrics")
         )
-        totals = {model: _mapping(_mapping(counted).get("usage")) for model, counted in metrics.items()}
+        totals = {model: as_object(as_object(counted).get("usage")) for model, counted in metrics.items()}
         for model, left in self._tally.left(totals):
             yield self.normaliser.event(ev.TokensUsed, place, usage=left, model=model)
         reason = {"routine": "completed", "error": "failed"}.get(str(data.get("shutdownType")), "unknown")
@@ -325,7 +325,7 @@ class _Reader(LinesReader):
 
     def _compacted(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         if data.get("success") is False:
-            message = _text(_mapping(data.get("error")).get("message")) or _text(data.get("error"))
+            message = as_text(as_object(data.get("error")).get("message")) or as_text(data.get("error"))
             yield self.normaliser.event(
                 ev.ErrorOccurred, place, message=message or "the conversation was not compacted"
             )
@@ -333,18 +333,18 @@ class _Reader(LinesReader):
         yield self.normaliser.event(
             ev.ContextCompacted,
             place,
-            summary=_text(data.get("summaryContent")),
-            tokens_before=_number(data.get("preCompactionTokens")),
-            tokens_after=_number(data.get("postCompactionTokens")),
+            summary=as_text(data.get("summaryContent")),
+            tokens_before=as_integer(data.get("preCompactionTokens")),
+            tokens_after=as_integer(data.get("postCompactionTokens")),
         )
-        used = _mapping(data.get("compactionTokensUsed"))
+        used = as_object(data.get("compactionTokensUsed"))
         if used and not self._tally.has_records:  # where each request has a record, this one has too
-            model = _text(used.get("model"))
+            model = as_text(used.get("model"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=self._tally.add(model, used), model=model)
 
     def _cleared(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield self.normaliser.event(
-            ev.ContextCompacted, place, summary=_text(data.get("initialMessage")), trigger="manual"
+            ev.ContextCompacted, place, summary=as_text(data.get("initialMessage")), trigger="manual"
         )
 
     def _truncated(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
@@ -352,8 +352,8 @@ class _Reader(LinesReader):
             ev.ContextCompacted,
             place,
             trigger="auto",
-            tokens_before=_number(data.get("preTruncationTokensInMessages")),
-            tokens_after=_number(data.get("postTruncationTokensInMessages")),
+            tokens_before=as_integer(data.get("preTruncationTokensInMessages")),
+            tokens_after=as_integer(data.get("postTruncationTokensInMessages")),
         )
 
     def _rewound(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
@@ -363,46 +363,46 @@ class _Reader(LinesReader):
         yield self.normaliser.event(
             ev.ErrorOccurred,
             place,
-            message=_text(data.get("message")) or _text(data.get("errorMessage")) or "an error without words",
-            status=_number(data.get("statusCode")),
-            code=_text(data.get("errorType")) or _text(data.get("failureKind")),
+            message=as_text(data.get("message")) or as_text(data.get("errorMessage")) or "an error without words",
+            status=as_integer(data.get("statusCode")),
+            code=as_text(data.get("errorType")) or as_text(data.get("failureKind")),
         )
 
     def _aborted(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        yield self.normaliser.event(ev.Interrupted, place, text=_text(data.get("reason")))
+        yield self.normaliser.event(ev.Interrupted, place, text=as_text(data.get("reason")))
 
     def _command(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        words = (_text(data.get("command")) or _text(data.get("commandName")) or "").split(maxsplit=1)
-        arguments = _text(data.get("args")) or (words[1] if len(words) > 1 else None)
+        words = (as_text(data.get("command")) or as_text(data.get("commandName")) or "").split(maxsplit=1)
+        arguments = as_text(data.get("args")) or (words[1] if len(words) > 1 else None)
         yield self.normaliser.event(ev.CommandInvoked, place, name=words[0] if words else "", arguments=arguments)
 
     # ── what is said ───────────────────────────────────────────────────────
 
     def _user(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         self._before[place.key.partition("@")[0]] = self._last
-        origin = _text(data.get("source")) or ""
-        text = _text(data.get("content")) or ""
+        origin = as_text(data.get("source")) or ""
+        text = as_text(data.get("content")) or ""
         by = "agent" if origin.startswith("agent-") else "client" if origin not in ("", "user") else "user"
         if data.get("isAutopilotContinuation") is True:
             by = "client"
         if not text:  # the client reminds the model of something, and the user of nothing
-            text, by = _text(data.get("transformedContent")) or "", "client"
+            text, by = as_text(data.get("transformedContent")) or "", "client"
         yield self.normaliser.event(ev.UserSaid, place, text=text, media=_attached(data.get("attachments")), by=by)
 
     def _system(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        yield self.normaliser.event(ev.SystemSaid, place, text=_text(data.get("content")) or "")
+        yield self.normaliser.event(ev.SystemSaid, place, text=as_text(data.get("content")) or "")
 
     def _notified(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        yield self.normaliser.event(ev.UserSaid, place, text=_text(data.get("content")) or "", by="client")
+        yield self.normaliser.event(ev.UserSaid, place, text=as_text(data.get("content")) or "", by="client")
 
     def _message(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        said = _text(data.get("model"))
+        said = as_text(data.get("model"))
         model = said or self._models.get(place.stream)
-        thought = _text(data.get("reasoningText"))
+        thought = as_text(data.get("reasoningText"))
         if thought or data.get("reasoningOpaque"):
             self._thoughts[place.stream] = thought or ""
             yield self.normaliser.event(ev.ModelThought, place, text=thought or "", model=model, hidden=not thought)
-        text = _text(data.get("content"))
+        text = as_text(data.get("content"))
         if text:
             yield self.normaliser.event(ev.ModelSaid, place, text=text, model=model)
         requests = data.get("toolRequests")
@@ -412,7 +412,7 @@ class _Reader(LinesReader):
         if not text and not requests and place.number == 0:
             yield self._noted("assistant.message", data, place)
         self._replied[place.stream] = FinishReason.CALLS if requests else FinishReason.UNKNOWN
-        count = _number(data.get("outputTokens"))
+        count = as_integer(data.get("outputTokens"))
         if place.stream in self._used:
             yield from self._counted(place.stream)
         elif count is not None and not self._tally.has_records:
@@ -421,7 +421,7 @@ class _Reader(LinesReader):
 
     def _reasoned(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         """A thought by itself, which the message it led to holds too."""
-        text = _text(data.get("content")) or ""
+        text = as_text(data.get("content")) or ""
         if self._thoughts.get(place.stream) == text:
             yield self._noted("assistant.reasoning", data, place)
         else:
@@ -443,7 +443,7 @@ class _Reader(LinesReader):
             return
         # When an agent has become idle the client itself asks for its answer, in the model's name.
         by = "client" if model is None and "type" not in request else "model"
-        id = _text(request.get("toolCallId"))
+        id = as_text(request.get("toolCallId"))
         if id is not None and id in self.normaliser.returned_ids:  # some providers number the calls of each reply anew
             self.normaliser.returned_ids.remove(id)
             yield from self._call(request["name"], request, by, place, is_anew=True)
@@ -453,7 +453,7 @@ class _Reader(LinesReader):
     def _call(
         self, name: str, told: dict[str, Any], by: str, place: Place, *, is_anew: bool = False
     ) -> Iterator[ev.AnyEvent]:
-        id = _text(told.get("toolCallId")) or f"{place.key}.{place.number}"
+        id = as_text(told.get("toolCallId")) or f"{place.key}.{place.number}"
         if id in self.normaliser.calls and not is_anew:
             return
         self._streams[id] = place.stream
@@ -462,13 +462,13 @@ class _Reader(LinesReader):
 
     def _learn(self, told: dict[str, Any]) -> None:
         """The server a tool is of stands beside its name, which may not hold it."""
-        server, tool = _text(told.get("mcpServerName")), _text(told.get("mcpToolName"))
+        server, tool = as_text(told.get("mcpServerName")), as_text(told.get("mcpToolName"))
         if server and tool and tool not in self._servers.get(server, ()):
             self._servers.setdefault(server, set()).add(tool)
             self.normaliser.knowing(servers=self._servers)
 
     def _running(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        id, name = _text(data.get("toolCallId")), _text(data.get("toolName"))
+        id, name = as_text(data.get("toolCallId")), as_text(data.get("toolName"))
         if id is not None and place.time is not None:
             self._begun[id] = place.time.timestamp()
         if name is not None and id not in self.normaliser.calls:
@@ -477,29 +477,29 @@ class _Reader(LinesReader):
             yield self._noted("tool.execution_start", data, place)
 
     def _progressed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        message = _text(data.get("partialOutput")) or _text(data.get("progressMessage")) or ""
-        yield self.normaliser.event(ev.ToolProgressed, place, message=message, call_id=_text(data.get("toolCallId")))
+        message = as_text(data.get("partialOutput")) or as_text(data.get("progressMessage")) or ""
+        yield self.normaliser.event(ev.ToolProgressed, place, message=message, call_id=as_text(data.get("toolCallId")))
 
     def _ran(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        id = _text(data.get("toolCallId")) or ""
+        id = as_text(data.get("toolCallId")) or ""
         if id in self.normaliser.returned_ids:
             yield self._noted("tool.execution_complete", data, place)
             return
         self._learn_model(data.get("model"), place.stream)
-        success, result, error = data.get("success"), data.get("result"), _mapping(data.get("error"))
-        content = _text(error.get("message")) if error else _text(_mapping(result).get("content"))
+        success, result, error = data.get("success"), data.get("result"), as_object(data.get("error"))
+        content = as_text(error.get("message")) if error else as_text(as_object(result).get("content"))
         flag = not success if isinstance(success, bool) else None
         begun = self._begun.pop(id, None)
         took = None if begun is None or place.time is None else max(0.0, round(place.time.timestamp() - begun, 3))
         native = NativeResult(
-            id, content or _text(result) or "", is_error=flag, name=_text(data.get("toolName")), item=data
+            id, content or as_text(result) or "", is_error=flag, name=as_text(data.get("toolName")), item=data
         )
         yield self.normaliser.returned(place, native, duration=took)
 
     # ── sub-agents ─────────────────────────────────────────────────────────
 
     def _agent_started(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        id = _text(data.get("toolCallId"))
+        id = as_text(data.get("toolCallId"))
         agent = place.stream if place.stream != "main" else id or place.key
         if id is not None:
             self._agents[id] = agent
@@ -510,8 +510,8 @@ class _Reader(LinesReader):
             ev.AgentStarted,
             place,
             agent=agent,
-            name=_text(data.get("agentName")),
-            prompt=_text(_mapping(arguments).get("prompt")),
+            name=as_text(data.get("agentName")),
+            prompt=as_text(as_object(arguments).get("prompt")),
             call_id=id,
         )
 
@@ -522,11 +522,11 @@ class _Reader(LinesReader):
         yield self._agent_ended(data, place, "failed")
 
     def _agent_ended(self, data: dict[str, Any], place: Place, status: str) -> ev.AnyEvent:
-        id = _text(data.get("toolCallId"))
+        id = as_text(data.get("toolCallId"))
         agent = self._agents.get(id or "", place.stream)
         place.stream = self._streams.get(id or "", "main")
         return self.normaliser.event(
-            ev.AgentEnded, place, agent=agent, status=status, text=_text(data.get("error")), call_id=id
+            ev.AgentEnded, place, agent=agent, status=status, text=as_text(data.get("error")), call_id=id
         )
 
     # ── tokens ─────────────────────────────────────────────────────────────
@@ -534,17 +534,17 @@ class _Reader(LinesReader):
     def _usage_recorded(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         yield from self._counted(place.stream)
         self._tally.has_records = True
-        self._used[place.stream] = (place, _mapping(data.get("usage")) or data)
+        self._used[place.stream] = (place, as_object(data.get("usage")) or data)
 
     def _counted(self, stream: str) -> Iterator[ev.AnyEvent]:
         """What the reply used that has just been told, and how it ended."""
         place, used = self._used.pop(stream, (None, {}))
         if place is None:
             return
-        model = _text(used.get("model"))
-        place.provider_id = _text(used.get("apiCallId"))
+        model = as_text(used.get("model"))
+        place.provider_id = as_text(used.get("apiCallId"))
         yield self.normaliser.event(ev.TokensUsed, place, usage=self._tally.add(model, used), model=model)
-        reason = _text(used.get("finishReason"))
+        reason = as_text(used.get("finishReason"))
         if reason is not None:
             self._replied.pop(stream, None)
             finish = _FINISH.get(reason, FinishReason.UNKNOWN)
@@ -570,13 +570,13 @@ class _Tally:
         for counted in (self._counts, self._of_run):
             counts = counted.setdefault(model, dict.fromkeys(_COUNTERS, 0))
             for key in _COUNTERS:
-                counts[key] += _number(used.get(key)) or 0
+                counts[key] += as_integer(used.get(key)) or 0
         return _usage(used)
 
     def left(self, totals: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Usage]]:
         """What the totals of a run that ended have beyond what was counted, by model; it is then counted too."""
         now: dict[str | None, dict[str, int]] = {
-            model: {key: count for key in _COUNTERS if (count := _number(told.get(key))) is not None}
+            model: {key: count for key in _COUNTERS if (count := as_integer(told.get(key))) is not None}
             for model, told in totals.items()
         }
         counted = self._of_run if self._are_of_run(now) else self._counts
@@ -607,13 +607,13 @@ class _Tally:
 
 def _usage(used: dict[str, Any]) -> Usage:
     """Tokens as they are counted here: the client counts those of the cache as input too."""
-    given, read, written = (_number(used.get(key)) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens"))
+    given, read, written = (as_integer(used.get(key)) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens"))
     return Usage(
         input_tokens=None if given is None else max(0, given - (read or 0) - (written or 0)),
         cached_read_tokens=read,
         cached_write_tokens=written,
-        output_tokens=_number(used.get("outputTokens")),
-        reasoning_tokens=_number(used.get("reasoningTokens")),
+        output_tokens=as_integer(used.get("outputTokens")),
+        reasoning_tokens=as_integer(used.get("reasoningTokens")),
     )
 
 
@@ -667,10 +667,10 @@ def _attached(attachments: Any) -> tuple[Media, ...]:
     listed = attachments if isinstance(attachments, list) else []
     return tuple(
         Media(
-            _text(one.get("mimeType")) or "application/octet-stream",
-            data=_text(one.get("data")),
-            path=_text(one.get("path")),
-            name=_text(one.get("displayName")) or _text(one.get("name")),
+            as_text(one.get("mimeType")) or "application/octet-stream",
+            data=as_text(one.get("data")),
+            path=as_text(one.get("path")),
+            name=as_text(one.get("displayName")) or as_text(one.get("name")),
         )
         for one in listed
         if isinstance(one, dict)

@@ -20,7 +20,6 @@ from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sa
 from dragoman.logs.base.json_ranges import pieces_of
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place
-from dragoman.logs.base.typed_or_none import mapping as _mapping
 from dragoman.model import (
     AnyEvent,
     ClientNoted,
@@ -28,6 +27,7 @@ from dragoman.model import (
     UnknownRecord,
     Unreadable,
 )
+from dragoman.model.json_values import as_object
 
 from .parts.opencode_session import Record, Session, created
 
@@ -559,7 +559,7 @@ def _decoded(data: bytes) -> Any:
 def _object(data: bytes) -> dict[str, Any]:
     """A JSON object; an empty one for what is none."""
     try:
-        return _mapping(_decoded(data))
+        return as_object(_decoded(data))
     except ValueError:
         return {}
 

@@ -15,8 +15,8 @@ from typing import Any
 from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
 
 CLIENT = "pi"
 
@@ -79,7 +79,7 @@ class Pi(LogFormat):
     def recognise(self, sample: Sample) -> float:
         records = [record for record in sample.records if isinstance(record, dict)]
         kinds = _KINDS | _PRINTED | _SHORTENED | {"message_end"}
-        known = [record for record in records if _text(record.get("type")) in kinds]
+        known = [record for record in records if as_text(record.get("type")) in kinds]
         if 2 * len(known) <= len(records):
             return 0.0
         if any(_is_header(record) for record in known[:1]):
@@ -104,11 +104,11 @@ def _is_header(record: dict[str, Any]) -> bool:
 
 def _is_own_message(record: dict[str, Any]) -> bool:
     """Whether a record is a message as only this client writes them; others have the same envelope."""
-    message = _mapping(record.get("message"))
+    message = as_object(record.get("message"))
     if message.get("role") in ("toolResult", "bashExecution"):
         return True
     return message.get("role") == "assistant" and any(
-        block.get("type") == "toolCall" for block in _blocks(message.get("content"))
+        block.get("type") == "toolCall" for block in as_objects(message.get("content"))
     )
 
 
@@ -127,7 +127,7 @@ class _Reader(LinesReader):
             return
         resumed = self._session is not None
         if value.get("type") == "session":
-            self._session = _text(value.get("id")) or self._session
+            self._session = as_text(value.get("id")) or self._session
         place = self._place(value, source)
         if value.get("type") == "session":
             yield self._started(value, place, resumed=resumed)
@@ -145,24 +145,24 @@ class _Reader(LinesReader):
             self._last_events[value["id"]] = last.id
 
     def _place(self, value: dict[str, Any], source: ev.Source) -> Place:
-        id, parent = _text(value.get("id")), _text(value.get("parentId"))
+        id, parent = as_text(value.get("id")), as_text(value.get("parentId"))
         return Place(
             source=source,
             key=f"@{source.offset}" if id is None else f"{id}@{source.offset}",
             session=self._session,
-            time=moment(value.get("timestamp") or _mapping(value.get("message")).get("timestamp")),
+            time=moment(value.get("timestamp") or as_object(value.get("message")).get("timestamp")),
             parent=None if parent is None else self._last_events.get(parent, parent),
-            provider_id=_text(_mapping(value.get("message")).get("responseId")),
+            provider_id=as_text(as_object(value.get("message")).get("responseId")),
         )
 
     def _started(self, value: dict[str, Any], place: Place, *, resumed: bool) -> ev.AnyEvent:
-        origin = _text(value.get("parentSession"))
+        origin = as_text(value.get("parentSession"))
         told = {*_ENVELOPE, "cwd", "modelId"}
         return self.normaliser.event(
             ev.SessionStarted,
             place,
-            cwd=_text(value.get("cwd")),
-            model=_text(value.get("modelId")),
+            cwd=as_text(value.get("cwd")),
+            model=as_text(value.get("modelId")),
             resumed=resumed,
             forked_from=None if origin is None else _session_of(origin),
             metadata={key: value[key] for key in value if key not in told},
@@ -175,11 +175,11 @@ class _Reader(LinesReader):
         yield self.normaliser.event(ev.HistoryRewound, place, to=place.parent)
 
     def _told(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        kind, event = _text(value.get("type")), self.normaliser.event
+        kind, event = as_text(value.get("type")), self.normaliser.event
         if kind in ("message", "message_end") and isinstance(value.get("message"), dict):
             yield from self._message(value["message"], place)
         elif kind == "model_change":
-            model = _text(value.get("modelId")) or _text(value.get("model"))
+            model = as_text(value.get("modelId")) or as_text(value.get("model"))
             yield event(ev.ModelChanged, place, model=model, settings=_beside(value, "modelId", "model"))
         elif kind == "thinking_level_change":
             yield event(ev.ModelChanged, place, settings=_beside(value))
@@ -187,14 +187,14 @@ class _Reader(LinesReader):
             yield self._compacted(value, place)
             yield from self._used(value.get("usage"), place, None)
         elif kind == "branch_summary":
-            yield event(ev.UserSaid, place, text=_text(value.get("summary")) or "", by="client")
+            yield event(ev.UserSaid, place, text=as_text(value.get("summary")) or "", by="client")
             yield from self._used(value.get("usage"), place, None)
         elif kind == "custom_message":
             yield from self._user(value.get("content"), place, by="client")
         elif kind in _SHORTENED and isinstance(value.get("result"), dict):
             yield self._compacted(value["result"], place)
         elif kind in _PRINTED or kind in _SHORTENED:
-            yield event(ev.ClientNoted, place, name=kind, call_id=_text(value.get("toolCallId")))
+            yield event(ev.ClientNoted, place, name=kind, call_id=as_text(value.get("toolCallId")))
         elif kind in _NOTES:
             name = kind if kind != "custom" else f"custom/{value.get('customType')}"
             yield event(ev.ClientNoted, place, name=name, data=_beside(value))
@@ -215,13 +215,13 @@ class _Reader(LinesReader):
         elif role in ("custom", "hookMessage"):  # as version 2 called it
             yield from self._user(message.get("content"), place, by="client")
         elif role == "branchSummary":
-            yield self.normaliser.event(ev.UserSaid, place, text=_text(message.get("summary")) or "", by="client")
+            yield self.normaliser.event(ev.UserSaid, place, text=as_text(message.get("summary")) or "", by="client")
         elif role == "compactionSummary":
             yield self._compacted(message, place)
         elif role == "bashExecution":
             # The user's own command, not the model's: `!` lets the model see it, `!!` does not.
             mark = "!!" if message.get("excludeFromContext") is True else "!"
-            yield self.normaliser.event(ev.CommandInvoked, place, name=mark, arguments=_text(message.get("command")))
+            yield self.normaliser.event(ev.CommandInvoked, place, name=mark, arguments=as_text(message.get("command")))
             data = {key: message[key] for key in message if key not in ("role", "command")}
             yield self.normaliser.event(ev.ClientNoted, place, name="bashExecution", data=data)
         elif role == "system":
@@ -230,25 +230,25 @@ class _Reader(LinesReader):
             yield self.normaliser.unknown(place, f"message/{role}")
 
     def _assistant(self, message: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        model, content = _text(message.get("model")), message.get("content")
+        model, content = as_text(message.get("model")), message.get("content")
         if isinstance(content, str) and content:
             yield self.normaliser.event(ev.ModelSaid, place, text=content, model=model)
-        for block in _blocks(content):
+        for block in as_objects(content):
             yield self._block(block, place, model)
         yield from self._ended(message, place, model)
 
     def _block(self, block: dict[str, Any], place: Place, model: str | None) -> ev.AnyEvent:
         kind = block.get("type")
         if kind == "text":
-            return self.normaliser.event(ev.ModelSaid, place, text=_text(block.get("text")) or "", model=model)
+            return self.normaliser.event(ev.ModelSaid, place, text=as_text(block.get("text")) or "", model=model)
         if kind == "thinking":
-            text = _text(block.get("thinking")) or ""
+            text = as_text(block.get("thinking")) or ""
             hidden = not text or block.get("redacted") is True
             return self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=hidden)
         if kind == "toolCall" and isinstance(block.get("name"), str):
             arguments = block.get("arguments")
             native = NativeCall(
-                _text(block.get("id")) or f"{place.key}.{place.number}",
+                as_text(block.get("id")) or f"{place.key}.{place.number}",
                 block["name"],
                 arguments if isinstance(arguments, dict | str) else {} if arguments is None else str(arguments),
             )
@@ -262,7 +262,7 @@ class _Reader(LinesReader):
         """The tokens and the end of a reply."""
         reason = message.get("stopReason")
         yield from self._used(message.get("usage"), place, model)
-        words = _text(message.get("errorMessage"))
+        words = as_text(message.get("errorMessage"))
         if reason == "aborted":
             yield self.normaliser.event(ev.Interrupted, place, text=words)
         elif reason == "error" or words is not None:
@@ -278,17 +278,17 @@ class _Reader(LinesReader):
 
     def _user(self, content: Any, place: Place, *, by: str) -> Iterator[ev.AnyEvent]:
         text = "\n".join(_texts(content))
-        media = tuple(one for block in _blocks(content) if (one := _media(block)) is not None)
+        media = tuple(one for block in as_objects(content) if (one := _media(block)) is not None)
         if text or media:
             yield self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
     def _result(self, message: dict[str, Any], place: Place) -> ev.AnyEvent:
         flag = message.get("isError")
         native = NativeResult(
-            _text(message.get("toolCallId")) or "",
+            as_text(message.get("toolCallId")) or "",
             _content(message.get("content")),
             is_error=flag if isinstance(flag, bool) else None,
-            name=_text(message.get("toolName")),
+            name=as_text(message.get("toolName")),
             item=message,
         )
         return self.normaliser.returned(place, native)
@@ -297,8 +297,8 @@ class _Reader(LinesReader):
         return self.normaliser.event(
             ev.ContextCompacted,
             place,
-            summary=_text(value.get("summary")),
-            tokens_before=_number(value.get("tokensBefore")),
+            summary=as_text(value.get("summary")),
+            tokens_before=as_integer(value.get("tokensBefore")),
         )
 
 
@@ -318,16 +318,16 @@ def _beside(value: dict[str, Any], *told: str) -> dict[str, Any]:
 
 def _usage(usage: dict[str, Any]) -> Usage:
     return Usage(
-        input_tokens=_number(usage.get("input")),
-        cached_read_tokens=_number(usage.get("cacheRead")),
-        cached_write_tokens=_number(usage.get("cacheWrite")),
-        output_tokens=_number(usage.get("output")),
+        input_tokens=as_integer(usage.get("input")),
+        cached_read_tokens=as_integer(usage.get("cacheRead")),
+        cached_write_tokens=as_integer(usage.get("cacheWrite")),
+        output_tokens=as_integer(usage.get("output")),
     )
 
 
 def _cost(usage: dict[str, Any]) -> float | None:
     """What the client reckons; it writes 0 for a model whose price it does not know."""
-    total = _mapping(usage.get("cost")).get("total")
+    total = as_object(usage.get("cost")).get("total")
     return float(total) if isinstance(total, int | float) and not isinstance(total, bool) and 0 < total < 1e15 else None
 
 
@@ -336,7 +336,7 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
     if isinstance(content, str):
         return content
     pieces: list[str | Media] = []
-    for block in _blocks(content):
+    for block in as_objects(content):
         media = _media(block)
         if media is not None:
             pieces.append(media)
@@ -347,14 +347,14 @@ def _content(content: Any) -> str | tuple[str | Media, ...]:
 
 
 def _media(block: dict[str, Any]) -> Media | None:
-    data, kind = _text(block.get("data")), _text(block.get("mimeType"))
+    data, kind = as_text(block.get("data")), as_text(block.get("mimeType"))
     return None if data is None or kind is None else Media(kind, data=data)
 
 
 def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content] if content else []
-    return [block["text"] for block in _blocks(content) if isinstance(block.get("text"), str) and block["text"]]
+    return [block["text"] for block in as_objects(content) if isinstance(block.get("text"), str) and block["text"]]
 
 
 FORMAT = Pi()

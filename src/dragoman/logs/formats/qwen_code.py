@@ -18,19 +18,9 @@ from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogR
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Failure, NativeCall, NativeResult, Result, Usage, events as ev, operations as op
+from dragoman.model.json_values import as_integer, as_object, as_text
 
-from .parts.gemini_chat import (
-    ChatReader,
-    call_of,
-    count_or_none,
-    mapping_or_empty,
-    media_of,
-    parts_of,
-    result_of,
-    said,
-    text_or_none,
-    usage_of,
-)
+from .parts.gemini_chat import ChatReader, call_of, media_of, parts_of, result_of, said, usage_of
 
 CLIENT = "qwen_code"
 
@@ -204,7 +194,7 @@ class _Reader(LinesReader):
         elif kind == "system":
             yield from self._system(value, place)
         else:
-            yield self.normaliser.unknown(place, text_or_none(kind))
+            yield self.normaliser.unknown(place, as_text(kind))
         if place.number == before and (self._owed is None or self._owed[0].key != place.key):
             yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{kind}")
         if place.number > 1:
@@ -219,18 +209,18 @@ class _Reader(LinesReader):
     # ── where a record stands ──────────────────────────────────────────────
 
     def _place(self, value: Mapping[str, Any], source: ev.Source) -> Place:
-        key = text_or_none(value.get("uuid")) or self._stem
+        key = as_text(value.get("uuid")) or self._stem
         if key in self._keys:
             key = f"{key}@{source.offset}"
         self._keys.add(key)
         return Place(
             source=source,
             key=key,
-            session=text_or_none(value.get("sessionId")),
-            stream=text_or_none(value.get("agentId")) or "main",
-            version=text_or_none(value.get("version")),
+            session=as_text(value.get("sessionId")),
+            stream=as_text(value.get("agentId")) or "main",
+            version=as_text(value.get("version")),
             time=moment(value.get("timestamp")),
-            parent=text_or_none(value.get("parentUuid")),
+            parent=as_text(value.get("parentUuid")),
         )
 
     def _started(self, value: Mapping[str, Any], place: Place) -> ev.AnyEvent:
@@ -238,26 +228,26 @@ class _Reader(LinesReader):
         return self.normaliser.event(
             ev.SessionStarted,
             place,
-            cwd=text_or_none(value.get("cwd")),
-            branch=text_or_none(value.get("gitBranch")) or None,
-            model=text_or_none(value.get("model")),
+            cwd=as_text(value.get("cwd")),
+            branch=as_text(value.get("gitBranch")) or None,
+            model=as_text(value.get("model")),
             dialect=CLIENT,
             parent_session=place.session if is_agent else None,
-            parent_call=_call_in(place.stream, text_or_none(value.get("agentName"))) if is_agent else None,
-            forked_from=text_or_none(mapping_or_empty(value.get("forkedFrom")).get("sessionId")),
+            parent_call=_call_in(place.stream, as_text(value.get("agentName"))) if is_agent else None,
+            forked_from=as_text(as_object(value.get("forkedFrom")).get("sessionId")),
         )
 
     # ── the model ──────────────────────────────────────────────────────────
 
     def _assistant(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        model = text_or_none(value.get("model"))
-        for part in parts_of(mapping_or_empty(value.get("message")).get("parts")):
+        model = as_text(value.get("model"))
+        for part in parts_of(as_object(value.get("message")).get("parts")):
             call, text = part.get("functionCall"), part.get("text")
             if isinstance(call, dict) and isinstance(call.get("name"), str):
                 yield from self._called(call, place)
             elif part.get("thought") is True:
                 yield self.normaliser.event(
-                    ev.ModelThought, place, text=text_or_none(text) or "", model=model, hidden=not text
+                    ev.ModelThought, place, text=as_text(text) or "", model=model, hidden=not text
                 )
             elif isinstance(text, str):
                 if text:
@@ -273,7 +263,7 @@ class _Reader(LinesReader):
             yield from self._answered(tokens, model, place, is_copy="forkedFrom" in value)
 
     def _called(self, call: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        id = text_or_none(call.get("id")) or f"{place.key}.{place.number}"
+        id = as_text(call.get("id")) or f"{place.key}.{place.number}"
         if id in self.normaliser.calls:
             # Some providers number the calls of each reply anew; a record that is written again has a mark in its key.
             if id not in self.normaliser.returned_ids or "@" in place.key:
@@ -347,13 +337,13 @@ class _Reader(LinesReader):
 
     def _spent(self, place: Place, event: Mapping[str, Any]) -> ev.AnyEvent:
         return self.normaliser.event(
-            ev.TokensUsed, place, usage=_telemetry_usage(event), model=text_or_none(event.get("model"))
+            ev.TokensUsed, place, usage=_telemetry_usage(event), model=as_text(event.get("model"))
         )
 
     # ── the user ───────────────────────────────────────────────────────────
 
     def _user(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        content = mapping_or_empty(value.get("message")).get("parts")
+        content = as_object(value.get("message")).get("parts")
         text, media = said(content)
         subtype = value.get("subtype")
         if subtype == "notification":
@@ -382,15 +372,15 @@ class _Reader(LinesReader):
 
     def _responses(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         beside = value.get("toolCallResult")
-        parts = parts_of(mapping_or_empty(value.get("message")).get("parts"))
+        parts = parts_of(as_object(value.get("message")).get("parts"))
         responses = [part for part in parts if isinstance(part.get("functionResponse"), dict)]
         others = [part for part in parts if part not in responses] if len(responses) == 1 else []
         for part in responses:
             own = beside if isinstance(beside, dict) else None
-            id = text_or_none(part["functionResponse"].get("id")) or text_or_none(mapping_or_empty(own).get("callId"))
+            id = as_text(part["functionResponse"].get("id")) or as_text(as_object(own).get("callId"))
             if id is None or id in self.normaliser.returned_ids:
                 continue
-            yield from self._returned(result_of(id, [part, *others], own), mapping_or_empty(own), place)
+            yield from self._returned(result_of(id, [part, *others], own), as_object(own), place)
 
     def _returned(self, native: NativeResult, beside: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         self._clear(native.call_id)
@@ -404,7 +394,7 @@ class _Reader(LinesReader):
             yield self.normaliser.event(ev.Interrupted, place, text=text or None, call_id=native.call_id)
         spawn = self._spawns.pop(native.call_id, None)
         if spawn is not None:
-            yield from self._spawned(native, spawn, mapping_or_empty(beside.get("resultDisplay")), text, place)
+            yield from self._spawned(native, spawn, as_object(beside.get("resultDisplay")), text, place)
 
     def _spawned(
         self, native: NativeResult, spawn: _Spawn, shown: Mapping[str, Any], text: str, place: Place
@@ -420,7 +410,7 @@ class _Reader(LinesReader):
                 yield self._agent(agent, native.call_id, spawn, place)
         if agent is not None and in_background is None:
             status = _STATUS.get(str(shown.get("status")), "unknown")
-            yield self._ended(agent, status, text_or_none(shown.get("result")), place)
+            yield self._ended(agent, status, as_text(shown.get("result")), place)
 
     # ── agents ─────────────────────────────────────────────────────────────
 
@@ -458,13 +448,10 @@ class _Reader(LinesReader):
     # ── the client ─────────────────────────────────────────────────────────
 
     def _system(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        subtype, payload = value.get("subtype"), mapping_or_empty(value.get("systemPayload"))
+        subtype, payload = value.get("subtype"), as_object(value.get("systemPayload"))
         if subtype == "ui_telemetry":
-            yield from self._telemetry(mapping_or_empty(payload.get("uiEvent")), place)
-        elif (
-            subtype == "chat_compression"
-            and mapping_or_empty(payload.get("info")).get("compressionStatus") == _COMPRESSED
-        ):
+            yield from self._telemetry(as_object(payload.get("uiEvent")), place)
+        elif subtype == "chat_compression" and as_object(payload.get("info")).get("compressionStatus") == _COMPRESSED:
             yield from self._compacted(payload, place)
         elif subtype == "slash_command" and payload.get("phase") == "invocation":
             name, _, arguments = str(payload.get("rawCommand") or "").partition(" ")
@@ -473,10 +460,10 @@ class _Reader(LinesReader):
             yield self.normaliser.event(ev.HistoryRewound, place, to=self._event_of(place.parent, place))
         elif subtype == "session_model":
             yield self.normaliser.event(
-                ev.ModelChanged, place, model=text_or_none(payload.get("modelId")), settings=dict(payload)
+                ev.ModelChanged, place, model=as_text(payload.get("modelId")), settings=dict(payload)
             )
         elif subtype == "parent_session":
-            parent = text_or_none(payload.get("parentSessionId"))
+            parent = as_text(payload.get("parentSessionId"))
             yield self.normaliser.event(ev.SessionStarted, place, dialect=CLIENT, parent_session=parent)
         elif subtype in _NOTES or subtype in ("chat_compression", "slash_command"):
             yield self.normaliser.event(ev.ClientNoted, place, name=f"system/{subtype}", data=_small(payload))
@@ -490,7 +477,7 @@ class _Reader(LinesReader):
         return f"{place.session or self._stem}:{record}:{self._several.get(record, 1)}"
 
     def _compacted(self, payload: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        info = mapping_or_empty(payload.get("info"))
+        info = as_object(payload.get("info"))
         history = parts_of(payload.get("compressedHistory"))
         summary = said(history[0].get("parts"))[0] if history else None
         reason = info.get("triggerReason")
@@ -499,12 +486,12 @@ class _Reader(LinesReader):
             place,
             summary=summary or None,
             trigger="manual" if reason == "manual" else "auto" if isinstance(reason, str) else None,
-            tokens_before=count_or_none(info.get("originalTokenCount")),
-            tokens_after=count_or_none(info.get("newTokenCount")),
+            tokens_before=as_integer(info.get("originalTokenCount")),
+            tokens_after=as_integer(info.get("newTokenCount")),
         )
 
     def _telemetry(self, event: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        name = text_or_none(event.get("event.name")) or ""
+        name = as_text(event.get("event.name")) or ""
         agent = _agent_in(event)
         if agent is not None:
             yield from self._seen(agent, place)
@@ -519,14 +506,14 @@ class _Reader(LinesReader):
                 ev.ErrorOccurred,
                 place,
                 message=str(message),
-                status=count_or_none(event.get("status_code")),
-                code=text_or_none(event.get("error_type")),
+                status=as_integer(event.get("status_code")),
+                code=as_text(event.get("error_type")),
             )
         else:
             yield self._noted(name, event, place, _small(event))
 
     def _responded(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[ev.AnyEvent]:
-        place.provider_id = text_or_none(event.get("response_id"))
+        place.provider_id = as_text(event.get("response_id"))
         if agent is None:
             yield from self._unanswered()
             yield self._noted("api_response", event, place)
@@ -537,9 +524,9 @@ class _Reader(LinesReader):
             yield self._spent(place, event)
 
     def _tool_told(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[ev.AnyEvent]:
-        id, name = text_or_none(event.get("call_id")), text_or_none(event.get("function_name"))
+        id, name = as_text(event.get("call_id")), as_text(event.get("function_name"))
         took = event.get("duration_ms")
-        self._learn(name, text_or_none(event.get("mcp_server_name")))
+        self._learn(name, as_text(event.get("mcp_server_name")))
         if agent is None or self._has_own_file(agent) or name is None or id in self.normaliser.calls:
             if agent is None and id is not None and isinstance(took, int | float):
                 self._durations[id] = took / 1000
@@ -564,7 +551,7 @@ class _Reader(LinesReader):
     def _noted(
         self, name: str, event: Mapping[str, Any], place: Place, data: dict[str, Any] | None = None
     ) -> ev.AnyEvent:
-        call_id = text_or_none(event.get("call_id"))
+        call_id = as_text(event.get("call_id"))
         return self.normaliser.event(
             ev.ClientNoted, place, name=f"ui_telemetry/{name}", data=data or {}, call_id=call_id
         )
@@ -598,23 +585,23 @@ def _call_in(agent: str, name: str | None) -> str | None:
 
 def _usage(tokens: Mapping[str, Any]) -> Usage:
     return usage_of(
-        count_or_none(tokens.get("promptTokenCount")),
-        count_or_none(tokens.get("candidatesTokenCount")),
-        count_or_none(tokens.get("cachedContentTokenCount")),
-        count_or_none(tokens.get("thoughtsTokenCount")),
-        count_or_none(tokens.get("toolUsePromptTokenCount")),
-        count_or_none(tokens.get("totalTokenCount")),
+        as_integer(tokens.get("promptTokenCount")),
+        as_integer(tokens.get("candidatesTokenCount")),
+        as_integer(tokens.get("cachedContentTokenCount")),
+        as_integer(tokens.get("thoughtsTokenCount")),
+        as_integer(tokens.get("toolUsePromptTokenCount")),
+        as_integer(tokens.get("totalTokenCount")),
     )
 
 
 def _telemetry_usage(event: Mapping[str, Any]) -> Usage:
     return usage_of(
-        count_or_none(event.get("input_token_count")),
-        count_or_none(event.get("output_token_count")),
-        count_or_none(event.get("cached_content_token_count")),
-        count_or_none(event.get("thoughts_token_count")),
-        count_or_none(event.get("tool_token_count")),
-        count_or_none(event.get("total_token_count")),
+        as_integer(event.get("input_token_count")),
+        as_integer(event.get("output_token_count")),
+        as_integer(event.get("cached_content_token_count")),
+        as_integer(event.get("thoughts_token_count")),
+        as_integer(event.get("tool_token_count")),
+        as_integer(event.get("total_token_count")),
     )
 
 

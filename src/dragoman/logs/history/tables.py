@@ -16,6 +16,7 @@ import msgspec
 from dragoman.logs.base.format import Storable
 from dragoman.logs.base.normalise import read_again
 from dragoman.model import Usage, events as ev, operations as op, outcomes as out
+from dragoman.model.json_text import json_text
 
 from .rows import (
     KINDS,
@@ -450,13 +451,7 @@ def text_of(outcome: out.Outcome) -> str:
 
 
 def as_json(value: Any) -> str:
-    """JSON, also of text that has no UTF-8."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, OverflowError):
-        return json.dumps(msgspec.to_builtins(value))
-    except RecursionError:  # it was read where less of the stack was in use
-        return "null"
+    return json_text(value, too_deep="null")  # it may have been read where less of the stack was in use
 
 
 _DEEPEST: Final = 50

@@ -10,12 +10,12 @@ import msgspec
 
 from dragoman.logs.base.format import fitted
 from dragoman.logs.base.normalise import moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, text as _text
 from dragoman.model import (
     Media,
     NativeCall,
     Source,
 )
+from dragoman.model.json_values import as_object, as_text
 
 from .claude_stream import as_logged, is_printed
 
@@ -149,11 +149,11 @@ def unusual_call(block: Block, name: str, value: Record) -> NativeCall:
 def error_text(error: Any) -> str | None:
     """What an error says, or the one within it: the provider's own answer is wrapped, up to 2.1 several times."""
     while isinstance(error, dict):
-        message = _text(error.get("message")) or _text(error.get("formatted"))
+        message = as_text(error.get("message")) or as_text(error.get("formatted"))
         if message is not None:
             return message
         error = error.get("error") or error.get("cause") or error.get("code")
-    return _text(error)
+    return as_text(error)
 
 
 def key_of(value: Record | UsageRecord) -> str:
@@ -200,9 +200,9 @@ def unusual_parts(content: Any) -> str | list[Block] | None:
 
 
 def media_of(source: Any) -> Media | None:
-    source = _mapping(source)
-    media_type = _text(source.get("media_type")) or "application/octet-stream"
-    data, url = _text(source.get("data")), _text(source.get("url"))
+    source = as_object(source)
+    media_type = as_text(source.get("media_type")) or "application/octet-stream"
+    data, url = as_text(source.get("data")), as_text(source.get("url"))
     return None if data is None and url is None else Media(media_type, data=data, url=url)
 
 
@@ -221,8 +221,8 @@ def content_of(content: Any) -> str | tuple[str | Media, ...]:
         if media is not None:
             pieces.append(media)
         elif kind == "tool_reference":
-            pieces.append(_text(block.get("tool_name")) or "")
-        elif (text := _text(block.get("text")) or _text(_mapping(block.get("resource")).get("text"))) is not None:
+            pieces.append(as_text(block.get("tool_name")) or "")
+        elif (text := as_text(block.get("text")) or as_text(as_object(block.get("resource")).get("text"))) is not None:
             pieces.append(text)
     texts = [piece for piece in pieces if isinstance(piece, str)]
     return "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.typed_or_none import mapping as _mapping, number as _number
 from dragoman.model import Usage
 from dragoman.model.json_text import converted
+from dragoman.model.json_values import as_integer, as_object
 
 NOTES = frozenset(
     {
@@ -61,7 +61,7 @@ def as_logged(value: dict[str, Any]) -> dict[str, Any]:
         logged["message"] = {name: one for name, one in message.items() if name != "usage"}
     beside = value.get("tool_result_meta")
     if isinstance(beside, list) and len(beside) == 1:
-        told = {_OF_RESULTS[name]: one for name, one in _mapping(beside[0]).items() if name in _OF_RESULTS}
+        told = {_OF_RESULTS[name]: one for name, one in as_object(beside[0]).items() if name in _OF_RESULTS}
         logged.update(told)
     return logged
 
@@ -84,9 +84,9 @@ class Printed(msgspec.Struct):
         Before the client told runs apart it counted on from one to the next; less than before is a new beginning.
         """
         alone = said.get("model_usage_since_last_result")
-        told = _mapping(said.get("modelUsage") if alone is None else alone)
+        told = as_object(said.get("modelUsage") if alone is None else alone)
         for model, given in told.items() if not self.is_counted else ():
-            now = {ours: _number(_mapping(given).get(name)) or 0 for name, ours in _SPENT.items()}
+            now = {ours: as_integer(as_object(given).get(name)) or 0 for name, ours in _SPENT.items()}
             before = self.used.get(model, {}) if alone is None else {}
             if any(now[ours] < count for ours, count in before.items()):
                 before = {}

@@ -20,9 +20,9 @@ import msgspec
 from dragoman.logs.base.format import Gathered, LinesReader, decoded
 from dragoman.logs.base.json_ranges import pieces_of
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import read_json
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
 
 SAID: Final = "api_conversation_history.json"
 SHOWN: Final = "ui_messages.json"
@@ -104,7 +104,7 @@ def recognise(document: Any) -> float:
     texts = [text for one in document[:4] for text in _texts(one["content"])]
     if any(text.startswith("<task>") or "<environment_details>" in text for text in texts):
         return 0.9
-    return 0.7 if any("modelId" in _mapping(one.get("modelInfo")) for one in document) else 0.0
+    return 0.7 if any("modelId" in as_object(one.get("modelInfo")) for one in document) else 0.0
 
 
 def _is_shown(record: dict[str, Any]) -> bool:
@@ -187,7 +187,7 @@ class TaskReader(LinesReader):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
             return
         place = self._place(source, value.get("ts"))
-        self._latest = (_text(value.get("role")), _number(value.get("ts")))
+        self._latest = (as_text(value.get("role")), as_integer(value.get("ts")))
         if value.get("role") == "assistant":
             yield from self._assistant(value, place)
         elif value.get("role") == "user":
@@ -195,14 +195,14 @@ class TaskReader(LinesReader):
         elif value.get("type") in ("say", "ask"):
             yield from self._shown(value, place)
         else:
-            yield self.normaliser.unknown(place, _text(value.get("role")) or _text(value.get("type")))
+            yield self.normaliser.unknown(place, as_text(value.get("role")) or as_text(value.get("type")))
         if not place.number:
             yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{value.get('role')}/empty")
 
     # ── what the model said ────────────────────────────────────────────────
 
     def _assistant(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        content, model = value.get("content"), _text(_mapping(value.get("modelInfo")).get("modelId"))
+        content, model = value.get("content"), as_text(as_object(value.get("modelInfo")).get("modelId"))
         self._model, self._has_called = model or self._model, False
         if self._was_answered:
             self._waiting.clear()  # what has no answer by now gets none
@@ -212,17 +212,17 @@ class TaskReader(LinesReader):
             return
         if isinstance(content, str):
             yield from self._said(content, place, model)
-        for block in _blocks(content):
+        for block in as_objects(content):
             kind = block.get("type")
             if kind == "text":
-                yield from self._said(_text(block.get("text")) or "", place, model)
+                yield from self._said(as_text(block.get("text")) or "", place, model)
             elif kind in ("thinking", "reasoning"):
-                text = _text(block.get("thinking")) or _text(block.get("text")) or ""
+                text = as_text(block.get("thinking")) or as_text(block.get("text")) or ""
                 yield self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
             elif kind == "tool_use" and isinstance(block.get("name"), str):
                 given = block.get("input")
                 native = NativeCall(
-                    _text(block.get("id")) or f"{place.key}.{place.number}",
+                    as_text(block.get("id")) or f"{place.key}.{place.number}",
                     block["name"],
                     given if isinstance(given, dict | str) else {},
                 )
@@ -233,8 +233,8 @@ class TaskReader(LinesReader):
                 yield self.normaliser.event(ev.ClientNoted, place, name=f"block/{kind}")
         if self._has_called:
             yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=model)
-        metrics = _mapping(value.get("metrics"))
-        tokens = _mapping(metrics.get("tokens"))
+        metrics = as_object(value.get("metrics"))
+        tokens = as_object(metrics.get("tokens"))
         if tokens and not self._is_counted:
             usage, cost = _usage_beside(tokens), _cost(metrics.get("cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model, cost=cost)
@@ -272,9 +272,9 @@ class TaskReader(LinesReader):
     def _user(self, content: Any, place: Place) -> Iterator[ev.AnyEvent]:
         self._was_answered = True
         result: tuple[str, list[str | Media]] | None = None
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_objects(content)
         for block in blocks:
-            text, picture = _text(block.get("text")), _media(block)
+            text, picture = as_text(block.get("text")), _media(block)
             name, rest = (None, "") if text is None else _answered(text)
             ends = text is not None and (name is not None or _BY_CLIENT.match(text) or _BY_USER.fullmatch(text.strip()))
             if ends and result is not None:
@@ -320,9 +320,9 @@ class TaskReader(LinesReader):
 
     def _shown(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = str(value["type"])
-        what, text = _text(value.get(kind)), _text(value.get("text")) or ""
+        what, text = as_text(value.get(kind)), as_text(value.get("text")) or ""
         if what == "api_req_started":
-            model = _text(_mapping(value.get("modelInfo")).get("modelId")) or self._model
+            model = as_text(as_object(value.get("modelInfo")).get("modelId")) or self._model
             self._model = model
             yield from self._asked(_decoded(text), model, place)
         elif what in _COUNTED and _usage(facts := _decoded(text)).total:
@@ -341,7 +341,10 @@ class TaskReader(LinesReader):
 
     def _retried(self, facts: dict[str, Any], text: str, place: Place) -> ev.AnyEvent:
         """A request that failed, and is asked again unless it was the last time."""
-        message, retried = _text(facts.get("errorMessage")) or text or "an error without words", not facts.get("failed")
+        message, retried = (
+            as_text(facts.get("errorMessage")) or text or "an error without words",
+            not facts.get("failed"),
+        )
         return self.normaliser.event(ev.ErrorOccurred, place, message=message, code="error_retry", retried=retried)
 
     def _heard(self, what: str, text: str, place: Place) -> ev.AnyEvent:
@@ -354,17 +357,17 @@ class TaskReader(LinesReader):
         return self.normaliser.event(ev.ModelSaid, place, text=text, model=self._model)
 
     def _asked(self, facts: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
-        if _number(facts.get("tokensIn")) is None:
+        if as_integer(facts.get("tokensIn")) is None:
             yield self.normaliser.event(ev.ClientNoted, place, name="say/api_req_started")
         else:
             cost = _cost(facts.get("cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(facts), model=model, cost=cost)
-        failed = _text(facts.get("streamingFailedMessage"))
+        failed = as_text(facts.get("streamingFailedMessage"))
         if facts.get("cancelReason") == "user_cancelled":
             yield self.normaliser.event(ev.Interrupted, place, text=failed)
         elif facts.get("cancelReason") is not None:
             message = failed or "the model's reply failed"
-            yield self.normaliser.event(ev.ErrorOccurred, place, message=message, code=_text(facts["cancelReason"]))
+            yield self.normaliser.event(ev.ErrorOccurred, place, message=message, code=as_text(facts["cancelReason"]))
 
 
 class _Shown:
@@ -383,14 +386,14 @@ class _Shown:
         elements, bad = _elements(data)
         for start, end in elements:
             record = data[start:end]
-            self._records.append((record, ev.Source(str(path), start, end - start), _mapping(decoded(record))))
+            self._records.append((record, ev.Source(str(path), start, end - start), as_object(decoded(record))))
         self.bad += [(ev.Source(str(path), start, end - start), reason) for start, end, reason in bad]
 
     def until(self, time: int | None) -> Iterator[tuple[bytes, ev.Source]]:
         """What was shown up to a reply: until that time, or where it has none the next request."""
         while self._next < len(self._records):
             record, source, value = self._records[self._next]
-            shown = _number(value.get("ts"))
+            shown = as_integer(value.get("ts"))
             if time is not None and shown is not None and shown > time:
                 return
             self._next += 1
@@ -458,29 +461,31 @@ def _answered(text: str) -> tuple[str | None, str]:
 
 def _result(block: dict[str, Any]) -> NativeResult:
     content, flag = block.get("content"), block.get("is_error")
-    pieces = [_media(one) or _text(one.get("text")) or "" for one in _blocks(content)]
+    pieces = [_media(one) or as_text(one.get("text")) or "" for one in as_objects(content)]
     texts = [piece for piece in pieces if isinstance(piece, str)]
     told = content if isinstance(content, str) else "\n".join(texts) if len(texts) == len(pieces) else tuple(pieces)
     if isinstance(told, str):
         told = _answered(told)[1]
-    return NativeResult(_text(block.get("tool_use_id")) or "", told, is_error=flag if isinstance(flag, bool) else None)
+    return NativeResult(
+        as_text(block.get("tool_use_id")) or "", told, is_error=flag if isinstance(flag, bool) else None
+    )
 
 
 def _usage(facts: dict[str, Any]) -> Usage:
     """Tokens of a request; with OpenAI's protocol the input counts what the cache gave and took."""
-    prompt, read, wrote = (_number(facts.get(key)) for key in ("tokensIn", "cacheReads", "cacheWrites"))
+    prompt, read, wrote = (as_integer(facts.get(key)) for key in ("tokensIn", "cacheReads", "cacheWrites"))
     cached = (read or 0) + (wrote or 0) if facts.get("apiProtocol") == "openai" else 0
     return Usage(
         input_tokens=prompt - cached if prompt is not None and prompt >= cached else prompt,
         cached_read_tokens=read,
         cached_write_tokens=wrote,
-        output_tokens=_number(facts.get("tokensOut")),
+        output_tokens=as_integer(facts.get("tokensOut")),
     )
 
 
 def _usage_beside(tokens: dict[str, Any]) -> Usage:
     """Tokens as the reply itself has them: what the cache gave and took is one number, most of it given."""
-    prompt, answer, cached = (_number(tokens.get(key)) for key in ("prompt", "completion", "cached"))
+    prompt, answer, cached = (as_integer(tokens.get(key)) for key in ("prompt", "completion", "cached"))
     return Usage(input_tokens=prompt, cached_read_tokens=cached, output_tokens=answer)
 
 
@@ -491,18 +496,18 @@ def _cost(given: Any) -> float | None:
 
 def _decoded(text: str) -> dict[str, Any]:
     try:
-        return _mapping(read_json(text))
+        return as_object(read_json(text))
     except msgspec.DecodeError:
         return {}
 
 
 def _media(block: dict[str, Any]) -> Media | None:
-    source = _mapping(block.get("source"))
-    data, kind = _text(source.get("data")), _text(source.get("media_type"))
+    source = as_object(block.get("source"))
+    data, kind = as_text(source.get("data")), as_text(source.get("media_type"))
     return None if data is None or kind is None else Media(kind, data=data)
 
 
 def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
-    return [block["text"] for block in _blocks(content) if isinstance(block.get("text"), str)]
+    return [block["text"] for block in as_objects(content) if isinstance(block.get("text"), str)]

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from dragoman.logs.base.format import Storable
 from dragoman.logs.base.normalise import Normaliser, Place
-from dragoman.logs.base.typed_or_none import mapping as _mapping, mappings as _blocks, number as _number, text as _text
 from dragoman.model import NativeCall, NativeResult, conversation as conv, events as ev
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
 from dragoman.registry import APIS
 
 KINDS: Final = frozenset(
@@ -60,7 +60,7 @@ _COUNTERS: Final = (
 def is_early(record: dict[str, Any]) -> bool:
     """Whether a record is one of those before 0.44."""
     if "msg" in record:
-        return "id" in record and isinstance(_mapping(record["msg"]).get("type"), str)
+        return "id" in record and isinstance(as_object(record["msg"]).get("type"), str)
     return (isinstance(record.get("prompt"), str) and len(record) == 1) or {"workdir", "sandbox"} <= record.keys()
 
 
@@ -90,7 +90,7 @@ class Printed(Storable):
 
     def told(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """The events of one record; its place names the thread."""
-        kind, item = str(value.get("type")), _mapping(value.get("item"))
+        kind, item = str(value.get("type")), as_object(value.get("item"))
         if kind == "thread.started":
             self._runs += 1
             yield normaliser.event(ev.SessionStarted, place, resumed=self._runs > 1)
@@ -98,13 +98,13 @@ class Printed(Storable):
             self._error = None
             yield normaliser.event(ev.ClientNoted, place, name=kind)
         elif kind == "turn.completed":
-            yield from self._tokens(_mapping(value.get("usage")), place, normaliser)
+            yield from self._tokens(as_object(value.get("usage")), place, normaliser)
             yield normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.STOP)
         elif kind == "turn.failed":
-            yield from self._failed(_text(_mapping(value.get("error")).get("message")), place, normaliser)
+            yield from self._failed(as_text(as_object(value.get("error")).get("message")), place, normaliser)
             yield normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.ERROR)
         elif kind == "error":
-            yield from self._failed(_text(value.get("message")), place, normaliser)
+            yield from self._failed(as_text(value.get("message")), place, normaliser)
         else:
             yield from self._item(kind, item, place, normaliser)
         if not place.number:
@@ -112,26 +112,26 @@ class Printed(Storable):
 
     def told_early(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """The events of one record of those before 0.44."""
-        event, message = normaliser.event, _mapping(value.get("msg"))
-        kind = _text(message.get("type"))
+        event, message = normaliser.event, as_object(value.get("msg"))
+        kind = as_text(message.get("type"))
         if kind is None and isinstance(value.get("prompt"), str):
             yield event(ev.UserSaid, place, text=value["prompt"])
         elif kind is None:
             told = {key: value[key] for key in value if key not in ("workdir", "model")}
-            cwd, model = _text(value.get("workdir")), _text(value.get("model"))
+            cwd, model = as_text(value.get("workdir")), as_text(value.get("model"))
             yield event(ev.SessionStarted, place, cwd=cwd, model=model, metadata=told)
         elif kind == "agent_message":
-            yield event(ev.ModelSaid, place, text=_text(message.get("message")) or "")
+            yield event(ev.ModelSaid, place, text=as_text(message.get("message")) or "")
         elif kind == "agent_reasoning":
-            yield event(ev.ModelThought, place, text=_text(message.get("text")) or "")
+            yield event(ev.ModelThought, place, text=as_text(message.get("text")) or "")
         elif kind == "token_count":
             yield from self._counted_early(message, place, normaliser)
         elif kind == "task_complete":
             yield event(ev.ModelFinished, place, finish=conv.FinishReason.STOP)
         elif kind == "turn_aborted":
-            yield event(ev.Interrupted, place, text=_text(message.get("reason")))
+            yield event(ev.Interrupted, place, text=as_text(message.get("reason")))
         elif kind in ("error", "stream_error"):
-            words = _text(message.get("message")) or kind
+            words = as_text(message.get("message")) or kind
             yield event(ev.ErrorOccurred, place, message=words, retried=kind == "stream_error")
         elif kind == "plan_update":
             plan = {key: message[key] for key in ("plan", "explanation") if message.get(key) is not None}
@@ -144,13 +144,13 @@ class Printed(Storable):
                     "item.completed" if kind.endswith("_end") else "item.started", item, place, normaliser
                 )
         if not place.number:
-            yield event(ev.ClientNoted, place, name=f"msg/{kind}", call_id=_text(message.get("call_id")))
+            yield event(ev.ClientNoted, place, name=f"msg/{kind}", call_id=as_text(message.get("call_id")))
 
     def _counted_early(self, message: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         if isinstance(message.get("info"), dict):
-            yield from self._tokens(_mapping(message["info"].get("total_token_usage")), place, normaliser)
+            yield from self._tokens(as_object(message["info"].get("total_token_usage")), place, normaliser)
         elif "input_tokens" in message:
-            used = {key: _number(message.get(key)) or 0 for key in _COUNTERS}
+            used = {key: as_integer(message.get(key)) or 0 for key in _COUNTERS}
             yield normaliser.event(ev.TokensUsed, place, usage=_usage(used))
 
     def _failed(self, message: str | None, place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
@@ -166,12 +166,12 @@ class Printed(Storable):
         what, is_done = item.get("type"), kind == "item.completed"
         if what == "agent_message":
             if is_done:
-                yield normaliser.event(ev.ModelSaid, place, text=_text(item.get("text")) or "")
+                yield normaliser.event(ev.ModelSaid, place, text=as_text(item.get("text")) or "")
         elif what == "reasoning":
             if is_done:
-                yield normaliser.event(ev.ModelThought, place, text=_text(item.get("text")) or "")
+                yield normaliser.event(ev.ModelThought, place, text=as_text(item.get("text")) or "")
         elif what == "error":  # what the client warns of; it goes on
-            data = {"message": _text(item.get("message"))}
+            data = {"message": as_text(item.get("message"))}
             yield normaliser.event(ev.ClientNoted, place, name="item/error", data=data)
         elif what == "todo_list":
             yield from self._plan(item, place, normaliser)
@@ -184,7 +184,7 @@ class Printed(Storable):
             yield normaliser.unknown(place, f"{kind}/{what}")
 
     def _id(self, item: dict[str, Any], place: Place) -> str:
-        id = _text(item.get("id")) or f"item{place.key}"
+        id = as_text(item.get("id")) or f"item{place.key}"
         return id if self._runs < 2 else f"{id}/{self._runs}"
 
     def _call(
@@ -208,9 +208,9 @@ class Printed(Storable):
         yield normaliser.returned(place, NativeResult(call_id, "", item=item))
 
     def _search(self, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
-        action = _mapping(item.get("action"))
+        action = as_object(item.get("action"))
         if action.get("type") not in ("search", "open_page", "find_in_page"):
-            action = {"type": "search", "query": _text(item.get("query")) or ""}
+            action = {"type": "search", "query": as_text(item.get("query")) or ""}
         asked = {"type": "web_search_call", "id": self._id(item, place), "status": "completed", "action": action}
         for part in APIS["openai_responses"].read_parts([asked]):
             if isinstance(part, conv.CallPart):
@@ -222,22 +222,22 @@ class Printed(Storable):
         """Agents that began with this call, and those it tells have ended."""
         if item.get("type") != "collab_tool_call":
             return
-        for agent, state in _mapping(item.get("agents_states")).items():
+        for agent, state in as_object(item.get("agents_states")).items():
             if item.get("tool") == "spawn_agent" and agent not in self._agents:
                 self._agents.add(agent)
-                prompt = _text(item.get("prompt"))
+                prompt = as_text(item.get("prompt"))
                 yield normaliser.event(
                     ev.AgentStarted, place, agent=agent, agent_session=agent, prompt=prompt, call_id=call_id
                 )
-            status = _ENDINGS.get(str(_mapping(state).get("status")))
+            status = _ENDINGS.get(str(as_object(state).get("status")))
             if item.get("tool") == "wait" and status is not None:
-                text = _text(_mapping(state).get("message"))
+                text = as_text(as_object(state).get("message"))
                 yield normaliser.event(ev.AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
 
     # ── tokens ─────────────────────────────────────────────────────────────
 
     def _tokens(self, usage: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
-        now = {key: _number(usage.get(key)) or 0 for key in _COUNTERS}
+        now = {key: as_integer(usage.get(key)) or 0 for key in _COUNTERS}
         before = self._counted.get(place.session, dict.fromkeys(_COUNTERS, 0))
         used = {key: now[key] - before[key] for key in _COUNTERS}
         if any(count < 0 for count in used.values()):  # some versions count each run for itself
@@ -269,9 +269,9 @@ def _early_item(kind: str, message: dict[str, Any]) -> dict[str, Any] | None:
         case ("exec_command_begin", {"command": list(words)}) if all(isinstance(word, str) for word in words):
             return {**item, "type": "command_execution", "command": shlex.join(words)}
         case ("exec_command_end", _):
-            output = _text(message.get("aggregated_output"))
+            output = as_text(message.get("aggregated_output"))
             if output is None:
-                output = (_text(message.get("stdout")) or "") + (_text(message.get("stderr")) or "")
+                output = (as_text(message.get("stdout")) or "") + (as_text(message.get("stderr")) or "")
             code = message.get("exit_code")
             return {**item, "type": "command_execution", "aggregated_output": output, "exit_code": code}
         case ("patch_apply_begin", {"changes": dict(changes)}):
@@ -280,8 +280,8 @@ def _early_item(kind: str, message: dict[str, Any]) -> dict[str, Any] | None:
         case ("patch_apply_end", _):
             return {**item, "type": "file_change", "status": "completed" if message.get("success") else "failed"}
         case ("mcp_tool_call_begin" | "mcp_tool_call_end", {"invocation": dict(asked)}):
-            answer = _mapping(message.get("result"))
-            given, problem = _mapping(answer.get("Ok")), _text(answer.get("Err"))
+            answer = as_object(message.get("result"))
+            given, problem = as_object(answer.get("Ok")), as_text(answer.get("Err"))
             is_bad = problem is not None or given.get("isError") is True
             told = {**given, "structured_content": given.get("structuredContent")} if given else None
             error = None if problem is None else {"message": problem}
@@ -294,7 +294,7 @@ def _early_item(kind: str, message: dict[str, Any]) -> dict[str, Any] | None:
 
 def _kind_of(change: Any) -> Any:
     """What was done to a file: told by a word, by the name of the only member, or by its `type`."""
-    told = _mapping(change)
+    told = as_object(change)
     return told.get("type") or next(iter(told), change)
 
 
@@ -302,30 +302,30 @@ def _native_call(id: str, item: dict[str, Any]) -> NativeCall:
     kind = item["type"]
     if kind in _CALLS:
         return NativeCall(id, kind, {key: item[key] for key in _CALLS[kind] if item.get(key) is not None})
-    arguments, tool = item.get("arguments"), _text(item.get("tool")) or ""
+    arguments, tool = item.get("arguments"), as_text(item.get("tool")) or ""
     if tool in _OF_SERVERS:
-        return NativeCall(id, tool, _mapping(arguments))
-    return NativeCall(id, tool, _mapping(arguments), namespace=f"mcp__{_text(item.get('server')) or ''}")
+        return NativeCall(id, tool, as_object(arguments))
+    return NativeCall(id, tool, as_object(arguments), namespace=f"mcp__{as_text(item.get('server')) or ''}")
 
 
 def _native_result(id: str, item: dict[str, Any]) -> NativeResult:
     if item["type"] == "mcp_tool_call":
         return _server_result(id, item)
     # An output may begin as a failure is worded, so it is the text only where nothing else tells how it went.
-    output = "" if isinstance(item.get("exit_code"), int) else _text(item.get("aggregated_output")) or ""
+    output = "" if isinstance(item.get("exit_code"), int) else as_text(item.get("aggregated_output")) or ""
     return NativeResult(id, output, item=item)
 
 
 def _server_result(id: str, item: dict[str, Any]) -> NativeResult:
     """A server's answer, as the client keeps it in a rollout."""
-    problem = _text(_mapping(item.get("error")).get("message"))
-    given = _mapping(item.get("result"))
+    problem = as_text(as_object(item.get("error")).get("message"))
+    given = as_object(item.get("result"))
     content = [{"type": "text", "text": problem}] if problem is not None else given.get("content")
     answer = {
         "content": content if isinstance(content, list) else [],
         "structuredContent": given.get("structured_content"),
         "isError": item.get("status") == "failed",
     }
-    text = "\n".join(block["text"] for block in _blocks(content) if isinstance(block.get("text"), str))
+    text = "\n".join(block["text"] for block in as_objects(content) if isinstance(block.get("text"), str))
     is_plain = item.get("tool") in _OF_SERVERS or problem is not None
     return NativeResult(id, text if is_plain else "", item={"type": "McpToolCall", "result": answer})

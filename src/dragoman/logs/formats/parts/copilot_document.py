@@ -15,9 +15,9 @@ import msgspec
 from dragoman.logs.base.format import Gathered
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, text as _text
 from dragoman.model import FinishReason, NativeCall, NativeResult, events as ev
 from dragoman.model.json_text import read_json
+from dragoman.model.json_values import as_object, as_text
 
 LISTED: Final = "chatMessages"
 _TOLD = frozenset({"sessionId", "startTime", "timeline"})
@@ -70,7 +70,7 @@ class SessionReader(DocumentReader):
             yield self.normaliser.unknown(self._place(source), None)
 
     def _header(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
-        self._session = _text(value["sessionId"])
+        self._session = as_text(value["sessionId"])
         place = self._place(source, value.get("startTime"))
         metadata = {key: value[key] for key in value if key not in _TOLD}
         yield self.normaliser.event(ev.SessionStarted, place, metadata=metadata)
@@ -85,7 +85,7 @@ class SessionReader(DocumentReader):
                 yield self.normaliser.event(ev.ModelSaid, place, text=text)
             calls = value.get("tool_calls")
             for call in calls if isinstance(calls, list) else ():
-                yield self._called(_mapping(call), place)
+                yield self._called(as_object(call), place)
             if calls:  # nothing else tells where a reply ended
                 yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS)
         elif role == "tool":
@@ -101,14 +101,14 @@ class SessionReader(DocumentReader):
             yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{role}/empty")
 
     def _called(self, call: dict[str, Any], place: Place) -> ev.AnyEvent:
-        function = _mapping(call.get("function"))
-        name, id = _text(function.get("name")) or "", _text(call.get("id")) or f"{place.key}.{place.number}"
+        function = as_object(call.get("function"))
+        name, id = as_text(function.get("name")) or "", as_text(call.get("id")) or f"{place.key}.{place.number}"
         self._waiting.append((name, id))
         return self.normaliser.called(place, NativeCall(id, name, arguments_of(function.get("arguments"))))
 
     def _returned(self, value: dict[str, Any], text: str, place: Place) -> ev.AnyEvent:
         """A result: of the call it names, or of the one of that tool that waits longest."""
-        id, name = _text(value.get("tool_call_id")), _text(value.get("name"))
+        id, name = as_text(value.get("tool_call_id")), as_text(value.get("name"))
         found = next((one for one in self._waiting if one[1] == id or (id is None and name in (None, one[0]))), None)
         if found is not None:
             self._waiting.remove(found)

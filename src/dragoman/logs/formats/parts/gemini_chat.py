@@ -23,6 +23,7 @@ from dragoman.logs.base.json_ranges import DocumentReader, Pieces, pieces_of
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
+from dragoman.model.json_values import as_integer, as_object, as_text
 
 _MODEL_TYPES: Final = ("gemini", "model", "qwen")
 _SERVER_MARK: Final = " MCP Server)"
@@ -172,13 +173,13 @@ class ChatReader(DocumentReader):
         return Place(source=source, key=key, session=self._session, stream=self._stream, time=moment(time))
 
     def _header(self, value: Mapping[str, Any], source: ev.Source) -> ev.AnyEvent:
-        own, resumed = text_or_none(value.get("sessionId")), self._session is not None
+        own, resumed = as_text(value.get("sessionId")), self._session is not None
         parent = None
         if value.get("kind") == "subagent" and own is not None:
             self._stream, parent = own if own != self._folder else self._stem, self._folder
         self._session = parent or own
         directories = value.get("directories")
-        first = text_or_none(directories[0]) if isinstance(directories, list) and directories else None
+        first = as_text(directories[0]) if isinstance(directories, list) and directories else None
         return self.normaliser.event(
             ev.SessionStarted,
             self._place_at(source, value.get("startTime")),
@@ -199,7 +200,7 @@ class ChatReader(DocumentReader):
 
     def _prompt(self, value: Mapping[str, Any], source: ev.Source) -> ev.AnyEvent:
         """What was asked in one of many conversations, unless that is kept itself and tells it."""
-        session = text_or_none(value.get("sessionId")) or ""
+        session = as_text(value.get("sessionId")) or ""
         place = self._place_at(source, value.get("timestamp"))
         place.session = session or None
         kept = session and files_in(self._beside / "chats", f"*{re.sub(r'[^0-9a-zA-Z-]', '?', session[:8])}*")
@@ -262,7 +263,7 @@ class ChatReader(DocumentReader):
     ) -> Iterator[ev.AnyEvent]:
         """A message of its own, or the one at `index` of a list."""
         listed = index is not None
-        id = text_or_none(value.get("id")) or f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
+        id = as_text(value.get("id")) or f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
         if self._reply is not None and self._reply.id != id:
             yield from self._replied()
         known = id in self._told
@@ -334,7 +335,7 @@ class ChatReader(DocumentReader):
     # ── the model ──────────────────────────────────────────────────────────
 
     def _by_model(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[ev.AnyEvent]:
-        model, content = text_or_none(value.get("model")), value.get("content")
+        model, content = as_text(value.get("model")), value.get("content")
         thoughts = value.get("thoughts")
         thoughts = thoughts if isinstance(thoughts, list) else []
         if not silent:
@@ -358,7 +359,7 @@ class ChatReader(DocumentReader):
         for part in parts_of(content):
             call = part.get("functionCall")
             if isinstance(call, dict) and isinstance(call.get("name"), str):
-                id = text_or_none(call.get("id"))
+                id = as_text(call.get("id"))
                 if not (id in self.normaliser.calls or (id is None and (calls or silent))):
                     self._replies(place, model).called = msgspec.structs.replace(place)
                     yield self.normaliser.called(place, call_of(call, id or f"{place.key}.{place.number}"))
@@ -405,7 +406,7 @@ class ChatReader(DocumentReader):
         if not isinstance(name, str):
             yield self.normaliser.unknown(place, "toolCall")
             return
-        id = text_or_none(record.get("id")) or f"{place.key}.{place.number}"
+        id = as_text(record.get("id")) or f"{place.key}.{place.number}"
         if id not in self.normaliser.calls:
             self._learn(record)
             self._replies(place, model).called = msgspec.structs.replace(place)
@@ -421,7 +422,7 @@ class ChatReader(DocumentReader):
 
     def _learn(self, record: Mapping[str, Any]) -> None:
         """A tool of an MCP server is shown with the server's name, which its own name may not hold."""
-        shown = text_or_none(record.get("displayName")) or ""
+        shown = as_text(record.get("displayName")) or ""
         tool, _, server = shown.removesuffix(_SERVER_MARK).partition(" (")
         if shown.endswith(_SERVER_MARK) and server and tool not in self._servers.get(server, ()):
             self._servers.setdefault(server, set()).add(tool)
@@ -430,7 +431,7 @@ class ChatReader(DocumentReader):
     def _agent_started(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[ev.AnyEvent]:
         agent = record.get("agentId")
         if isinstance(agent, str):
-            arguments, shown = mapping_or_empty(record.get("args")), mapping_or_empty(record.get("resultDisplay"))
+            arguments, shown = as_object(record.get("args")), as_object(record.get("resultDisplay"))
             name = arguments.get("agent_name") or shown.get("agentName")
             prompt = arguments.get("prompt")
             yield self.normaliser.event(
@@ -438,17 +439,17 @@ class ChatReader(DocumentReader):
                 place,
                 agent=agent,
                 call_id=id,
-                name=text_or_none(name),
-                prompt=text_or_none(prompt),
+                name=as_text(name),
+                prompt=as_text(prompt),
                 agent_session=agent,
             )
 
     def _agent_ended(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[ev.AnyEvent]:
-        agent, shown = record.get("agentId"), mapping_or_empty(record.get("resultDisplay"))
+        agent, shown = record.get("agentId"), as_object(record.get("resultDisplay"))
         if isinstance(agent, str):
-            reason = text_or_none(shown.get("terminateReason")) or ""
+            reason = as_text(shown.get("terminateReason")) or ""
             status = "failed" if reason.startswith("ERROR") else _ENDINGS.get(reason, "unknown")
-            text = text_or_none(shown.get("result"))
+            text = as_text(shown.get("result"))
             yield self.normaliser.event(ev.AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
 
 
@@ -496,16 +497,6 @@ def _goes_on_in_lines(data: bytes) -> bool:
 # ── what parts say ───────────────────────────────────────────────────────────
 
 
-def mapping_or_empty(value: Any) -> Mapping[str, Any]:
-    """The value, if it is an object."""
-    return value if isinstance(value, dict) else {}
-
-
-def text_or_none(value: Any) -> str | None:
-    """The value, if it is a text."""
-    return value if isinstance(value, str) else None
-
-
 def parts_of(content: Any) -> list[dict[str, Any]]:
     """The parts of a content that are objects."""
     if isinstance(content, dict):
@@ -540,9 +531,9 @@ def said(content: Any) -> tuple[str, tuple[Media, ...]]:
 def media_of(parts: Iterable[Mapping[str, Any]]) -> Iterator[Media]:
     """The pictures and other files of parts."""
     for part in parts:
-        inline, file = mapping_or_empty(part.get("inlineData")), mapping_or_empty(part.get("fileData"))
-        kind = text_or_none(inline.get("mimeType") or file.get("mimeType")) or "application/octet-stream"
-        data, url = text_or_none(inline.get("data")), text_or_none(file.get("fileUri"))
+        inline, file = as_object(part.get("inlineData")), as_object(part.get("fileData"))
+        kind = as_text(inline.get("mimeType") or file.get("mimeType")) or "application/octet-stream"
+        data, url = as_text(inline.get("data")), as_text(file.get("fileUri"))
         if data is not None or url is not None:
             yield Media(kind, data=data, url=url)
 
@@ -565,7 +556,7 @@ def result_of(id: str, result: Any, record: Mapping[str, Any] | None) -> NativeR
     for part in parts_of(result):
         response = part.get("functionResponse")
         if isinstance(response, dict):
-            name = text_or_none(response.get("name")) or name
+            name = as_text(response.get("name")) or name
             text, wrong = _response_text(response.get("response"))
             texts.append(text)
             failed = failed or wrong
@@ -573,7 +564,7 @@ def result_of(id: str, result: Any, record: Mapping[str, Any] | None) -> NativeR
         elif _is_text(part):
             texts.append(part["text"])
     media += media_of(parts_of(result))
-    status = mapping_or_empty(record).get("status")
+    status = as_object(record).get("status")
     text = "\n".join(texts)
     content: str | tuple[str | Media, ...] = text
     if media:
@@ -594,7 +585,7 @@ def _response_text(response: Any) -> tuple[str, bool]:
 
 
 def _thought_text(thought: Any) -> str:
-    subject, description = (text_or_none(mapping_or_empty(thought).get(key)) for key in ("subject", "description"))
+    subject, description = (as_text(as_object(thought).get(key)) for key in ("subject", "description"))
     return f"**{subject}** {description or ''}".strip() if subject else description or ""
 
 
@@ -603,7 +594,7 @@ def _thought_text(thought: Any) -> str:
 
 def _usage(tokens: Mapping[str, Any]) -> Usage:
     return usage_of(
-        *(count_or_none(tokens.get(key)) for key in ("input", "output", "cached", "thoughts", "tool", "total")),
+        *(as_integer(tokens.get(key)) for key in ("input", "output", "cached", "thoughts", "tool", "total")),
     )
 
 
@@ -627,8 +618,3 @@ def usage_of(
         reasoning_tokens=thoughts,
         tool_tokens=tool,
     )
-
-
-def count_or_none(value: Any) -> int | None:
-    """The value, if it is a whole number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

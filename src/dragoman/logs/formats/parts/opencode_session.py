@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.logs.base.typed_or_none import mapping as _mapping, text as _text
 from dragoman.model import ExecutedBy, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
+from dragoman.model.json_values import as_object, as_text
 
 _NOTED_PARTS = frozenset({"agent", "file", "patch", "snapshot", "step-start"})
 
@@ -46,10 +46,10 @@ class Session:
         self._record = session if isinstance(session, Record) else None
         self._value: dict[str, Any] = self._record.value if self._record is not None else {}
         id = session.id if isinstance(session, Record) else session
-        root = root or _text(self._value.get("parentID"))
+        root = root or as_text(self._value.get("parentID"))
         self._home, self._stream = (id, "main") if root is None else (root, str(id))
-        self._version = _text(self._value.get("version"))
-        self._revert = _mapping(self._value.get("revert"))
+        self._version = as_text(self._value.get("version"))
+        self._revert = as_object(self._value.get("revert"))
         self._trigger: str | None = None
         self._last: str | None = None
         self._kept: tuple[str | None] | None = None
@@ -58,14 +58,14 @@ class Session:
     def begun(self) -> Iterator[ev.AnyEvent]:
         if self._record is None:
             return
-        model = _mapping(self._value.get("model"))
-        place = self._place(self._record, _mapping(self._value.get("time")).get("created"))
+        model = as_object(self._value.get("model"))
+        place = self._place(self._record, as_object(self._value.get("time")).get("created"))
         yield self._normaliser.event(
             ev.SessionStarted,
             place,
-            cwd=_text(self._value.get("directory")),
-            model=_text(model.get("id")) or _text(model.get("modelID")),
-            parent_session=_text(self._value.get("parentID")),
+            cwd=as_text(self._value.get("directory")),
+            model=as_text(model.get("id")) or as_text(model.get("modelID")),
+            parent_session=as_text(self._value.get("parentID")),
             metadata={key: self._value[key] for key in ("title", "agent") if isinstance(self._value.get(key), str)},
         )
 
@@ -93,7 +93,7 @@ class Session:
         elif isinstance(error, dict):
             yield self._error(error, self._place(line, time), retried=False)
         else:
-            yield self._normaliser.unknown(self._place(line, time), _text(line.value.get("type")))
+            yield self._normaliser.unknown(self._place(line, time), as_text(line.value.get("type")))
 
     def _message(self, message: Record | None, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:
         if message is not None:
@@ -106,7 +106,7 @@ class Session:
             )
         media = tuple(read for part in parts if (read := _media(part.value)) is not None)
         for part in parts:
-            self._reached(_text(part.value.get("messageID")), part.id)
+            self._reached(as_text(part.value.get("messageID")), part.id)
             for event in self._safely(self._part(part, info, media), part):
                 if isinstance(event, ev.UserSaid) and event.by != "client":
                     media = ()
@@ -145,13 +145,13 @@ class Session:
 
     def _part(self, part: Record, info: dict[str, Any], media: tuple[Media, ...]) -> Iterator[ev.AnyEvent]:
         value = part.value
-        kind, times = value.get("type"), _mapping(value.get("time"))
+        kind, times = value.get("type"), as_object(value.get("time"))
         place = self._place(part, times.get("start") or times.get("created") or created(info))
-        model = _text(info.get("modelID"))
+        model = as_text(info.get("modelID"))
         if kind == "text":
             yield self._text(value, info, media, place)
         elif kind == "reasoning":
-            text = _text(value.get("text")) or ""
+            text = as_text(value.get("text")) or ""
             yield self._normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
         elif kind == "tool" and isinstance(value.get("tool"), str):
             yield from self._tool(value, place)
@@ -161,7 +161,7 @@ class Session:
             self._trigger = "auto" if value.get("auto") is True else "manual"
             yield self._normaliser.event(ev.ClientNoted, place, name="part/compaction", data={"trigger": self._trigger})
         elif kind == "retry":
-            yield self._error(_mapping(value.get("error")), place, retried=True)
+            yield self._error(as_object(value.get("error")), place, retried=True)
         elif kind == "subtask":
             yield self._subtask(value, place)
         elif isinstance(kind, str) and kind in _NOTED_PARTS:
@@ -170,12 +170,12 @@ class Session:
             yield self._normaliser.unknown(place, f"part/{kind}" if isinstance(kind, str) else None)
 
     def _text(self, value: dict[str, Any], info: dict[str, Any], media: tuple[Media, ...], place: Place) -> ev.AnyEvent:
-        text, role = _text(value.get("text")) or "", info.get("role")
+        text, role = as_text(value.get("text")) or "", info.get("role")
         if role == "assistant" and info.get("summary") is True:
             trigger, self._trigger = self._trigger, None
             return self._normaliser.event(ev.ContextCompacted, place, summary=text, trigger=trigger)
         if role == "assistant":
-            return self._normaliser.event(ev.ModelSaid, place, text=text, model=_text(info.get("modelID")))
+            return self._normaliser.event(ev.ModelSaid, place, text=text, model=as_text(info.get("modelID")))
         if role != "user":
             return self._normaliser.event(ev.ClientNoted, place, name="part/text", data={"text": text})
         if value.get("synthetic") is True:
@@ -185,21 +185,21 @@ class Session:
 
     def _subtask(self, value: dict[str, Any], place: Place) -> ev.AnyEvent:
         """Work that a command of the user's gives to an agent."""
-        prompt, command = _text(value.get("prompt")) or "", _text(value.get("command"))
+        prompt, command = as_text(value.get("prompt")) or "", as_text(value.get("command"))
         if command is None:
             return self._normaliser.event(ev.UserSaid, place, text=prompt)
         return self._normaliser.event(ev.CommandInvoked, place, name=f"/{command}", arguments=prompt)
 
     def _tool(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        name, state = value["tool"], _mapping(value.get("state"))
-        id = _text(value.get("callID")) or place.key
+        name, state = value["tool"], as_object(value.get("state"))
+        id = as_text(value.get("callID")) or place.key
         if id in self._normaliser.calls:  # some providers number the calls of each reply anew
             id = f"{id}/{place.key}"
         self._learn(name)
-        given, times, metadata = state.get("input"), _mapping(state.get("time")), _mapping(state.get("metadata"))
+        given, times, metadata = state.get("input"), as_object(state.get("time")), as_object(state.get("metadata"))
         if not given and isinstance(state.get("raw"), str) and state["raw"]:
             given = state["raw"]
-        hosted = _mapping(value.get("metadata")).get("providerExecuted") is True
+        hosted = as_object(value.get("metadata")).get("providerExecuted") is True
         native = NativeCall(
             id,
             name,
@@ -208,9 +208,9 @@ class Session:
         )
         place.time = moment(times.get("start")) or place.time
         yield self._normaliser.called(place, native)
-        agent = _text(metadata.get("sessionId")) or _text(metadata.get("sessionID"))
+        agent = as_text(metadata.get("sessionId")) or as_text(metadata.get("sessionID"))
         if agent is not None and name == "task":
-            yield self._agent_started(agent, id, _mapping(given), place)
+            yield self._agent_started(agent, id, as_object(given), place)
         status = state.get("status")
         if status not in ("completed", "error"):
             return  # it is running, or was when the client ended
@@ -228,8 +228,8 @@ class Session:
             place,
             agent=agent,
             agent_session=agent,
-            name=_text(given.get("subagent_type")),
-            prompt=_text(given.get("prompt")),
+            name=as_text(given.get("subagent_type")),
+            prompt=as_text(given.get("prompt")),
             call_id=id,
         )
 
@@ -248,19 +248,19 @@ class Session:
 
     def _replied(self, message: Record, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:
         """What the message itself knows of its end: what went wrong, and its tokens where no step counted them."""
-        place = self._place(message, _mapping(info.get("time")).get("completed") or created(info))
+        place = self._place(message, as_object(info.get("time")).get("completed") or created(info))
         place.number = 1
         tokens = info.get("tokens")
         counted = any(part.value.get("type") == "step-finish" for part in parts)
         if isinstance(tokens, dict) and not counted and _usage(tokens).total:
-            yield self._tokens(tokens, info.get("cost"), _text(info.get("modelID")), place)
+            yield self._tokens(tokens, info.get("cost"), as_text(info.get("modelID")), place)
         error = info.get("error")
         if isinstance(error, dict):
             yield self._error(error, place, retried=False)
 
     def _error(self, error: dict[str, Any], place: Place, *, retried: bool) -> ev.AnyEvent:
-        name, data = _text(error.get("name")), _mapping(error.get("data"))
-        message = _text(data.get("message")) or name or "an error without words"
+        name, data = as_text(error.get("name")), as_object(error.get("data"))
+        message = as_text(data.get("message")) or name or "an error without words"
         if name == "MessageAbortedError":
             return self._normaliser.event(ev.Interrupted, place, text=message)
         status = data.get("statusCode")
@@ -276,7 +276,7 @@ class Session:
 
 def _result(id: str, part: dict[str, Any], state: dict[str, Any]) -> NativeResult:
     failed = state.get("status") == "error"
-    text = _text(state.get("error" if failed else "output")) or ""
+    text = as_text(state.get("error" if failed else "output")) or ""
     attached = state.get("attachments")
     listed = [one for one in attached if isinstance(one, dict)] if isinstance(attached, list) else []
     media = tuple(read for one in listed if (read := _media(one)) is not None)
@@ -288,7 +288,7 @@ def _media(part: Mapping[str, Any]) -> Media | None:
     url = part.get("url")
     if part.get("type") != "file" or not isinstance(url, str):
         return None
-    kind, name = _text(part.get("mime")) or "application/octet-stream", _text(part.get("filename"))
+    kind, name = as_text(part.get("mime")) or "application/octet-stream", as_text(part.get("filename"))
     head, mark, data = url.partition(";base64,")
     if mark and head.startswith("data:"):
         return Media(kind, data=data, name=name)
@@ -298,7 +298,7 @@ def _media(part: Mapping[str, Any]) -> Media | None:
 def _usage(tokens: Mapping[str, Any]) -> Usage:
     """Tokens as they are counted here. The total tells whether thoughts are part of the answer or beside it; where
     there is none they are part of it, unless they are more."""
-    cache = _mapping(tokens.get("cache"))
+    cache = as_object(tokens.get("cache"))
     given, answer, thoughts, total = (_count(tokens.get(key)) for key in ("input", "output", "reasoning", "total"))
     read, written = _count(cache.get("read")), _count(cache.get("write"))
     rest = (given or 0) + (answer or 0) + (read or 0) + (written or 0)
@@ -313,7 +313,7 @@ def _usage(tokens: Mapping[str, Any]) -> Usage:
 
 
 def created(value: Mapping[str, Any]) -> float:
-    created = _mapping(value.get("time")).get("created")
+    created = as_object(value.get("time")).get("created")
     return created if isinstance(created, int | float) and not isinstance(created, bool) else 0
 
 
