@@ -121,17 +121,27 @@ async def test_undo_takes_back_exactly_the_last_turn_that_changed_files(user: Us
         "-tea",
         "restored notes.txt",
         "removed new.txt",
-        "1 command ran in that turn too: what they changed is not taken back",
-        "there is nothing to take back",
+        "1 command ran in that turn or after it: /undo restores what file tools wrote, not what commands changed",
+        "there is nothing to undo: the model's file tools changed no file since this chat was opened",
     ):
         assert words in answer.err
-    assert "I took back the file changes" in json.dumps(server.requests[5].body)
+    assert "I undid the file changes" in json.dumps(server.requests[5].body)
+
+
+async def test_undo_counts_the_commands_of_later_turns_and_help_states_its_limits(user: User) -> None:
+    later = Turn("I run it.", calls=(("c2", "Bash", {"command": "echo x > by_command"}),))
+    async with loopback(EDIT, DONE, later, DONE) as server:
+        answer = await chats(user, server, "go\nand now\n!true\n/undo\n/help\n", "--yes")
+    assert (user.here / "notes.txt").read_text() == "tea\nbread\n"
+    assert (user.here / "by_command").exists()
+    assert "2 commands ran in that turn or after it" in answer.err
+    assert "restore the files that the model's file tools changed, turn by turn; it cannot undo commands" in answer.err
 
 
 async def test_undo_says_why_it_cannot(user: User) -> None:
     async with loopback(EDIT, DONE) as server:
         answer = await chats(user, server, "go\n!echo mine > notes.txt\n/undo\n", "--yes")
-    assert 'error: nothing was taken back: "notes.txt" was changed by somebody else since' in answer.err
+    assert 'error: nothing was undone: "notes.txt" was changed by somebody else since' in answer.err
     assert (user.here / "notes.txt").read_text() == "mine\n"
 
 

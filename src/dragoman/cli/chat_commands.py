@@ -17,7 +17,7 @@ from dragoman.errors import DragomanError, nearest
 from .chat_session import ChatSession
 from .records import newest_first, runs_folder
 from .stopping import Terminated, forget_ctrl_c
-from .terminal.call_lines import told_of
+from .terminal.call_lines import count, told_of
 from .terminal.console import Console, foreign
 from .terminal.live import width_of
 
@@ -30,7 +30,7 @@ HELP: Final[Mapping[str, str]] = {
     "/cost": "show the tokens and the cost of this conversation since it was opened",
     "/context": "show what the next request holds, and how much of the model's window",
     "/diff": "show what this conversation changed in your files",
-    "/undo": "take back the file changes of the last turn that made any",
+    "/undo": "restore the files that the model's file tools changed, turn by turn; it cannot undo commands",
     "/plan [TASK]": "let the model read and plan, and change nothing, until /plan off",
     "/compact": "replace the conversation by a summary the model writes",
     "/clear": "begin a new conversation in this folder",
@@ -177,7 +177,9 @@ class ChatCommands:
         for line, style in told_of((changes,), None, output=True, diffs=True):
             sys.stderr.write(self._console.styled(sys.stderr, foreign(line), style) + "\n")
         if not changes.changes:
-            self._console.note("No file tool changed anything. What commands changed is not noted; try !git diff.")
+            self._console.note(
+                "No file tool changed anything. Changes made by commands are not recorded; try !git diff."
+            )
 
     def _undo(self, _: str) -> None:
         undone, commands = self._session.undo()
@@ -185,8 +187,8 @@ class ChatCommands:
             verb = {"created": "restored", "deleted": "removed"}.get(change.kind, "restored")
             self._console.note(f"{verb} {change.path}")
         if commands:
-            count = "1 command" if commands == 1 else f"{commands} commands"
-            self._console.warn(f"{count} ran in that turn too: what they changed is not taken back")
+            ran = f"{count(commands, 'command')} ran in that turn or after it"
+            self._console.warn(f"{ran}: /undo restores what file tools wrote, not what commands changed")
 
     # ── the conversation ───────────────────────────────────────────────────
 

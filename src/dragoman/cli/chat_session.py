@@ -53,7 +53,7 @@ class ChatSession(Session):
         self._pending: list[str] = []
         """What the model is told with the next message."""
         self._turns: list[tuple[Journal, int]] = []
-        """What each turn that changed files did to them, and how many commands ran in it."""
+        """What each turn that changed files did to them, and how many events there were before it."""
         self._whole = Journal()
         self._planning = False
         self._attached: Sequence[str | Media] = ()
@@ -83,13 +83,16 @@ class ChatSession(Session):
         finally:
             self.workspace.unfollow(journal)
             if journal:
-                self._turns.append((journal, self._commands_since(begun)))
+                self._turns.append((journal, begun))
 
     def _commands_since(self, begun: int) -> int:
-        from dragoman.model import ToolCalled, operations as op
+        """How many commands the model and the user ran since there were so many events."""
+        from dragoman.model import CommandInvoked, ToolCalled, operations as op
 
-        called = [event for event in self.events[begun:] if isinstance(event, ToolCalled)]
-        return sum(isinstance(one, op.RunCommand) for event in called for one in event.call.operations)
+        events = self.events[begun:]
+        called = [event for event in events if isinstance(event, ToolCalled)]
+        ran = sum(isinstance(one, op.RunCommand) for event in called for one in event.call.operations)
+        return ran + sum(isinstance(event, CommandInvoked) and event.name == "!" for event in events)
 
     def _message(self, text: str) -> Message:
         """What is sent for what was typed: with what happened since the last turn, and the files it names."""
@@ -122,18 +125,24 @@ class ChatSession(Session):
         return ChangesOutcome(tuple(one.change for one in self._whole.changes(self.workspace.held)))
 
     def undo(self) -> tuple[ChangesOutcome, int]:
-        """Takes back the file changes of the last turn that made any; and how many commands ran in that turn."""
+        """Undoes what file tools wrote in the last turn in which they did; and how many commands ran since it began.
+
+        What commands changed is not known, so it stays.
+        """
         if not self._turns:
-            raise ToolError("there is nothing to take back: no file was changed since this chat was opened")
-        journal, commands = self._turns[-1]
+            raise ToolError(
+                "there is nothing to undo: the model's file tools changed no file since this chat was opened, and what "
+                "commands changed cannot be undone"
+            )
+        journal, begun = self._turns[-1]
         try:
             undone = self.workspace.take_back(journal, author="undo")
         except ToolError as error:
-            raise ToolError(f"nothing was taken back: {error.message}") from error
+            raise ToolError(f"nothing was undone: {error.message}") from error
         self._turns.pop()
         paths = ", ".join(change.path for change in undone.changes)
-        self._pending.append(f"(I took back the file changes of an earlier turn of yours: {paths}.)")
-        return undone, commands
+        self._pending.append(f"(I undid the file changes of an earlier turn of yours: {paths}.)")
+        return undone, self._commands_since(begun)
 
     # ── the conversation ───────────────────────────────────────────────────
 
