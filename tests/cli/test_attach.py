@@ -6,8 +6,18 @@ import asyncio
 import base64
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
+import click
+import pytest
+
+from dragoman.cli.attachments import attached
+from dragoman.model import Media
+from dragoman.tools import Web
 from tests.engine.loopback import Heard, Loopback, Turn, loopback
 
 from .conftest import Answer, User
@@ -64,6 +74,55 @@ async def test_what_cannot_be_attached_is_an_error_before_anything_is_sent(user:
             answer = await runs(user, server, *words, stdin=stdin)
             assert (answer.code, message in answer.err) == (2, True), answer.err
     assert server.requests == []
+
+
+@contextmanager
+def serving(pages: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:
+    """A server on this machine, which `-a` reaches only where the address policy permits it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            kind, body = pages.get(self.path, ("text/html", b"<h1>Nothing here</h1>"))
+            self.send_response(200 if self.path in pages else 404)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+async def test_what_an_address_serves_is_attached_as_what_it_is() -> None:
+    pages = {
+        "/dot.png": ("image/png", PNG),
+        "/notes": ("text/plain", b"tea\n"),
+        "/page": ("text/html", b"<html><title>T</title><body><h1>Tea</h1><p>It is hot.</p></body></html>"),
+        "/paper": ("application/octet-stream", b"%PDF-1.7\n\xff"),
+    }
+    with serving(pages) as url:
+        async with Web(allow=[url.removeprefix("http://")]) as web:
+            picture, notes, page, paper = await attached([f"{url}{path}" for path in pages], web)
+            with pytest.raises(click.BadParameter, match="404"):
+                await attached([f"{url}/missing"], web)
+        async with Web() as web:
+            with pytest.raises(click.BadParameter, match=r"127\.0\.0\.1"):
+                await attached([f"{url}/notes"], web)
+    assert isinstance(picture, Media)
+    assert isinstance(paper, Media)
+    assert (picture.media_type, base64.b64decode(picture.data or "")) == ("image/png", PNG)
+    assert (paper.media_type, base64.b64decode(paper.data or "")) == ("application/pdf", pages["/paper"][1])
+    assert notes == f"Contents of {url}/notes:\n\ntea\n"
+    assert page == f"Contents of {url}/page:\n\n# Tea\n\nIt is hot."
 
 
 async def test_a_chat_attaches_to_the_first_message_alone(user: User) -> None:

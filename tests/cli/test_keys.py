@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 
 from .conftest import Answer, User
@@ -75,6 +77,67 @@ async def test_a_key_is_stored_for_its_owner_alone_used_and_never_shown(user: Us
     assert rows == [["openai:gpt-5.2", "400,000", "1.75", "14"], ["openai:my-own"]]
     assert (before.code, "wrong key" in before.err) == (4, True)
     assert not any(KEY in answer.out + answer.err for answer in (missing, stored, works, listed, models, before))
+
+
+BACKEND = """
+import json, os
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked, PasswordDeleteError
+
+FILE = os.environ["RING"]
+
+class Keyring(KeyringBackend):
+    priority = 5
+
+    def _all(self):
+        if os.path.exists(FILE + ".locked"):
+            raise KeyringLocked("the collection is locked")
+        return json.load(open(FILE)) if os.path.exists(FILE) else {}
+
+    def get_password(self, service, username):
+        return self._all().get(f"{service}/{username}")
+
+    def set_password(self, service, username, password):
+        whole = {**self._all(), f"{service}/{username}": password}
+        json.dump(whole, open(FILE, "w"))
+
+    def delete_password(self, service, username):
+        raise PasswordDeleteError("not needed here")
+"""
+
+
+async def test_a_key_goes_into_the_systems_keyring_where_there_is_one(user: User, tmp_path: Path) -> None:
+    (tmp_path / "filering.py").write_text(BACKEND)
+    ring = tmp_path / "ring.json"
+    environ = {
+        "PYTHONPATH": str(tmp_path),
+        "PYTHON_KEYRING_BACKEND": "filering.Keyring",
+        "RING": str(ring),
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+    with lists("gpt-5.2") as url:
+        environ["OPENAI_BASE_URL"] = url
+        stored = await asyncio.to_thread(types, user, "keys", "set", "openai", stdin=KEY, **environ)
+        assert (stored.code, stored.err) == (0, "The key of openai is stored in the system's keyring.\n")
+        listed = await asyncio.to_thread(types, user, "keys", "list", "--json", **environ)
+        tried = await asyncio.to_thread(types, user, "keys", "test", "openai", **environ)
+    assert json.loads(ring.read_text()) == {"dragoman/openai": KEY}
+    assert KEY not in (user.config_dir / "keys.json").read_text()
+    assert listed.json == [{"provider": "openai", "from": "the system's keyring"}]
+    assert (tried.code, tried.err) == (0, "openai accepts the key and lists 1 model.\n")
+    # What a keyring cannot do is an error that says so, and no key ends up elsewhere.
+    (tmp_path / "ring.json.locked").touch()
+    for words in (("set", "openai"), ("test", "openai")):
+        locked = await asyncio.to_thread(types, user, "keys", *words, stdin="sk-other", **environ)
+        assert locked.code != 0
+        assert "the system's keyring" in locked.err
+        assert "the collection is locked" in locked.err
+        assert "Traceback" not in locked.err
+    assert "sk-other" not in (user.config_dir / "keys.json").read_text()
+    (tmp_path / "ring.json.locked").unlink()
+    ring.write_text("{}")
+    gone = await asyncio.to_thread(types, user, "keys", "test", "openai", **environ)
+    assert "the key of openai is no longer in the system's keyring: dragoman keys set openai" in gone.err
 
 
 def test_a_key_is_no_argument_and_a_provider_must_be_known(user: User) -> None:

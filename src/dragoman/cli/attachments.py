@@ -38,7 +38,7 @@ async def attached(places: Iterable[str], web: tools.Web) -> list[str | model.Me
         try:
             found.append(await _attached(place, web))
         except (MediaError, ToolError) as error:
-            raise click.BadParameter(f"{error}.", param_hint="--attach") from error
+            raise click.BadParameter(f"{str(error).rstrip('.')}.", param_hint="--attach") from error
     return found
 
 
@@ -64,7 +64,7 @@ def _read(content: bytes, name: str) -> bytes:
 
 
 async def _page(url: str, web: tools.Web) -> str | model.Media:
-    fetched = await web.get(url)
+    fetched = await web.get(url, any_type=True)
     if fetched.media_type not in ("text/html", "application/xhtml+xml"):
         return content_of(fetched.body, url)
     (page,) = (await web.fetch(op.FetchPage(url))).pages

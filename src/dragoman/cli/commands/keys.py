@@ -8,6 +8,7 @@ import sys
 import click
 
 from dragoman.cli.runner import run
+from dragoman.cli.terminal.call_lines import count
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.errors import nearest
 
@@ -36,7 +37,7 @@ def set_key(console: Console, *, provider: str) -> ExitCode:
         key = sys.stdin.readline(65_536)
     key = key.strip()
     if not key or any(character.isspace() for character in key):
-        raise click.UsageError("A key is one word, and there was none.")
+        raise click.UsageError("A key is one word without spaces; nothing like that was given.")
     place = store_key(configuration.config_dir, provider, key)
     file = configuration.config_dir / "keys.json"
     where = "in the system's keyring" if place == "keyring" else f"in {file}, which only you can read"
@@ -88,7 +89,7 @@ def test_key(console: Console, *, provider: str) -> ExitCode:
     if isinstance(models, str):
         console.error(models)
         return ExitCode.ENGINE
-    console.note(f"{provider} accepts the key and lists {len(models)} models.")
+    console.note(f"{provider} accepts the key and lists {count(len(models), 'model')}.")
     return ExitCode.OK
 
 

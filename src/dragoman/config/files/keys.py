@@ -5,6 +5,8 @@ Rule: a key is never in a settings file, on a command line or in output. The fil
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -47,7 +49,8 @@ def stored_key(config_dir: Path, provider: str) -> str | None:
     if found is None or found.place == "file":
         return None if found is None else found.key
     ring = _keyring()
-    key: str | None = None if ring is None else ring.get_password(_SERVICE, provider)
+    with _keyring_errors():
+        key: str | None = None if ring is None else ring.get_password(_SERVICE, provider)
     if key is None:
         raise ConfigError(f"the key of {provider} is no longer in the system's keyring: dragoman keys set {provider}")
     return key
@@ -57,11 +60,23 @@ def store_key(config_dir: Path, provider: str, key: str) -> Place:
     """Stores a key, and says where."""
     ring = _keyring()
     if ring is not None:
-        ring.set_password(_SERVICE, provider, key)
+        with _keyring_errors():
+            ring.set_password(_SERVICE, provider, key)
     row = StoredKey("file", key) if ring is None else StoredKey("keyring")
     with replacing(config_dir / _FILE) as write:
         write(msgspec.json.encode({**stored_keys(config_dir), provider: row}))
     return row.place
+
+
+@contextmanager
+def _keyring_errors() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # what a backend raises is its own: of D-Bus, of the system, of the package
+        raise ConfigError(
+            f"the system's keyring cannot be used ({str(error) or type(error).__name__}): unlock it, or set the "
+            "variable PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring to keep keys in a file only you can read"
+        ) from error
 
 
 def _keyring() -> Any:

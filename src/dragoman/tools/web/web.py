@@ -255,8 +255,13 @@ class Web:
             return await self.browser.open(url, timeout_ms=timeout_ms)
         return await self.get(url, timeout_ms=timeout_ms)
 
-    async def get(self, url: str, *, timeout_ms: int | None = None, also: Sequence[Place] = ()) -> Fetched:
-        """What a server answers, within the limits; `also` are places this one call may reach besides."""
+    async def get(
+        self, url: str, *, timeout_ms: int | None = None, also: Sequence[Place] = (), any_type: bool = False
+    ) -> Fetched:
+        """What a server answers, within the limits; `also` are places this one call may reach besides.
+
+        Only text is taken, and PDF documents that can be read here, unless `any_type`.
+        """
         import asyncio
 
         import aiohttp
@@ -265,7 +270,7 @@ class Web:
         seconds = self.limits.seconds(timeout_ms)
         try:
             async with asyncio.timeout(seconds):
-                return await self._follow(url, target, self.reach.also(*also))
+                return await self._follow(url, target, self.reach.also(*also), any_type=any_type)
         except TimeoutError as error:
             raise timed_out(url, seconds) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -273,11 +278,11 @@ class Web:
                 f"{shortened(url, 300)} could not be fetched: {_reason(error)}", details={"url": url}
             ) from error
 
-    async def _follow(self, url: str, target: URL, reach: Reach) -> Fetched:
+    async def _follow(self, url: str, target: URL, reach: Reach, *, any_type: bool) -> Fetched:
         passed = [str(target)]
         for _ in range(self.max_redirects + 1):
             reach.check_url(target)
-            answer = await self._ask(url, target, reach)
+            answer = await self._ask(url, target, reach, any_type=any_type)
             if isinstance(answer, Fetched):
                 return answer
             target = redirected(target, answer)
@@ -290,7 +295,7 @@ class Web:
             details={"url": url, "redirects": passed},
         )
 
-    async def _ask(self, url: str, target: URL, reach: Reach) -> Fetched | str:
+    async def _ask(self, url: str, target: URL, reach: Reach, *, any_type: bool) -> Fetched | str:
         """The answer to one request, or where it sends us."""
         proxy = await self._proxy(target, reach) if self.trust_env else None
         # A session for each request: no cookie, connection or address of one is there for another.
@@ -301,7 +306,7 @@ class Web:
             location = response.headers.get("Location")
             if response.status in (301, 302, 303, 307, 308) and location is not None:
                 return location
-            return await self._read(url, response)
+            return await self._read(url, response, any_type=any_type)
 
     def _session(self, reach: Reach) -> ClientSession:
         import aiohttp
@@ -341,13 +346,14 @@ class Web:
                 raise
         return URL(address if "://" in address else f"http://{address}")
 
-    async def _read(self, url: str, response: ClientResponse) -> Fetched:
+    async def _read(self, url: str, response: ClientResponse, *, any_type: bool) -> Fetched:
         said = bool(response.headers.get("Content-Type", "").strip())
         media_type = response.content_type if said else None
         final_url = str(response.url)
         if response.status >= 300:
             raise await self._failed(url, response)
-        if media_type is not None and not is_text(media_type) and not (media_type == _PDF and can_read_pdf()):
+        is_readable = media_type is None or is_text(media_type) or (media_type == _PDF and can_read_pdf())
+        if media_type is not None and not is_readable and not any_type:
             raise not_text(url, media_type, response.content_length)
         if (response.content_length or 0) > self.limits.max_bytes:
             raise too_large(url, self.limits.max_bytes, response.content_length)
