@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dragoman.model import operations as op
 
+from .base.conversions import LINE_COUNT
 from .base.dialect import Dialect
 from .base.spelling import Conversion, Spelling, means
 
@@ -30,21 +31,10 @@ class ReadFile(Spelling[op.ReadFile]):
     """Read a file, or `limit` of its lines from line `offset`."""
 
     native_name = "read_file"
-    unsaid = {"pages": "there is no parameter for the pages of a document"}
 
     file_path: str = means("path", "Absolute path of the file.")
     offset: int | None = means("first_line", "First line to read, from 1.", default=None)
-    limit: int | None = means("last_line", "How many lines to read.", default=None)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        last = None if self.limit is None else (self.offset or 1) + self.limit - 1
-        return (op.ReadFile(self.file_path, self.offset, last),)
-
-    @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> ReadFile:
-        first, last = operation.first_line, operation.last_line
-        limit = None if last is None else last - (first or 1) + 1
-        return cls(file_path=operation.path, offset=first, limit=limit)
+    limit: int | None = means("last_line", "How many lines to read.", default=None, convert=LINE_COUNT)
 
 
 class WriteFile(Spelling[op.WriteFile]):

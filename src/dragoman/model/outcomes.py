@@ -194,11 +194,14 @@ class MatchesOutcome(Outcome, frozen=True):
     skipped: int = 0
 
 
+ChangeKind = Literal["created", "modified", "deleted", "moved", "unchanged"]
+
+
 class Change(Value, frozen=True, gc=False):
     """What happened to one file. `diff` is unified, with three lines of context."""
 
     path: str
-    kind: Literal["created", "modified", "deleted", "moved", "unchanged"]
+    kind: ChangeKind
     moved_to: str | None = None
     diff: str | None = None
     added: int | None = None

@@ -12,6 +12,7 @@ from dragoman.model.calls import NativeResult
 
 from .conversions import Conversion
 from .default_words import up_to_here
+from .edits import or_new_file
 from .spelling import Spelling, means, native_only
 from .words import (
     CALLED,
@@ -175,16 +176,8 @@ FACTS = "\nError: {_error}\nExit Code: {exit_code}\nSignal: {signal}"
 
 # ── changing files ───────────────────────────────────────────────────────────
 
-OLD_TEXT = "The exact text to replace, with enough around it to be unique."
-NEW_TEXT = "The text to put in its place."
 EXPECTED = "How many times it must be replaced; once if not given."
 COUNTED = "a text is matched, not whole lines; every occurrence must be counted beforehand"
-
-
-def or_new_file(operation: op.EditFile) -> op.Operation:
-    """The edit, or the file that nothing replaced by something makes where there is none yet."""
-    edit = operation.edits[0]
-    return operation if edit.old else op.WriteFile(operation.path, edit.new, overwrite=False)
 
 
 def counted_or_new_file(operation: op.EditFile) -> op.Operation:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dragoman.model import operations as op
+from dragoman.model import operations as op, outcomes as out
 
 GRAMMAR = """\
 start: "*** Begin Patch" LF change+ "*** End Patch" LF?
@@ -407,3 +407,48 @@ PATCH_NEARLY = {
 def same_path(one: str, other: str) -> bool:
     """Whether two names are one file's, one of them perhaps absolute."""
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+
+
+# ── results ──────────────────────────────────────────────────────────────────
+
+SUCCESS = "Success. Updated the following files:"
+"""How Codex and opencode begin the list of the files that a patch changed."""
+
+
+def changed_files(outcomes: Sequence[out.Outcome], letters: Mapping[str, str]) -> list[str] | None:
+    """A line for each file with the letter of its change; a file that was moved has its new name. `None`: others."""
+    if not outcomes or not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
+        return None
+    changes = [change for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for change in outcome.changes]
+    moved = {change.path: change.moved_to for change in changes if change.moved_to}
+    return list(dict.fromkeys(f"{letters[change.kind]} {moved.get(change.path) or change.path}" for change in changes))
+
+
+def changes_listed(
+    operations: Sequence[op.Operation],
+    listed: Sequence[tuple[out.ChangeKind | None, str]],
+    counted: Callable[[str], tuple[int | None, int | None]] = lambda _path: (None, None),
+    *,
+    moved_as: out.ChangeKind = "modified",
+) -> tuple[out.Outcome, ...]:
+    """One outcome per operation of a patch, by the files its result lists and what it says was done to each.
+
+    `moved_as`: what is said of a file that was moved. `counted` gives the lines added to and removed from a file.
+    """
+    moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
+
+    def change(operation: op.Operation) -> out.Outcome:
+        path = str(getattr(operation, "path", ""))
+        goal = moved.get(path, path)
+        kinds = [kind for name in (goal, path) for kind, other in listed if same_path(other, name)]
+        kind = kinds[0] if kinds else None
+        if kind is None:
+            return out.UnknownOutcome("the result does not name this file")
+        if isinstance(operation, op.MoveFile) and kind == moved_as:
+            return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
+        if isinstance(operation, op.EditFile) and goal != path:
+            kind = "modified"
+        added, removed = counted(path)
+        return out.ChangesOutcome((out.Change(path, kind, added=added, removed=removed),))
+
+    return tuple([change(operation) for operation in operations])

@@ -278,8 +278,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
         """One outcome per operation. A result that does not tell them apart says the same of each."""
-        if len(operations) == 1:
-            return (self.to_outcome(operations[0], native),)
+        if len(operations) == 1 or self.results is not None:
+            return tuple([self.to_outcome(operation, native) for operation in operations])
         whole = understand(op.Unrecognised(self.native_name), native)
         return (whole,) * len(operations)
 

@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
+from dragoman.dialects.base.conversions import SOME
 from dragoman.dialects.base.default_words import as_called, tell, understand, unnumbered, up_to_here
+from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.sentences import numbered
 from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, Tells, means, native_only, was
-from dragoman.dialects.base.words import CALLED, one_of, single, skipped, words
+from dragoman.dialects.base.words import CALLED, by_hand, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted
@@ -307,43 +309,33 @@ class NotebookRead(ReadingFiles, Spelling[op.ReadNotebook]):
 # ── changing ─────────────────────────────────────────────────────────────────
 
 
-class ChangingFiles:
-    """How a change is told: which file was created or updated."""
+_CREATED = re.compile(r"File created successfully at: ([^\n]+?)(?: \(file state is current[^\n]*)?")
+_EDITED = re.compile(r"Applied \d+ edits? to ([^\n]+):\n")
 
-    __slots__ = ()
 
-    _CREATED = re.compile(r"File created successfully at: ([^\n]+?)(?: \(file state is current[^\n]*)?")
-    _EDITED = re.compile(r"Applied \d+ edits? to ([^\n]+):\n")
+def _change_written(outcome: out.ChangesOutcome, asked: op.Operation) -> str | None:
+    if len(outcome.changes) != 1 or outcome.preview:
+        return None
+    change = outcome.changes[0]
+    path = as_called(asked, change.path)
+    if change.kind == "created":
+        return f"File created successfully at: {path}"
+    if change.kind != "modified":
+        return None
+    if isinstance(asked, op.EditFile) and all(edit.everywhere for edit in asked.edits):
+        return f"The file {path} has been updated. All occurrences were successfully replaced."
+    return f"The file {path} has been updated successfully."
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1 or outcome.preview:
-            return tell(operation, outcome)
-        change = outcome.changes[0]
-        path = as_called(operation, change.path)
-        if change.kind == "created":
-            return f"File created successfully at: {path}"
-        if change.kind != "modified":
-            return tell(operation, outcome)
-        if isinstance(operation, op.EditFile) and all(edit.everywhere for edit in operation.edits):
-            return f"The file {path} has been updated. All occurrences were successfully replaced."
-        return f"The file {path} has been updated successfully."
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = told(native)
-        path, is_new = _updated(text), False
-        if path is None:
-            created = self._CREATED.fullmatch(text)
-            found = created or self._EDITED.match(text)
-            if found is None:
-                return understand(operation, native)
-            path, is_new = found[1], created is not None
-        return out.ChangesOutcome((_changed(operation, path, fields(native), is_new=is_new),))
-
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        """A file that is created and edited at once is told as one change."""
-        if len(operations) == 1:
-            return (self.to_outcome(operations[0], native),)
-        return tuple(self.to_outcome(operation, native) for operation in operations)
+def _change_read(text: str, asked: op.Operation) -> out.ChangesOutcome | None:
+    path, is_new = _updated(text), False
+    if path is None:
+        created = _CREATED.fullmatch(text)
+        found = created or _EDITED.match(text)
+        if found is None:
+            return None
+        path, is_new = found[1], created is not None
+    return out.ChangesOutcome((out.Change(path, "created" if is_new else "modified"),))
 
 
 _UPDATED = "The file ", " has been updated"
@@ -361,12 +353,17 @@ def _updated(text: str) -> str | None:
     return None if "\n" in path else path
 
 
-def _changed(operation: op.Operation, path: str, known: dict[str, Any], *, is_new: bool) -> out.Change:
-    # An Edit that creates a file says "updated"; its record knows that there was nothing before.
-    is_new = is_new or (text_in(known, "oldString") == "" and isinstance(operation, op.WriteFile))
+def _changed(asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    """The log has the difference. An Edit that creates a file says "updated": its record has no text before it."""
+    if not isinstance(outcome, out.ChangesOutcome):
+        return outcome
+    (change,) = outcome.changes
+    known = fields(native)
+    is_new = text_in(known, "oldString") == "" and isinstance(asked, op.WriteFile)
     hunks = list_in(known, "structuredPatch")
-    diff, added, removed = _unified(path, hunks) if hunks else (None, None, None)
-    return out.Change(path, "created" if is_new else "modified", diff=diff, added=added, removed=removed)
+    diff, added, removed = _unified(change.path, hunks) if hunks else (None, None, None)
+    kind = "created" if is_new else change.kind
+    return out.ChangesOutcome((out.Change(change.path, kind, diff=diff, added=added, removed=removed),))
 
 
 class _Hunk(msgspec.Struct, gc=False, rename="camel"):
@@ -396,10 +393,24 @@ def _unified(path: str, hunks: Sequence[Any]) -> tuple[str | None, int | None, i
     return diff, added, removed
 
 
-class Write(ChangingFiles, Spelling[op.WriteFile]):
+CHANGES = one_of(
+    by_hand(
+        out.ChangesOutcome,
+        _change_written,
+        _change_read,
+        nearly={"changes": "only that one file was created or updated is said"},
+    ),
+    text=told,
+    recorded=_changed,
+)
+"""By hand: the sentence is followed by lines of the file up to 2.0.76, and a template would look for its end there."""
+
+
+class Write(Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced."""
 
     native_name = "Write"
+    results = CHANGES
 
     file_path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
@@ -408,32 +419,18 @@ class Write(ChangingFiles, Spelling[op.WriteFile]):
 EDITS = "a text is matched, not whole lines; anchors and an expected count cannot be said"
 
 
-class Edit(ChangingFiles, Spelling[op.EditFile]):
+class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file by another; it must stand there exactly once unless all are to be replaced."""
 
     native_name = "Edit"
+    results = CHANGES
     approximated = {"edits": EDITS}
-    unsaid = {"purpose": "there is no parameter for it"}
+    refine = or_new_file
 
     file_path: str = means("path", "Path of the file.")
-    old_string: str = means("edits", "The exact text to replace, with enough around it to be unique.")
-    new_string: str = means(None, "The text to put in its place.")
-    replace_all: bool = means(None, "Replace every occurrence.", default=False)
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        if not self.old_string:  # how a file that is not there yet is created
-            return (op.WriteFile(self.file_path, self.new_string, overwrite=False),)
-        edit = op.Edit(self.old_string, self.new_string, everywhere=self.replace_all)
-        return (op.EditFile(self.file_path, (edit,)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.EditFile) -> tuple[Edit, ...] | None:
-        if not operation.edits or not all(edit.old for edit in operation.edits):
-            return None
-        return tuple(
-            cls(file_path=operation.path, old_string=edit.old or "", new_string=edit.new, replace_all=edit.everywhere)
-            for edit in operation.edits
-        )
+    old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
+    new_string: str = means("edits.new", NEW_TEXT)
+    replace_all: bool = means("edits.everywhere", "Replace every occurrence.", default=False)
 
 
 class OneEdit(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -444,10 +441,11 @@ class OneEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence.")] = False
 
 
-class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
+class MultiEdit(Spelling[op.EditFile]):
     """Make several edits in one file, one after the other: all of them or none."""
 
     native_name = "MultiEdit"
+    results = CHANGES
     until = "1.0.88"
     approximated = {"edits": EDITS}
     unsaid = {"purpose": "there is no parameter for it"}

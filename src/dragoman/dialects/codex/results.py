@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, tell_all, text_of, understand
-from dragoman.dialects.base.patch_text import same_path
+from dragoman.dialects.base.patch_text import SUCCESS, changed_files, changes_listed, same_path
 from dragoman.dialects.base.spelling import Content, Tells
 from dragoman.dialects.base.words import CALLED, one_of, words
 from dragoman.model import operations as op, outcomes as out
@@ -188,21 +188,18 @@ def _unreported(text: str, native: NativeResult) -> out.Outcome:
 
 # ── what a patch changed ─────────────────────────────────────────────────────
 
-_SUCCESS = "Success. Updated the following files:\n"
 _LETTERS = {"created": "A", "modified": "M", "moved": "M", "deleted": "D", "unchanged": "U"}
-_KINDS: Mapping[str, Any] = {"A": "created", "M": "modified", "D": "deleted", "U": "unchanged"}
+_KINDS: Mapping[str, out.ChangeKind] = {"A": "created", "M": "modified", "D": "deleted", "U": "unchanged"}
 
 
 def _tell_changes(operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
     failure = next((outcome for outcome in outcomes if isinstance(outcome, out.Failure)), None)
     if failure is not None:
         return FAILURES.words("apply_patch", failure)
-    if not outcomes or not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
+    listed = changed_files(outcomes, _LETTERS)
+    if listed is None:
         return tell_all(operations, outcomes)
-    changes = [change for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for change in outcome.changes]
-    moved = {change.path: change.moved_to for change in changes if change.moved_to}
-    lines = dict.fromkeys(f"{_LETTERS[change.kind]} {moved.get(change.path) or change.path}\n" for change in changes)
-    return f"Exit code: 0\nOutput:\n{_SUCCESS}{''.join(lines)}"
+    return "".join(f"{line}\n" for line in ("Exit code: 0", "Output:", SUCCESS, *listed))
 
 
 def _changes(operations: Sequence[op.Operation], native: NativeResult) -> tuple[out.Outcome, ...]:
@@ -212,32 +209,18 @@ def _changes(operations: Sequence[op.Operation], native: NativeResult) -> tuple[
     while report is not None and (inner := _report(report.body)) is not None:
         report = inner  # a patch in a heredoc is told inside the result of a command
     body = text if report is None else report.body
-    if not body.startswith(_SUCCESS):
+    if not body.startswith(f"{SUCCESS}\n"):
         code = None if report is None else report.facts.get("exit_code")
         if code not in (None, 0):
             return (out.Failure("failed", body, {"exit_code": code}),) * len(operations)
         return tuple(understand(operation, native) for operation in operations)
-    listed = [(line[:1], line[2:]) for line in body[len(_SUCCESS) :].splitlines() if line[1:2] == " "]
-    moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
-    counted = _counted(native.item)
-    return tuple(_change(operation, listed, moved, counted) for operation in operations)
+    lines = body[len(SUCCESS) + 1 :].splitlines()
+    listed = [(_KINDS.get(line[:1]), line[2:]) for line in lines if line[1:2] == " "]
+    return changes_listed(operations, listed, lambda path: _lines_of(path, native.item))
 
 
-def _change(
-    operation: op.Operation,
-    listed: Sequence[tuple[str, str]],
-    moved: Mapping[str, str],
-    counted: Mapping[str, tuple[int, int]],
-) -> out.Outcome:
-    path = str(getattr(operation, "path", ""))
-    goal = moved.get(path, path)
-    letter = next((letter for letter, name in listed if same_path(name, goal) or same_path(name, path)), None)
-    if letter is None or letter not in _KINDS:
-        return out.UnknownOutcome("the result does not name this file")
-    if isinstance(operation, op.MoveFile) and letter == "M":
-        return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
-    added, removed = next((count for name, count in counted.items() if same_path(name, path)), (None, None))
-    return out.ChangesOutcome((out.Change(path, _KINDS[letter], added=added, removed=removed),))
+def _lines_of(path: str, item: Any) -> tuple[int | None, int | None]:
+    return next((count for name, count in _counted(item).items() if same_path(name, path)), (None, None))
 
 
 def _counted(item: Any) -> dict[str, tuple[int, int]]:
@@ -542,8 +525,8 @@ def _by_operation(operations: tuple[op.Operation, ...], script: Script) -> tuple
 def _seen(operation: op.Operation, script: Script) -> out.Outcome:
     if isinstance(operation, op.ReadOutput | op.StopCommand):
         return out.CommandOutcome(output=script.text, duration_ms=script.duration_ms)
-    if isinstance(operation, op.Writing) and _SUCCESS in script.text:
-        listing = script.text[script.text.index(_SUCCESS) :]
+    if isinstance(operation, op.Writing) and SUCCESS in script.text:
+        listing = script.text[script.text.index(SUCCESS) :]
         return _changes((operation,), NativeResult("", listing))[0]
     if any(isinstance(piece, out.Media) for piece in script.shown):
         return understand(operation, NativeResult("", script.shown))
@@ -600,7 +583,7 @@ def _recorded_change(operation: op.Operation, item: Mapping[str, Any]) -> out.Ou
     change = next(change for name, change in item["changes"].items() if same_path(name, path))
     kinds: Mapping[Any, Any] = {"add": "created", "delete": "deleted"}
     kind = kinds.get(change.get("type") if isinstance(change, dict) else None, "modified")
-    added, removed = next((count for name, count in _counted(item).items() if same_path(name, path)), (None, None))
+    added, removed = _lines_of(path, item)
     return out.ChangesOutcome((out.Change(path, kind, added=added, removed=removed),))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+
+import msgspec
 
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
 from dragoman.dialects.base.patch_text import (
@@ -12,9 +13,9 @@ from dragoman.dialects.base.patch_text import (
     GRAMMAR,
     PATCH_NEARLY,
     PATCH_UNSAID,
+    changes_listed,
     patches_for,
     read_patch,
-    same_path,
 )
 from dragoman.dialects.base.spelling import Content, Freeform, Spelling, means, native_only
 from dragoman.dialects.base.words import (
@@ -146,22 +147,20 @@ class StrReplaceEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.In
                 return (op.InsertText(self.path, self.insert_line, self.new_str or ""),)
 
 
+def never_replaced(operation: op.WriteFile) -> op.Operation:
+    return msgspec.structs.replace(operation, overwrite=False)
+
+
 class Create(Spelling[op.WriteFile]):
     """Make a new file; one that is there is never replaced."""
 
     native_name = "create"
     families = EDITING
     unsaid = {"overwrite": "a file that is there is never replaced"}
+    refine = never_replaced
 
     path: str = means("path", "Path of the file.")
     file_text: str = means("content", "The whole content.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.WriteFile(self.path, self.file_text, overwrite=False),)
-
-    @classmethod
-    def from_operation(cls, operation: op.WriteFile) -> Create:
-        return cls(path=operation.path, file_text=operation.content)
 
     results = one_of(
         single(
@@ -210,7 +209,7 @@ class Edit(Spelling[op.EditFile]):
     )
 
 
-_HEADS: dict[str, Literal["created", "modified", "deleted"]] = {
+_HEADS: dict[str, out.ChangeKind] = {
     "Added": "created",
     "Modified": "modified",
     "Deleted": "deleted",
@@ -255,25 +254,11 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
         return "\n".join(lines), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        listed: list[tuple[str, str]] = []
+        listed: list[tuple[out.ChangeKind | None, str]] = []
         for line in text_of(native.content).split("\n"):
             found = re.fullmatch(r"(Added|Modified|Deleted) \d+ file\(s\): (.*)", line, re.DOTALL)
             if found is None:
                 return tuple(understand(operation, native) for operation in operations)
-            listed += [(found[1], path) for path in found[2].split(", ")]
-        moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
-        return tuple(_changed(operation, listed, moved) for operation in operations)
-
-
-def _changed(operation: op.Operation, listed: Sequence[tuple[str, str]], moved: Mapping[str, str]) -> out.Outcome:
-    """A file that was moved is listed as one that was added under its new name."""
-    path = str(getattr(operation, "path", ""))
-    goal = moved.get(path, path)
-    head = next((head for head, name in listed if same_path(name, goal)), None)
-    head = head or next((head for head, name in listed if same_path(name, path)), None)
-    if head is None:
-        return out.UnknownOutcome("the result does not name this file")
-    if isinstance(operation, op.MoveFile) and head == "Added":
-        return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
-    kind = "modified" if isinstance(operation, op.EditFile) and goal != path else _HEADS[head]
-    return out.ChangesOutcome((out.Change(path, kind),))
+            listed += [(_HEADS[found[1]], path) for path in found[2].split(", ")]
+        # A file that was moved is listed as one that was added under its new name.
+        return changes_listed(operations, listed, moved_as="created")

@@ -15,6 +15,7 @@ from dragoman.dialects.base.conversions import (
     whole,
 )
 from dragoman.dialects.base.default_words import as_called, tell, text_of, understand
+from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.gemini_family import (
     COUNTED,
     EMPTY_FOLDER,
@@ -25,8 +26,6 @@ from dragoman.dialects.base.gemini_family import (
     FILTERS,
     IGNORE_FILES,
     LISTING_UNSAID,
-    NEW_TEXT,
-    OLD_TEXT,
     SIZED_FILE,
     WHOLE_FILE,
     FilterOptions,
@@ -36,7 +35,6 @@ from dragoman.dialects.base.gemini_family import (
     listed,
     none_ignored,
     noted_file,
-    or_new_file,
 )
 from dragoman.dialects.base.spelling import (
     Content,

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import msgspec
 
+from dragoman.dialects.base.conversions import FLAG, SOME
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
-from dragoman.dialects.base.patch_text import by_ends, in_whole_lines, read_patch, write_patch
+from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT
+from dragoman.dialects.base.patch_text import (
+    ABOUT_PATCHES,
+    PATCH_NEARLY,
+    PATCH_UNSAID,
+    SUCCESS,
+    changed_files,
+    changes_listed,
+    patches_for,
+    read_patch,
+    same_path,
+)
 from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, Tells, means, whole_number
 from dragoman.dialects.base.words import (
     CALLED,
@@ -334,6 +346,12 @@ _EDITS = one_of(
 )
 
 
+def replaced_or_written(operation: op.EditFile) -> op.Operation:
+    """The edit, or the file that is written where nothing is replaced by something."""
+    edit = operation.edits[0]
+    return operation if edit.old else op.WriteFile(operation.path, edit.new)
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
 
@@ -341,32 +359,14 @@ class Edit(Spelling[op.EditFile]):
     results = _EDITS
     since, families = "1.1.53", EDITING
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
-    unsaid = {"purpose": "there is no parameter for it"}
+    refine = replaced_or_written
 
     filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name
-    oldString: str = means("edits", "The exact text to replace, with enough around it to be unique.")  # noqa: N815
-    newString: str = means(None, "The text to put in its place.")  # noqa: N815 - the native name
-    replaceAll: bool | None = means(None, "Replace every occurrence.", default=None)  # noqa: N815 - the native name
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        if not self.oldString:
-            return (op.WriteFile(self.filePath, self.newString),)
-        edit = op.Edit(self.oldString, self.newString, everywhere=self.replaceAll or False)
-        return (op.EditFile(self.filePath, (edit,)),)
-
-    @classmethod
-    def from_operation(cls, operation: op.EditFile) -> tuple[Edit, ...] | None:
-        if not operation.edits or not all(edit.old for edit in operation.edits):
-            return None
-        return tuple(
-            cls(
-                filePath=operation.path,
-                oldString=edit.old or "",
-                newString=edit.new,
-                replaceAll=edit.everywhere or None,
-            )
-            for edit in operation.edits
-        )
+    oldString: str = means("edits.old", OLD_TEXT, convert=SOME)  # noqa: N815 - the native name
+    newString: str = means("edits.new", NEW_TEXT)  # noqa: N815 - the native name
+    replaceAll: bool | None = means(  # noqa: N815 - the native name
+        "edits.everywhere", "Replace every occurrence.", default=None, convert=FLAG
+    )
 
 
 class EditForAll(Edit):
@@ -401,28 +401,15 @@ class MultiEdit(Spelling[op.EditFile]):
         return (op.EditFile(self.filePath, tuple(edits)),)
 
 
-_UPDATED = "Success. Updated the following files:"
 _LETTERS = {"created": "A", "modified": "M", "unchanged": "M", "moved": "M", "deleted": "D"}
-_KINDS: dict[str, Literal["created", "modified", "deleted"]] = {"A": "created", "M": "modified", "D": "deleted"}
+_KINDS: dict[str, out.ChangeKind] = {"A": "created", "M": "modified", "D": "deleted"}
 
 
 class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
-    """Change files with a patch: between "*** Begin Patch" and "*** End Patch" add, update (and move) or delete files.
-
-    A new file's lines have "+" before them. An update names its places by "@@" and a line that stands
-    above, shows lines with " ", takes them out with "-" and puts them in with "+".
-    """
-
+    __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
     since, families = "1.1.53", PATCHING
-    unsaid = {
-        "WriteFile.overwrite": "a file that exists is replaced",
-        "EditFile.purpose": "there is no place for it in a patch",
-    }
-    approximated = {
-        "WriteFile.content": "a patch ends every line, so a last line without an end gets one",
-        "EditFile.edits": "a patch speaks of whole lines, so a text is said as if it were whole lines",
-    }
+    unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
 
     patchText: str = means(None, "The whole patch.")  # noqa: N815 - the native name
 
@@ -431,45 +418,26 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
-        return tuple(cls(patchText=patch) for patch in patches if patch) if all(patches) else None
+        patches = patches_for(operation)
+        return patches and tuple(cls(patchText=patch) for patch in patches)
+
+    # Methods: one list is the result of all operations of a patch.
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
     ) -> tuple[Content, bool | None]:
-        changes = [change for one in outcomes if isinstance(one, out.ChangesOutcome) for change in one.changes]
-        if not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
-            return tell_all(operations, outcomes), None
-        moved = {change.path: change.moved_to for change in changes if change.moved_to}
-        lines = [f"{_LETTERS[change.kind]} {moved.get(change.path) or change.path}" for change in changes]
-        return "\n".join([_UPDATED, *dict.fromkeys(lines)]), None
+        listed = changed_files(outcomes, _LETTERS)
+        return tell_all(operations, outcomes) if listed is None else "\n".join([SUCCESS, *listed]), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         head, *lines = text_of(native.content).split("\n")
-        if head != _UPDATED:
+        if head != SUCCESS:
             return tuple(understand(operation, native) for operation in operations)
-        listed = [(line[:1], line[2:]) for line in lines if line[:1] in _KINDS and line[1:2] == " "]
-        moved = {operation.path: operation.to for operation in operations if isinstance(operation, op.MoveFile)}
+        listed = [(_KINDS[line[0]], line[2:]) for line in lines if line[:1] in _KINDS and line[1:2] == " "]
         counts = metadata(native).get("files")
-        return tuple(_change(operation, listed, moved, counts) for operation in operations)
+        files = [one for one in counts if isinstance(one, dict)] if isinstance(counts, list) else []
 
+        def counted(path: str) -> tuple[int | None, int | None]:
+            return _lines_changed(next((one for one in files if same_path(str(one.get("filePath")), path)), None))
 
-def _change(
-    operation: op.Operation, listed: Sequence[tuple[str, str]], moved: Mapping[str, str], counts: Any
-) -> out.Outcome:
-    path = str(getattr(operation, "path", ""))
-    goal = moved.get(path, path)
-    letter = next((letter for letter, name in listed if _same_path(name, goal) or _same_path(name, path)), None)
-    if letter is None:
-        return out.UnknownOutcome("the result does not name this file")
-    if isinstance(operation, op.MoveFile) and letter == "M":
-        return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
-    files = [one for one in counts if isinstance(one, dict)] if isinstance(counts, list) else []
-    counted = next((one for one in files if _same_path(str(one.get("filePath")), path)), None)
-    added, removed = _lines_changed(counted)
-    return out.ChangesOutcome((out.Change(path, _KINDS[letter], added=added, removed=removed),))
-
-
-def _same_path(one: str, other: str) -> bool:
-    """Whether two names are one file's, one of them perhaps absolute."""
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+        return changes_listed(operations, listed, counted)

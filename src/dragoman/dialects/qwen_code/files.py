@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME, TUPLE, WHOLE, whole
 from dragoman.dialects.base.default_words import as_called, tell, text_of, understand
+from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.gemini_family import (
     COUNTED,
     EMPTY_FOLDER,
@@ -15,8 +16,6 @@ from dragoman.dialects.base.gemini_family import (
     FILTER_OPTIONS,
     IGNORE_FILES,
     LISTING_UNSAID,
-    NEW_TEXT,
-    OLD_TEXT,
     WHOLE_FILE,
     FilterOptions,
     ReadingManyFiles,
@@ -25,7 +24,6 @@ from dragoman.dialects.base.gemini_family import (
     listed,
     none_ignored,
     noted_file,
-    or_new_file,
 )
 from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import count_of, one_of, picture, skipped, stays_text
