@@ -30,6 +30,7 @@ from .base.words import (
     count_of,
     done,
     either,
+    ended_badly,
     lines,
     maybe,
     one_of,
@@ -266,19 +267,9 @@ class Bash(Spelling[op.RunCommand]):
         words(out.CommandOutcome, "{output}", exit_code=Reads(0), output=body(_NOTHING), output_path=None),
         read_first=(*ENDED, ENDED_SILENT),
         back=one_stream,
+        is_error=ended_badly,
     )
     tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "job")}
-
-    def from_outcomes(
-        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
-    ) -> tuple[Content, bool | None]:
-        """A command that did not end well is flagged as an error, though it ran."""
-        (outcome,) = outcomes
-        told = self.from_outcome(operations[0], outcome)
-        if not isinstance(outcome, out.CommandOutcome):
-            return told, None
-        badly = outcome.timed_out or outcome.signal is not None or bool(outcome.exit_code)
-        return told, badly and not outcome.running
 
 
 class Powershell(Bash):

@@ -178,7 +178,7 @@ class ByHand(msgspec.Struct, frozen=True):
 def by_hand(
     outcome: type[out.Outcome],
     write: Callable[[Any, Any], str | None],
-    read: Callable[[str, Any], Any],
+    read: Callable[[str, Any], Any] = lambda _text, _asked: None,
     *,
     says: tuple[str, ...] = (),
     nearly: Mapping[str, str] = {},
@@ -186,8 +186,8 @@ def by_hand(
 ) -> ByHand:
     """An outcome that no template says: `write` gets it and the operation, `read` a text and the operation.
 
-    Either may give `None` for what is not said so. `says` are the fields of the outcome that survive, `nearly` those
-    of which a part is lost, with the reason.
+    Either may give `None` for what is not said so; without `read` it is read by `from_native` alone. `says` are the
+    fields of the outcome that survive, `nearly` those of which a part is lost, with the reason.
     """
     return ByHand(outcome, write, read, says, nearly, asked)
 
@@ -524,3 +524,10 @@ def one_stream(_asked: op.Operation, outcome: Any) -> Any:
         return outcome
     printed = (outcome.stdout or "") + (outcome.stderr or "")
     return msgspec.structs.replace(outcome, output=printed, stdout=None, stderr=None)
+
+
+def ended_badly(outcome: out.Outcome) -> bool | None:
+    """Whether a command ended and did not succeed, for clients that flag that as an error; `None` of no command."""
+    if not isinstance(outcome, out.CommandOutcome):
+        return None
+    return (outcome.timed_out or bool(outcome.signal or outcome.exit_code)) and not outcome.running

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, understand
-from dragoman.dialects.base.spelling import Content, Conversion, Spelling, Tells, means, native_only, was
-from dragoman.dialects.base.words import in_json, one_of
+from dragoman.dialects.base.spelling import Conversion, Spelling, means, native_only, was
+from dragoman.dialects.base.words import (
+    Results,
+    by_hand,
+    either,
+    ended_badly,
+    in_json,
+    one_of,
+    skipped,
+    way,
+    without,
+    words,
+)
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -28,80 +38,63 @@ WHOLE = Conversion(
 """A native number of milliseconds."""
 
 
-class RunningCommands:
-    """How a command is told: what it printed, before that its exit code where it is not zero, after that its task."""
+_SILENT = ("(Bash completed with no output)", "Tool ran without output")
+_BACKGROUND = re.compile(
+    r"(?:Command (?:running in background|was manually backgrounded by user)(?: with ID: (?P<started>[^\s.]+))?"
+    r"|Command did not complete within its (?P<limit>\S+) timeout and was moved to the background"
+    r"(?: \(ID: (?P<moved>[^)\s]+)\))?)"
+    r"\.?(?: Output is being written to: (?P<path>[^\n]+?)(?:\. You will be notified[^\n]*|\.)?)?"
+)
 
-    __slots__ = ()
 
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("running", "timed_out", "job")}
-    _SILENT = ("(Bash completed with no output)", "Tool ran without output")
-    _BACKGROUND = re.compile(
-        r"(?:Command (?:running in background|was manually backgrounded by user)(?: with ID: (?P<started>[^\s.]+))?"
-        r"|Command did not complete within its (?P<limit>\S+) timeout and was moved to the background"
-        r"(?: \(ID: (?P<moved>[^)\s]+)\))?)"
-        r"\.?(?: Output is being written to: (?P<path>[^\n]+?)(?:\. You will be notified[^\n]*|\.)?)?"
-    )
+def _command_written(outcome: out.CommandOutcome, asked: op.Operation) -> str:
+    """What it printed, before that its exit code where it is not zero, after that its task."""
+    printed = _printed(outcome)
+    if outcome.running:
+        return "\n".join(filter(None, (printed, _background(asked, outcome))))
+    if outcome.timed_out:
+        limit = asked.timeout_ms if isinstance(asked, op.RunCommand) else None
+        head = "Command timed out" if limit is None else f"Command timed out after {limit / 1000:g}s"
+        killed = f"Exit code {outcome.exit_code}" if outcome.exit_code else None
+        return "\n".join(filter(None, (killed, head, printed)))
+    code = outcome.exit_code if outcome.signal is None else 128 + outcome.signal
+    if code:
+        return "\n".join(filter(None, (f"Exit code {code}", printed)))
+    return printed or _SILENT[0]
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome):
-            return tell(operation, outcome)
-        printed = _printed(outcome)
-        if outcome.running:
-            return "\n".join(filter(None, (printed, _background(operation, outcome))))
-        if outcome.timed_out:
-            limit = operation.timeout_ms if isinstance(operation, op.RunCommand) else None
-            head = "Command timed out" if limit is None else f"Command timed out after {limit / 1000:g}s"
-            killed = f"Exit code {outcome.exit_code}" if outcome.exit_code else None
-            return "\n".join(filter(None, (killed, head, printed)))
-        code = outcome.exit_code if outcome.signal is None else 128 + outcome.signal
-        if code:
-            return "\n".join(filter(None, (f"Exit code {code}", printed)))
-        return printed or self._SILENT[0]
 
-    def from_outcomes(
-        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
-    ) -> tuple[Content, bool | None]:
-        """A command that did not succeed is flagged as an error."""
-        outcome = outcomes[0]
-        failed = isinstance(outcome, out.CommandOutcome) and not outcome.running and _failed(outcome)
-        return self.from_outcome(operations[0], outcome), failed
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        content = native.content
-        if not isinstance(content, str) and not all(isinstance(piece, str) for piece in content):
-            return understand(operation, native)
-        text = told(native)
-        if native.is_error:
-            return _unsuccessful(text)
-        last = text.rfind("\n") + 1
-        background = self._BACKGROUND.fullmatch(text, last) if text.startswith("Command ", last) else None
-        if background is not None:
-            return _left_running(text[: max(0, last - 1)], background, fields(native))
-        whole_output = kept(text)
-        known = fields(native)
-        job = text_in(known, "backgroundTaskId")
-        if job is not None:  # left behind in other words, as when the user sent it there
-            return out.CommandOutcome(output=text_in(known, "stdout") or text, running=True, job=job)
-        # `grep` without a match and the like count as success though their exit code, not told, is not 0.
-        unknown = known.get("interrupted") is True or text_in(known, "returnCodeInterpretation") is not None
-        code = None if unknown else 0
-        if whole_output is not None:
-            left = _left(known, whole_output.left)
-            streams = _streams(known, whole_output.text)
-            return out.CommandOutcome(code, *streams, truncated=left, output_path=whole_output.path)
-        if not known and text in self._SILENT:
-            return out.CommandOutcome(code, output="")
-        return out.CommandOutcome(code, *_streams(known, text))
+def _command_read(asked: op.Operation, native: NativeResult) -> out.Outcome | None:
+    content = native.content
+    if not isinstance(content, str) and not all(isinstance(piece, str) for piece in content):
+        return None
+    text = told(native)
+    if native.is_error:
+        return _unsuccessful(text)
+    last = text.rfind("\n") + 1
+    background = _BACKGROUND.fullmatch(text, last) if text.startswith("Command ", last) else None
+    if background is not None:
+        return _left_running(text[: max(0, last - 1)], background, fields(native))
+    whole_output = kept(text)
+    known = fields(native)
+    job = text_in(known, "backgroundTaskId")
+    if job is not None:  # left behind in other words, as when the user sent it there
+        return out.CommandOutcome(output=text_in(known, "stdout") or text, running=True, job=job)
+    # `grep` without a match and the like count as success though their exit code, not told, is not 0.
+    unknown = known.get("interrupted") is True or text_in(known, "returnCodeInterpretation") is not None
+    code = None if unknown else 0
+    if whole_output is not None:
+        left = _left(known, whole_output.left)
+        streams = _streams(known, whole_output.text)
+        return out.CommandOutcome(code, *streams, truncated=left, output_path=whole_output.path)
+    if not known and text in _SILENT:
+        return out.CommandOutcome(code, output="")
+    return out.CommandOutcome(code, *_streams(known, text))
 
 
 def _left(known: dict[str, Any], left: int) -> int:
     """How much of a long output is in the file alone: of what the record has of it, where there is one."""
     stdout, size = text_in(known, "stdout"), number_in(known, "persistedOutputSize")
     return left if stdout is None or size is None else max(0, size - len(stdout))
-
-
-def _failed(outcome: out.CommandOutcome) -> bool:
-    return outcome.timed_out or outcome.signal is not None or bool(outcome.exit_code)
 
 
 def _printed(outcome: out.CommandOutcome) -> str:
@@ -157,10 +150,30 @@ def _without_note(text: str) -> str:
     return _NOTE.sub("", text) if "Shell cwd was reset to " in text else text
 
 
-class Bash(RunningCommands, Spelling[op.RunCommand]):
+COMMANDS = one_of(
+    by_hand(
+        out.CommandOutcome,
+        _command_written,
+        says=("running", "timed_out", "job"),
+        nearly={
+            "exit_code": "a command that left a task or was not waited for has none",
+            "output": "newlines at its end are cut off",
+            "truncated": "the size of a saved output is said in round kilobytes",
+            "output_path": "it is named for a command that is running, or whose output was cut",
+        },
+    ),
+    from_native=_command_read,
+    is_error=lambda outcome: bool(ended_badly(outcome)),
+    unsaid={"signal": "it is said as the exit code 128 and more"},
+)
+"""By hand: whether a text tells of a failure depends on the error flag, and the log has the streams beside it."""
+
+
+class Bash(Spelling[op.RunCommand]):
     """Run a command line with bash."""
 
     native_name = "Bash"
+    results = COMMANDS
     unsaid = {
         "cwd": "a command goes to another folder by itself, with `cd`",
         "wait_ms": "a background command is left at once",
@@ -177,21 +190,13 @@ class Bash(RunningCommands, Spelling[op.RunCommand]):
     )
 
 
-class PowerShell(RunningCommands, Spelling[op.RunCommand]):
+class PowerShell(Bash):
     """Run a command line with PowerShell."""
 
     native_name = "PowerShell"
     read_only = "it is offered on Windows alone"
     always = {"shell": "powershell"}
     unsaid = {field: reason for field, reason in Bash.unsaid.items() if field != "shell"}
-
-    command: str = means("command", "The command line.")
-    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
-    description: str | None = means("purpose", "What it does, in a few words.", default=None)
-    run_in_background: bool = means("background", "Leave it running.", default=False)
-    dangerouslyDisableSandbox: bool = means(  # noqa: N815 - the native name
-        "unsandboxed", "Run it outside the sandbox.", default=False
-    )
 
 
 # ── background tasks ─────────────────────────────────────────────────────────
@@ -203,61 +208,56 @@ def _tagged(text: str, tag: str) -> str | None:
     return None if found is None else found[1].removeprefix("\n")
 
 
-class ReadingOutput:
-    """How a background task is told: its state in tags, then its output."""
+_STATES: dict[str, out.AgentStatus] = {
+    "running": "running",
+    "in_progress": "running",
+    "pending": "running",
+    "completed": "completed",
+    "failed": "failed",
+    "killed": "cancelled",
+}
 
-    __slots__ = ()
 
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("running",)}
-    _STATES: ClassVar[dict[str, out.AgentStatus]] = {
-        "running": "running",
-        "in_progress": "running",
-        "pending": "running",
-        "completed": "completed",
-        "failed": "failed",
-        "killed": "cancelled",
-    }
+def _task_written(outcome: out.CommandOutcome, asked: op.ReadOutput) -> str:
+    state = "running" if outcome.running else "completed" if outcome.exit_code == 0 else "failed"
+    return "\n\n".join(
+        [
+            f"<retrieval_status>{'not_ready' if outcome.running else 'success'}</retrieval_status>",
+            f"<task_id>{outcome.job or asked.job}</task_id>",
+            "<task_type>local_bash</task_type>",
+            f"<status>{'killed' if outcome.signal is not None else state}</status>",
+            *([] if outcome.exit_code is None else [f"<exit_code>{outcome.exit_code}</exit_code>"]),
+            *_told_streams(outcome),
+        ]
+    )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome) or not isinstance(operation, op.ReadOutput):
-            return tell(operation, outcome)
-        state = "running" if outcome.running else "completed" if outcome.exit_code == 0 else "failed"
-        return "\n\n".join(
-            [
-                f"<retrieval_status>{'not_ready' if outcome.running else 'success'}</retrieval_status>",
-                f"<task_id>{outcome.job or operation.job}</task_id>",
-                "<task_type>local_bash</task_type>",
-                f"<status>{'killed' if outcome.signal is not None else state}</status>",
-                *([] if outcome.exit_code is None else [f"<exit_code>{outcome.exit_code}</exit_code>"]),
-                *_told_streams(outcome),
-            ]
-        )
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.ReadOutput)
-        text = told(native)
-        status = _tagged(text, "status")
-        if status is None:
-            return out.TextOutcome(text)
-        job = _tagged(text, "task_id") or operation.job
-        if _tagged(text, "task_type") == "local_agent":
-            report = out.AgentReport(job, self._STATES.get(status, "unknown"), _tagged(text, "output"))
-            return out.AgentsOutcome((report,))
-        known = fields(native)
-        code = number_in(known, "exitCode")
-        if code is None:
-            code = number_in(known.get("task"), "exitCode")
-        written = _tagged(text, "exit_code")
-        if code is None and written is not None and re.fullmatch(r"-?\d+", written):
-            code = int(written)
-        return out.CommandOutcome(
-            code,
-            stdout=_tagged(text, "stdout"),
-            stderr=_tagged(text, "stderr"),
-            output=_tagged(text, "output"),
-            running=self._STATES.get(status) == "running",
-            job=job,
-        )
+def _task_read(text: str, asked: op.ReadOutput) -> out.Outcome:
+    status = _tagged(text, "status")
+    if status is None:
+        return out.TextOutcome(text)
+    job = _tagged(text, "task_id") or asked.job
+    if _tagged(text, "task_type") == "local_agent":
+        return out.AgentsOutcome((out.AgentReport(job, _STATES.get(status, "unknown"), _tagged(text, "output")),))
+    code = _tagged(text, "exit_code")
+    return out.CommandOutcome(
+        int(code) if code is not None and re.fullmatch(r"-?\d+", code) else None,
+        stdout=_tagged(text, "stdout"),
+        stderr=_tagged(text, "stderr"),
+        output=_tagged(text, "output"),
+        running=_STATES.get(status) == "running",
+        job=job,
+    )
+
+
+def _recorded_code(_asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    known = fields(native)
+    code = number_in(known, "exitCode")
+    if code is None:
+        code = number_in(known.get("task"), "exitCode")
+    if code is None or not isinstance(outcome, out.CommandOutcome):
+        return outcome
+    return msgspec.structs.replace(outcome, exit_code=code)
 
 
 def _told_streams(outcome: out.CommandOutcome) -> list[str]:
@@ -265,13 +265,34 @@ def _told_streams(outcome: out.CommandOutcome) -> list[str]:
     return [f"<{tag}>\n{text.rstrip(chr(10))}\n</{tag}>" for tag, text in streams if text]
 
 
+TASKS = one_of(
+    by_hand(
+        out.CommandOutcome,
+        _task_written,
+        _task_read,
+        says=("running",),
+        nearly={
+            "job": "a job that is not known is that of the call",
+            "exit_code": "a command that runs has none",
+            **dict.fromkeys(
+                ("stdout", "stderr", "output"), "newlines at its end are cut off, and an empty one is not said"
+            ),
+        },
+    ),
+    text=told,
+    recorded=_recorded_code,
+    unsaid={"signal": "a command that was killed is read without it", "timed_out": "nothing is said of time"},
+)
+"""By hand: the tags stand in any order and number, and an output may hold any of them."""
+
 READING_UNSAID = {"lines": "the output is given whole"}
 
 
-class TaskOutput(ReadingOutput, Spelling[op.ReadOutput]):
+class TaskOutput(Spelling[op.ReadOutput]):
     """Read what a background task has written, waiting for its end if asked to."""
 
     native_name, formerly = "TaskOutput", ("BashOutput",)
+    results = TASKS
     since, until = "2.0.76", "2.1.252"
     described_until = {
         "2.0.76": "Read what a background task has written, waiting for its end unless told not to.",
@@ -296,10 +317,11 @@ class TaskOutput(ReadingOutput, Spelling[op.ReadOutput]):
     )
 
 
-class BashOutput(ReadingOutput, Spelling[op.ReadOutput]):
+class BashOutput(Spelling[op.ReadOutput]):
     """Read what a background command has written since it was last read."""
 
     native_name = "BashOutput"
+    results = TASKS
     since, until = "1.0.88", "1.0.88"
     unsaid = {**READING_UNSAID, "wait_ms": "it never waits", "block": "it never waits"}
 
@@ -380,6 +402,22 @@ class KillBash(Spelling[op.StopCommand]):
 # ── watching, scripts ────────────────────────────────────────────────────────
 
 
+def _started(head: str, rest: str, *ends: str) -> Results:
+    """A task that was started and runs on. `ends`: what may follow its name; the first is written."""
+    return one_of(
+        words(
+            out.CommandOutcome,
+            head,
+            either(*(way(f"{end}{{_rest}}" if end else "") for end in ends)),
+            running=True,
+            job=without(" ,)"),
+            _rest=skipped(rest, "(?s:.*)"),
+            unsaid=dict.fromkeys(("exit_code", "signal", "output", "timed_out"), "a task that runs has only its name"),
+        ),
+        text=told,
+    )
+
+
 class Socket(msgspec.Struct, frozen=True, omit_defaults=True):
     """A web socket."""
 
@@ -429,14 +467,7 @@ class Monitor(Spelling[op.WatchCommand]):
             ws=None if operation.url is None else Socket(operation.url),
         )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome) or not outcome.running or outcome.job is None:
-            return tell(operation, outcome)
-        return f"Monitor started (task {outcome.job}). You will be notified on each event."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = re.match(r"Monitor started \(task ([^,)]+)", told(native))
-        return understand(operation, native) if found is None else out.CommandOutcome(running=True, job=found[1])
+    results = _started("Monitor started (task {job}", ". You will be notified on each event.", ")", ",")
 
 
 STORED = "a script kept under a name or in a file is the client's to find"
@@ -467,11 +498,6 @@ class Workflow(Spelling[op.RunCode]):
     def from_operation(cls, operation: op.RunCode) -> Workflow | None:
         return cls(script=operation.code) if operation.language == "javascript" else None
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome) or not outcome.running or outcome.job is None:
-            return tell(operation, outcome)
-        return f"Workflow launched in background. Task ID: {outcome.job}\nYou will be notified when it completes."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = re.match(r"Workflow launched in background\. Task ID: (\S+)", told(native))
-        return understand(operation, native) if found is None else out.CommandOutcome(running=True, job=found[1])
+    results = _started(
+        "Workflow launched in background. Task ID: {job}", "You will be notified when it completes.", "\n", " ", ""
+    )

@@ -143,7 +143,6 @@ class AskUserQuestion(Spelling[op.AskUser]):
         by_hand(
             out.AnswersOutcome,
             _written,
-            lambda _text, _asked: None,
             nearly={"answers": "several choices are one text, and a text that is a choice is read as one"},
         ),
         from_native=_answered,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dragoman.dialects.base.default_words import tell
 from dragoman.dialects.base.gemini_family import EXIT_CODE, FACTS, SIGNAL
-from dragoman.dialects.base.spelling import REQUIRED, WHOLE, Content, ResultWords, Spelling, means, was
+from dragoman.dialects.base.spelling import REQUIRED, WHOLE, ResultWords, Spelling, means, was
 from dragoman.dialects.base.words import (
     ANY,
     ASKED,
@@ -14,6 +13,7 @@ from dragoman.dialects.base.words import (
     Template,
     body,
     done,
+    ended_badly,
     inside,
     maybe,
     one_of,
@@ -121,18 +121,8 @@ class RunningCommands:
             ),
         ),
         back=one_stream,
+        is_error=ended_badly,
     )
-
-    def from_outcomes(
-        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
-    ) -> tuple[Content, bool | None]:
-        """A command that did not end well is flagged as an error, though it ran."""
-        (operation,), (outcome,) = operations, outcomes
-        told = None if self.results is None else self.results.write(operation, outcome)
-        if told is None or not isinstance(outcome, out.CommandOutcome):
-            return tell(operation, outcome), None
-        failed = outcome.timed_out or bool(outcome.exit_code or outcome.signal)
-        return told, failed and not outcome.running
 
 
 class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
