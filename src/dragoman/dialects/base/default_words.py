@@ -17,7 +17,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, Content, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .match_lines import MatchLine, lines_of, matches_in
+from .match_lines import in_groups, lines_of
 from .sentences import cut_note, numbered, sentences
 
 Tells = Mapping[type[out.Outcome], tuple[str, ...]]
@@ -278,24 +278,10 @@ def _understand_matches(operation: op.SearchText | op.SearchCode, text: str) -> 
             return out.TextOutcome(text)
         counted = tuple(out.Match(path, count=int(count)) for path, _, count in counts)
         return out.MatchesOutcome(counted, mode, total, truncated=cut)
-    matches = matches_in(read) if (read := _match_lines(lines)) is not None else None
-    return out.TextOutcome(text) if matches is None else out.MatchesOutcome(matches, mode, total, truncated=cut)
-
-
-def _match_lines(lines: Sequence[str]) -> list[MatchLine | None] | None:
-    read: list[MatchLine | None] = []
-    path: str | None = None
-    for line in lines:
-        found = re.fullmatch(r"(\d+)([:-]) (.*)", line, re.DOTALL)
-        if line.startswith("== "):
-            path = line[3:]
-        elif line == "--":
-            read.append(None)
-        elif found is None or path is None:
-            return None
-        else:
-            read.append(MatchLine(path, int(found[1]), found[2] == ":", found[3]))
-    return read
+    matches, strange = in_groups(lines, "== (.*)", r"(\d+)([:-]) (.*)")
+    if matches is None or strange:
+        return out.TextOutcome(text)
+    return out.MatchesOutcome(matches, mode, total, truncated=cut)
 
 
 # ── commands ─────────────────────────────────────────────────────────────────

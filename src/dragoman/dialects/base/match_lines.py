@@ -5,8 +5,11 @@ A vocabulary says how one line is written and read; which lines belong to which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from dragoman.model import outcomes as out
 
@@ -64,3 +67,66 @@ def _follows(match: MatchLine, shown: int, number: int | None, within: int | Non
     if within is not None and shown >= within:
         return False
     return number is None or match.number is None or number == match.number + shown + 1
+
+
+# ── as search tools print them ───────────────────────────────────────────────
+
+
+def by_mode(matches: Sequence[out.Match], mode: str, shown: Callable[[Sequence[out.Match]], list[str]]) -> list[str]:
+    """The lines of matches: paths, `path:count`, or what `shown` makes of them."""
+    if mode == "files":
+        return [match.path for match in matches]
+    return [f"{match.path}:{match.count or 0}" for match in matches] if mode == "count" else shown(matches)
+
+
+def read_by_mode(
+    lines: Sequence[str], mode: str, read: Callable[[Sequence[str]], tuple[out.Match, ...] | None]
+) -> tuple[out.Match, ...] | None:
+    """The matches of such lines; `None` where a line is none of them."""
+    if mode == "files":
+        return tuple([out.Match(line) for line in lines])
+    if mode != "count":
+        return read(lines)
+    counts = [line.rpartition(":") for line in lines]
+    if not all(path and count.isdecimal() for path, _, count in counts):
+        return None
+    return tuple([out.Match(path, count=int(count)) for path, _, count in counts])
+
+
+def as_ripgrep(matches: Iterable[out.Match], named: Callable[[str], bool] = lambda _path: True) -> list[str]:
+    """As ripgrep prints them: `path:7:text`, `path-8-text` around a match. `named`: whether a path is printed."""
+    shown: list[str] = []
+    for match in matches:
+        if shown and (match.before or match.after):
+            shown.append("--")
+        if match.line is not None and match.last_line is not None:  # a match may end with empty lines
+            missing = match.last_line - match.line - (match.text or "").count("\n")
+            match = msgspec.structs.replace(match, text=(match.text or "") + "\n" * missing)
+        path = (match.path,) if named(match.path) else ()
+        for line in lines_of(match):
+            number = () if line.number is None else (str(line.number),)
+            shown.append((":" if line.matched else "-").join((*path, *number, line.text)))
+    return shown
+
+
+def in_groups(lines: Iterable[str], heading: str, line: str) -> tuple[tuple[out.Match, ...] | None, list[str]]:
+    """The matches below headings that name their files, and the lines that are neither.
+
+    `heading` is a pattern with the path, `line` one with a number, a mark (":" for a match) and a text.
+    """
+    is_heading, is_line = re.compile(heading, re.DOTALL), re.compile(line, re.DOTALL)
+    read: list[MatchLine | None] = []
+    strange: list[str] = []
+    path: str | None = None
+    for one in lines:
+        found = is_line.fullmatch(one)
+        if found is not None and path is not None:
+            read.append(MatchLine(path, int(found[1]), found[2] == ":", found[3]))
+        elif (head := is_heading.fullmatch(one)) is not None:
+            path = head[1]
+            read.append(None)
+        elif one == "--":
+            read.append(None)
+        else:
+            strange.append(one)
+    return matches_in(read), strange

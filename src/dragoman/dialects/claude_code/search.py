@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-import msgspec
-
-from dragoman.dialects.base.default_words import as_called, tell
-from dragoman.dialects.base.match_lines import MatchLine, lines_of, matches_in
-from dragoman.dialects.base.spelling import Content, Spelling, Tells, means
-from dragoman.dialects.base.words import lines, maybe, one_of, skipped, words
+from dragoman.dialects.base.default_words import as_called
+from dragoman.dialects.base.match_lines import MatchLine, as_ripgrep, by_mode, matches_in, read_by_mode
+from dragoman.dialects.base.spelling import Spelling, means
+from dragoman.dialects.base.words import by_hand, lines, maybe, one_of, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -56,58 +54,66 @@ class Glob(Spelling[op.FindFiles]):
     )
 
 
-class SearchingText:
-    """How matches are told: as ripgrep prints them, files and counts with their number."""
+_PAGED = re.compile(r"\n\n\[Showing results with pagination = limit: (?:(\d+)|undefined)(?:, offset: \d+)?\]\Z")
+_SHORTENED = re.compile(r"\n\n\.\.\. \[\d+ lines truncated\] \.\.\.\Z")
+"""How 2.0.76 ends what is long; later versions keep the whole of it in a file."""
 
-    __slots__ = ()
 
-    tells: ClassVar[Tells] = {out.MatchesOutcome: ("mode",)}
-    _PAGED = re.compile(r"\n\n\[Showing results with pagination = limit: (?:(\d+)|undefined)(?:, offset: \d+)?\]\Z")
-    _SHORTENED = re.compile(r"\n\n\.\.\. \[\d+ lines truncated\] \.\.\.\Z")
-    """How 2.0.76 ends what is long; later versions keep the whole of it in a file."""
+def _matches_written(outcome: out.MatchesOutcome, asked: op.SearchText) -> str:
+    """As ripgrep prints them, files and counts with their number."""
+    matches = outcome.matches
+    lines = by_mode(matches, outcome.mode, lambda shown: as_ripgrep(shown, lambda path: not _is_one_file(asked, path)))
+    if outcome.mode == "files":
+        text = "\n".join([_counted(len(matches)), *lines]) if matches else "No files found"
+    else:
+        text = "\n".join(lines) if matches else "No matches found"
+    if outcome.mode == "count":
+        total = sum(match.count or 0 for match in matches)
+        text += f"\n\nFound {total} total occurrences across {len(matches)} files."
+    if not outcome.truncated:
+        return text
+    skipped = f", offset: {asked.offset}" if asked.offset else ""
+    return f"{text}\n\n[Showing results with pagination = limit: {len(matches)}{skipped}]"
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.MatchesOutcome):
-            return tell(operation, outcome)
-        matches = outcome.matches
-        if outcome.mode == "files":
-            text = (
-                "\n".join([_counted(len(matches)), *(match.path for match in matches)]) if matches else "No files found"
-            )
-        elif outcome.mode == "count":
-            counts = [f"{match.path}:{match.count or 0}" for match in matches] or ["No matches found"]
-            total = sum(match.count or 0 for match in matches)
-            text = "\n".join(counts) + f"\n\nFound {total} total occurrences across {len(matches)} files."
-        else:
-            text = "\n".join(_printed(operation, matches)) if matches else "No matches found"
-        if not outcome.truncated:
-            return text
-        offset = operation.offset if isinstance(operation, op.SearchText) else None
-        skipped = f", offset: {offset}" if offset else ""
-        return f"{text}\n\n[Showing results with pagination = limit: {len(matches)}{skipped}]"
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert type(operation) is op.SearchText
-        text = told(native)
-        known = fields(native)
-        paged = self._PAGED.search(text) if text.endswith("]") else None
-        body = text if paged is None else text[: paged.start()]
-        saved = kept(body)
-        shortened = self._SHORTENED.search(body) if body.endswith("] ...") else None
-        half = saved.text if saved is not None else None if shortened is None else body[: shortened.start()]
-        if half is not None:  # cut anywhere, so the last line may be half of one
-            body = text_in(known, "content") or half.rpartition("\n")[0]
-        if operation.mode == "files":
-            return _files(body, known, paged)
-        if operation.mode == "count":
-            return _counts(body, paged)
-        if body == "No matches found":
-            return out.MatchesOutcome((), "content", 0)
-        matches = read_matches(operation.path, body.split("\n")) if _ANY_LINE.match(body) else None
-        if matches is None:
-            return out.TextOutcome(text)
-        cut = _cut(paged, body.count("\n") + 1) or (half is not None and "content" not in known)
-        return out.MatchesOutcome(matches, "content", truncated=cut)
+def _matches_read(asked: op.SearchText, native: NativeResult) -> out.Outcome:
+    text = told(native)
+    known = fields(native)
+    paged = _PAGED.search(text) if text.endswith("]") else None
+    body = text if paged is None else text[: paged.start()]
+    saved = kept(body)
+    shortened = _SHORTENED.search(body) if body.endswith("] ...") else None
+    half = saved.text if saved is not None else None if shortened is None else body[: shortened.start()]
+    if half is not None:  # cut anywhere, so the last line may be half of one
+        body = text_in(known, "content") or half.rpartition("\n")[0]
+    if asked.mode == "files":
+        return _files(body, known, paged)
+    if asked.mode == "count":
+        return _counts(body, paged)
+    if body == "No matches found":
+        return out.MatchesOutcome((), "content", 0)
+    matches = read_matches(asked.path, body.split("\n")) if _ANY_LINE.match(body) else None
+    if matches is None:
+        return out.TextOutcome(text)
+    cut = _cut(paged, body.count("\n") + 1) or (half is not None and "content" not in known)
+    return out.MatchesOutcome(matches, "content", truncated=cut)
+
+
+MATCHES = one_of(
+    by_hand(
+        out.MatchesOutcome,
+        _matches_written,
+        says=("mode",),
+        nearly={
+            "matches": "columns are not given, and a match of several lines is read as several",
+            "total": "only counts are added up",
+            "files": "only files and counts are counted",
+            "truncated": "it is said with a limit, and read where so many results are there",
+        },
+    ),
+    from_native=_matches_read,
+)
+"""By hand: paths are told apart only by all lines together, and of one file there are none."""
 
 
 def _counted(files: int) -> str:
@@ -135,26 +141,10 @@ def _counts(text: str, paged: re.Match[str] | None) -> out.Outcome:
     if found is None:
         return out.TextOutcome(text)
     lines = [] if found[1] == "No matches found" else found[1].split("\n")
-    counts = [line.rpartition(":") for line in lines]
-    if not all(count.isdecimal() for _, _, count in counts):
+    matches = read_by_mode(lines, "count", lambda _lines: None)
+    if matches is None:
         return out.TextOutcome(text)
-    matches = tuple(out.Match(path, count=int(count)) for path, _, count in counts)
     return out.MatchesOutcome(matches, "count", int(found[2]), int(found[3]), truncated=_cut(paged, len(matches)))
-
-
-def _printed(operation: op.Operation, matches: Sequence[out.Match]) -> list[str]:
-    shown: list[str] = []
-    for match in matches:
-        if shown and (match.before or match.after):
-            shown.append("--")
-        if match.line is not None and match.last_line is not None:  # a match may end with empty lines
-            missing = match.last_line - match.line - (match.text or "").count("\n")
-            match = msgspec.structs.replace(match, text=(match.text or "") + "\n" * missing)
-        path = () if _is_one_file(operation, match.path) else (match.path,)
-        for line in lines_of(match):
-            number = () if line.number is None else (str(line.number),)
-            shown.append((":" if line.matched else "-").join((*path, *number, line.text)))
-    return shown
 
 
 def _is_one_file(operation: op.Operation, path: str) -> bool:
@@ -211,10 +201,11 @@ def _with_paths(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None
 Mode = Literal["content", "files_with_matches", "count"]
 
 
-class Grep(SearchingText, Spelling[op.SearchText]):
+class Grep(Spelling[op.SearchText]):
     """Search file contents with a regular expression (ripgrep's)."""
 
     native_name = "Grep"
+    results = MATCHES
     on_request, on_request_since = ASKED_FOR, "2.1.197"
     unsaid = {
         "exclude": "one glob chooses the files",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, Tells, means, whole_number
-from dragoman.dialects.base.words import lines, maybe, one_of, words
+from dragoman.dialects.base.match_lines import MatchLine, as_ripgrep, by_mode, matches_in, read_by_mode
+from dragoman.dialects.base.spelling import Spelling, means, whole_number
+from dragoman.dialects.base.words import by_hand, lines, maybe, one_of, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -31,6 +31,41 @@ def _folders(paths: Paths) -> tuple[str, ...]:
 def _below(path: str, folder: str) -> bool:
     path, folder = path.removeprefix("./"), folder.removeprefix("./").rstrip("/")
     return folder in ("", ".") or path == folder or path.startswith(f"{folder}/")
+
+
+_NONE = "No matches found."
+_LINE = re.compile(r"(.+?)(?::(\d+):|-(\d+)-)(.*)", re.DOTALL)
+_BARE = re.compile(r"(.+?):(.*)", re.DOTALL)
+
+
+def _matches_written(outcome: out.MatchesOutcome, _asked: op.SearchText) -> str:
+    lines = by_mode(outcome.matches, outcome.mode, as_ripgrep)
+    return "\n".join(lines) + (_CUT if outcome.truncated else "") if lines else _NONE
+
+
+def _matches_read(text: str, asked: op.SearchText) -> out.MatchesOutcome | None:
+    if text == _NONE:
+        return out.MatchesOutcome((), asked.mode)
+    body = text.removesuffix(_CUT)
+    matches = read_by_mode(body.split("\n"), asked.mode, _in_lines)
+    return None if matches is None else out.MatchesOutcome(matches, asked.mode, truncated=body != text)
+
+
+def _in_lines(lines: Sequence[str]) -> tuple[out.Match, ...] | None:
+    """Matches with the lines around them; without numbers, a path and a line each. `None` when a line is neither."""
+    read: list[MatchLine | None] = []
+    for line in lines:
+        found = _LINE.fullmatch(line)
+        bare = _BARE.fullmatch(line) if found is None else None
+        if found is not None:
+            read.append(MatchLine(found[1], int(found[2] or found[3]), found[2] is not None, found[4]))
+        elif bare is not None:
+            read.append(MatchLine(bare[1], None, matched=True, text=bare[2]))
+        elif line == "--":
+            read.append(None)
+        else:
+            return None
+    return matches_in(read)
 
 
 class Grep(Spelling[op.SearchText]):
@@ -104,38 +139,15 @@ class Grep(Spelling[op.SearchText]):
             multiline=operation.multiline or None,
         )
 
-    tells: ClassVar[Tells] = {out.MatchesOutcome: ("mode", "truncated")}
-    _NONE = "No matches found."
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.MatchesOutcome):
-            return tell(operation, outcome)
-        if not outcome.matches:
-            return self._NONE
-        if outcome.mode == "files":
-            lines = [match.path for match in outcome.matches]
-        elif outcome.mode == "count":
-            lines = [f"{match.path}:{match.count or 0}" for match in outcome.matches]
-        else:
-            lines = _match_lines(outcome.matches)
-        return "\n".join(lines) + (_CUT if outcome.truncated else "")
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.SearchText)
-        text = text_of(native.content)
-        if text == self._NONE:
-            return out.MatchesOutcome((), operation.mode)
-        body = text.removesuffix(_CUT)
-        lines = body.split("\n")
-        if operation.mode == "files":
-            matches: tuple[out.Match, ...] | None = tuple(out.Match(line) for line in lines)
-        elif operation.mode == "count":
-            matches = _counts_in(lines)
-        else:
-            matches = _matches_in(lines)
-        if matches is None:
-            return understand(operation, native)
-        return out.MatchesOutcome(matches, operation.mode, truncated=body != text)
+    results = one_of(
+        by_hand(
+            out.MatchesOutcome,
+            _matches_written,
+            _matches_read,
+            says=("mode", "truncated"),
+            nearly={"matches": "the column and the last line of a match are not given"},
+        )
+    )
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         """One list for all places that were searched: to each what was found there."""
@@ -154,56 +166,6 @@ class Rg(Grep):
 
     native_name = "rg"
     families = PATCHING
-
-
-def _match_lines(matches: Sequence[out.Match]) -> list[str]:
-    """As ripgrep prints them."""
-    lines: list[str] = []
-    for match in matches:
-        if lines and (match.before or match.after):
-            lines.append("--")
-        line, matched = match.line, (match.text or "").split("\n")
-        if line is None:
-            lines += [f"{match.path}:{text}" for text in matched]
-            continue
-        first = line - len(match.before)
-        lines += [f"{match.path}-{first + index}-{text}" for index, text in enumerate(match.before)]
-        lines += [f"{match.path}:{line + index}:{text}" for index, text in enumerate(matched)]
-        lines += [f"{match.path}-{line + len(matched) + index}-{text}" for index, text in enumerate(match.after)]
-    return lines
-
-
-def _counts_in(lines: Sequence[str]) -> tuple[out.Match, ...] | None:
-    counts = [line.rpartition(":") for line in lines]
-    if not all(path and count.isdecimal() for path, _, count in counts):
-        return None
-    return tuple(out.Match(path, count=int(count)) for path, _, count in counts)
-
-
-def _matches_in(lines: Sequence[str]) -> tuple[out.Match, ...] | None:
-    """Matches with the lines around them; without numbers, a path and a line each. `None` when a line is neither."""
-    matches: list[out.Match] = []
-    before: list[str] = []
-    fresh = True
-    for line in lines:
-        if line == "--":
-            before, fresh = [], True
-            continue
-        found = re.fullmatch(r"(.+?)(?::(\d+):|-(\d+)-)(.*)", line, re.DOTALL)
-        if found is None:
-            bare = re.fullmatch(r"(.+?):(.*)", line, re.DOTALL)
-            if bare is None:
-                return None
-            matches.append(out.Match(bare[1], None, bare[2]))
-        elif found[2]:
-            matches.append(out.Match(found[1], int(found[2]), found[4], tuple(before)))
-            before, fresh = [], False
-        elif fresh or matches[-1].path != found[1]:
-            before.append(found[4])
-        else:
-            last = matches[-1]
-            matches[-1] = msgspec.structs.replace(last, after=(*last.after, found[4]))
-    return tuple(matches)
 
 
 class Glob(Spelling[op.FindFiles]):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from dragoman.dialects.base.conversions import INVERTED
-from dragoman.dialects.base.default_words import tell, text_of
 from dragoman.dialects.base.gemini_family import FILTERS
-from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, means, native_only, was
-from dragoman.dialects.base.words import count_of, lines, one_of, skipped, words
+from dragoman.dialects.base.match_lines import in_groups, lines_of
+from dragoman.dialects.base.spelling import Spelling, means, native_only, was
+from dragoman.dialects.base.words import by_hand, count_of, lines, one_of, skipped, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 
 def _sought(operation: Any) -> str:
@@ -24,10 +23,19 @@ _LOOKED_FOR = skipped(_sought, "(?s:.*?)")
 _NOT_FOUND = skipped(_sought, "(?s:.*)")
 
 
-class FindingFiles:
-    """How found files are told: how many, then one a line."""
+class Glob(Spelling[op.FindFiles]):
+    """Find files whose path matches a glob pattern."""
 
-    results: ClassVar[ResultWords | None] = one_of(
+    native_name = "glob"
+    unsaid = {"limit": "the list is not cut"}
+
+    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
+    dir_path: str = means("path", "The folder to look in.", default=".", since="0.19", was=was("0.1.15", name="path"))
+    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
+    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+    respect_gemini_ignore: bool | None = native_only(FILTERS, since="0.19")
+
+    results = one_of(
         words(out.PathsOutcome, "No files found matching pattern {_about}", paths=(), _about=_NOT_FOUND),
         words(
             out.PathsOutcome,
@@ -40,95 +48,63 @@ class FindingFiles:
     )
 
 
-class Glob(FindingFiles, Spelling[op.FindFiles]):
-    """Find files whose path matches a glob pattern."""
-
-    native_name = "glob"
-    unsaid = {"limit": "the list is not cut"}
-
-    pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
-    dir_path: str = means("path", "The folder to look in.", default=".", since="0.19", was=was("0.1.15", name="path"))
-    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
-    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
-    respect_gemini_ignore: bool | None = native_only(FILTERS, since="0.19")
-
-
-class SearchingText:
-    """How matches are told: counted, then by file, each line with its number."""
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        counted = isinstance(outcome, out.MatchesOutcome) and outcome.mode == "count"
-        if not isinstance(outcome, out.MatchesOutcome) or not isinstance(operation, op.SearchText) or counted:
-            return tell(operation, outcome)
-        where = f'for pattern "{operation.pattern}" in path "{operation.path}"'
-        if not outcome.matches:
-            return f"No matches found {where}."
-        if outcome.mode == "files":
-            paths = [match.path for match in outcome.matches]
-            return "\n".join([f"Found {len(paths)} files with matches {where}:", *paths])
-        lines: list[str] = []
-        path: str | None = None
-        for match in outcome.matches:
-            if match.path != path:
-                path = match.path
-                lines += ["---", f"File: {path}"]
-            lines += _matched(match)
-        count = outcome.total if outcome.total is not None else len(outcome.matches)
-        noun = "match" if count == 1 else "matches"
-        return "\n".join([f"Found {count} {noun} {where}:", *lines, "---"])
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        mode = operation.mode if isinstance(operation, op.SearchText) else "content"
-        if text.startswith("No matches found"):
-            return out.MatchesOutcome((), mode, 0)
-        files = re.match(r"Found (\d+) files? with matches ", text)
-        if files:
-            paths = text.split("\n")[-int(files[1]) :]
-            return out.MatchesOutcome(tuple(out.Match(path) for path in paths), "files")
-        head = re.match(r"Found (\d+) match(?:es)? ", text)
-        if head is None:
-            return out.TextOutcome(text)
-        return out.MatchesOutcome(tuple(_matches(text.split("\n"))), "content", int(head[1]))
+def _matches_written(outcome: out.MatchesOutcome, asked: op.SearchText) -> str | None:
+    where = f'for pattern "{asked.pattern}" in path "{asked.path}"'
+    if outcome.mode == "count":
+        return None
+    if not outcome.matches:
+        return f"No matches found {where}."
+    if outcome.mode == "files":
+        paths = [match.path for match in outcome.matches]
+        return "\n".join([f"Found {len(paths)} files with matches {where}:", *paths])
+    lines: list[str] = []
+    path: str | None = None
+    for match in outcome.matches:
+        if match.path != path:
+            path = match.path
+            lines += ["---", f"File: {path}"]
+        first, *more = (match.text or "").split("\n")  # only the first line of a match has its number
+        for line in lines_of(msgspec.structs.replace(match, text=first), 1):
+            lines += [f"L{line.number}{':' if line.matched else '-'} {line.text}", *(more if line.matched else ())]
+    count = outcome.total if outcome.total is not None else len(outcome.matches)
+    noun = "match" if count == 1 else "matches"
+    return "\n".join([f"Found {count} {noun} {where}:", *lines, "---"])
 
 
-def _matched(match: out.Match) -> list[str]:
-    line = match.line or 1
-    before = [f"L{line - len(match.before) + index}- {text}" for index, text in enumerate(match.before)]
-    after = [f"L{line + index}- {text}" for index, text in enumerate(match.after, 1)]
-    return [*before, f"L{line}: {match.text or ''}", *after]
+def _matches_read(text: str, asked: op.SearchText) -> out.Outcome | None:
+    if text.startswith("No matches found"):
+        return out.MatchesOutcome((), asked.mode, 0)
+    files = re.match(r"Found (\d+) files? with matches ", text)
+    if files:
+        paths = text.split("\n")[-int(files[1]) :]
+        return out.MatchesOutcome(tuple(out.Match(path) for path in paths), "files")
+    head = re.match(r"Found (\d+) match(?:es)? ", text)
+    if head is None:
+        return out.TextOutcome(text)
+    matches, _ = in_groups(text.split("\n"), "File: (.*)", r"L(\d+)([:-]) (.*)")
+    return out.MatchesOutcome(matches or (), "content", int(head[1]))
 
 
-def _matches(lines: list[str]) -> list[out.Match]:
-    matches: list[out.Match] = []
-    path = ""
-    before: list[str] = []
-    for line in lines:
-        if line.startswith("File: "):
-            path, before = line[6:], []
-            continue
-        found = re.fullmatch(r"L(\d+)([:-]) (.*)", line)
-        if found is None:
-            continue
-        if found[2] == ":":
-            matches.append(out.Match(path, int(found[1]), found[3], tuple(before)))
-            before = []
-        elif matches and matches[-1].path == path and int(found[1]) == _next_line(matches[-1]) and not before:
-            matches[-1] = msgspec.structs.replace(matches[-1], after=(*matches[-1].after, found[3]))
-        else:
-            before.append(found[3])
-    return matches
+MATCHES = one_of(
+    by_hand(
+        out.MatchesOutcome,
+        _matches_written,
+        _matches_read,
+        nearly={
+            "matches": "columns are not given, and a match of several lines is read as several",
+            "mode": "counts are written in other words",
+            "total": "matches that were not counted are read as counted",
+        },
+    )
+)
+"""By hand: which match a line around one belongs to depends on the lines beside it."""
 
 
-def _next_line(match: out.Match) -> int:
-    """The line that would belong to it as well: one further on stands before the next match."""
-    return (match.line or 0) + len(match.after) + 1
-
-
-class GrepSearch(SearchingText, Spelling[op.SearchText]):
+class GrepSearch(Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "grep_search"
+    results = MATCHES
     since = "0.34"
     approximated = {"mode": "matches are not counted per file: the matching lines are given"}
     unsaid = {
@@ -200,10 +176,11 @@ class GrepSearch(SearchingText, Spelling[op.SearchText]):
         )
 
 
-class SearchFileContent(SearchingText, Spelling[op.SearchText]):
+class SearchFileContent(Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "search_file_content"
+    results = MATCHES
     until = "0.24"
     unsaid = {
         "case_sensitive": "case never matters",
