@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
-from dragoman.dialects.base.words import Results, done, in_json, one_of
+from dragoman.dialects.base.mcp_resources import resource_row, resources_in
+from dragoman.dialects.base.spelling import WHOLE, Conversion, Spelling, means
+from dragoman.dialects.base.words import Results, by_hand, done, in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import converted, json_text, read_json
+from dragoman.model.json_text import json_text, read_json
 
-from .results import fields, list_in, text_in, told, whole
+from .results import fields, list_in, told
 
 
 class Skill(Spelling[op.UseSkill]):
@@ -52,10 +52,34 @@ class SlashCommand(Spelling[op.UseSkill]):
         return (op.UseSkill(name, arguments.strip() or None),)
 
 
+FIVE = Conversion(WHOLE.to, lambda limit: 5 if limit is None else WHOLE.back(limit))
+
+
 class Reference(msgspec.Struct, frozen=True, tag="tool_reference"):
     """How a tool that was found is named: a block of its own on the wire, its JSON in a text."""
 
     tool_name: str
+
+
+_NO_TOOLS = "No matching deferred tools found"
+
+
+def _tools_written(outcome: out.ToolsOutcome, _asked: op.Operation) -> str:
+    return "\n".join(json_text(Reference(name)) for name in outcome.names) or _NO_TOOLS
+
+
+def _tools_read(text: str, _asked: op.Operation) -> out.ToolsOutcome | None:
+    lines = [] if text == _NO_TOOLS else text.split("\n")
+    try:
+        return out.ToolsOutcome(tuple(read_json(line, type=Reference).tool_name for line in lines))
+    except msgspec.DecodeError:
+        return None
+
+
+def _tools_recorded(_asked: op.Operation, native: NativeResult) -> out.ToolsOutcome | None:
+    matches = list_in(fields(native), "matches")
+    named = matches is not None and all(isinstance(name, str) for name in matches)
+    return out.ToolsOutcome(tuple(matches or ())) if named else None
 
 
 class ToolSearch(Spelling[op.SearchTools]):
@@ -67,69 +91,40 @@ class ToolSearch(Spelling[op.SearchTools]):
     approximated = {"limit": "it is required: 5 when nothing was said"}
 
     query: str = means("query", "What to look for.")
-    max_results: float = means("limit", "At most so many tools.", schema={"default": 5})
+    max_results: float = means("limit", "At most so many tools.", convert=FIVE, schema={"default": 5})
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.SearchTools(self.query, whole(self.max_results, "max_results")),)
-
-    @classmethod
-    def from_operation(cls, operation: op.SearchTools) -> ToolSearch:
-        return cls(query=operation.query, max_results=5 if operation.limit is None else operation.limit)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ToolsOutcome):
-            return tell(operation, outcome)
-        found = [json_text(Reference(name)) for name in outcome.names]
-        return "\n".join(found) or "No matching deferred tools found"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        matches = list_in(fields(native), "matches")
-        if matches is not None and all(isinstance(name, str) for name in matches):
-            return out.ToolsOutcome(tuple(matches))
-        text = text_of(native.content)
-        if text == "No matching deferred tools found":
-            return out.ToolsOutcome(())
-        try:
-            found = [read_json(line, type=Reference) for line in text.split("\n")]
-        except msgspec.DecodeError:
-            return understand(operation, native)
-        return out.ToolsOutcome(tuple(reference.tool_name for reference in found))
+    results = one_of(
+        by_hand(
+            out.ToolsOutcome,
+            _tools_written,
+            _tools_read,
+            says=("names",),
+        ),
+        from_native=_tools_recorded,
+        unsaid={"definitions": "the client offers the tools themselves"},
+    )
 
 
 # ── resources ────────────────────────────────────────────────────────────────
 
-_NAMES = (
-    ("uri", "uri"),
-    ("name", "name"),
-    ("description", "description"),
-    ("mimeType", "media_type"),
-    ("server", "server"),
-    ("text", "text"),
-    ("blob", "data"),
-)
 
-
-def _written(resource: out.Resource) -> dict[str, Any]:
-    said = {native: getattr(resource, ours) for native, ours in _NAMES}
-    return {native: value for native, value in said.items() if value is not None}
-
-
-def _resources(_asked: op.Operation, said: Any) -> out.ResourcesOutcome | None:
-    """Resources in a list, which may have a name."""
-    lists = [said] if isinstance(said, list) else [list_in(said, name) for name in ("resources", "contents")]
-    listed = next((one for one in lists if one is not None), None)
-    if listed is None or not all(text_in(one, "uri") is not None for one in listed):
-        return None
-    named = [{ours: text_in(one, native) for native, ours in _NAMES} for one in listed]
-    return out.ResourcesOutcome(tuple(converted(one, out.Resource) for one in named))
-
-
-def _in_json(back: Callable[[Any, out.ResourcesOutcome], Any]) -> Results:
-    written = in_json(out.ResourcesOutcome, Any, to=_resources, back=back, says=("resources",))
+def _in_json(back: Callable[[list[Any]], Any]) -> Results:
+    written = in_json(
+        out.ResourcesOutcome,
+        Any,
+        to=lambda _asked, said: resources_in(said),
+        back=lambda _asked, outcome: back(
+            [
+                resource_row(one, "uri", "name", "description", "mimeType", "server", "text", "blob")
+                for one in outcome.resources
+            ]
+        ),
+        says=("resources",),
+    )
     return one_of(written, text=told, unsaid={"cursor": "the list is given whole"})
 
 
-LISTED = _in_json(lambda _asked, outcome: [_written(resource) for resource in outcome.resources])
+LISTED = _in_json(lambda rows: rows)
 
 
 class ListMcpResourcesTool(Spelling[op.ListMcpResources]):
@@ -163,4 +158,4 @@ class ReadMcpResourceTool(Spelling[op.ReadMcpResource]):
     server: str = means("server", "The server.")
     uri: str = means("uri", "The resource.")
 
-    results = _in_json(lambda _asked, outcome: {"contents": [_written(resource) for resource in outcome.resources]})
+    results = _in_json(lambda rows: {"contents": rows})

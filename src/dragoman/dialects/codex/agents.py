@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from dragoman.dialects.base.conversions import SOME
 from dragoman.dialects.base.spelling import Conversion, Spelling, means, native_only
+from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 
 from .commands import NUMBER
 from .families import UNKNOWN
-from .results import (
-    AgentResults,
-    OneAgentResults,
-    agent_report,
-    status_of,
-    text_or_none,
-    waited,
-)
+from .results import agent_report, agents_in_json, one_agent, status_of
 
 FORK = Conversion(
     to=lambda fork: None if fork is None else "all" if fork else "none",
@@ -45,7 +41,20 @@ def _spoken(message: str | None, items: Sequence[Mapping[str, Any]] | None) -> s
     return message if message is not None else "\n".join(texts)
 
 
-class SpawnAgent(AgentResults, Spelling[op.SpawnAgent]):
+def _running(outcome: out.AgentsOutcome) -> out.AgentReport | None:
+    one = outcome.agents[0] if len(outcome.agents) == 1 else None
+    return one if one is not None and one.status == "running" else None
+
+
+def _started(_asked: op.Operation, said: Any) -> out.AgentsOutcome | None:
+    match said:
+        case {"agent_id": str(id) | (None as id), **rest}:
+            name = rest.get("nickname")
+            return out.AgentsOutcome((out.AgentReport(id, "running", name=name if isinstance(name, str) else None),))
+    return None
+
+
+class SpawnAgent(Spelling[op.SpawnAgent]):
     """Give a task to another agent, which works on it meanwhile."""
 
     native_name, namespace = "spawn_agent", "multi_agent_v1"
@@ -85,19 +94,33 @@ class SpawnAgent(AgentResults, Spelling[op.SpawnAgent]):
             reasoning_effort=operation.effort,
         )
 
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        if len(outcome.agents) != 1 or outcome.agents[0].status != "running":
-            return None
-        return {"agent_id": outcome.agents[0].id, "nickname": outcome.agents[0].name}
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        match told:
-            case {"agent_id": str(id) | (None as id), **rest}:
-                return out.AgentsOutcome((out.AgentReport(id, "running", name=text_or_none(rest.get("nickname"))),))
-        return None
+    results = agents_in_json(
+        _started,
+        lambda _asked, outcome: {"agent_id": one.id, "nickname": one.name} if (one := _running(outcome)) else None,
+        "its type",
+        "its task",
+    )
 
 
-class SendInput(AgentResults, Spelling[op.MessageAgent]):
+class Submitted(msgspec.Struct, frozen=True):
+    """How a message is answered."""
+
+    submission_id: str
+
+
+SUBMITTED = one_of(
+    formerly=(
+        in_json(
+            out.DoneOutcome,
+            Submitted,
+            to=lambda _asked, said: out.DoneOutcome(said.submission_id),
+            back=lambda _asked, _outcome: None,
+        ),
+    )
+)
+
+
+class SendInput(Spelling[op.MessageAgent]):
     """Send a message to an agent."""
 
     native_name, namespace = "send_input", "multi_agent_v1"
@@ -120,14 +143,27 @@ class SendInput(AgentResults, Spelling[op.MessageAgent]):
     def from_operation(cls, operation: op.MessageAgent) -> SendInput:
         return cls(target=operation.to, message=operation.message, interrupt=operation.interrupt)
 
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        match told:
-            case {"submission_id": str(id)}:
-                return out.DoneOutcome(id)
+    results = SUBMITTED
+
+
+def _waited(_asked: op.Operation, said: Any) -> out.AgentsOutcome | None:
+    match said:
+        case {"status": dict(statuses), **rest}:
+            reports = tuple(agent_report(id, status) for id, status in statuses.items())
+            return out.AgentsOutcome(reports, timed_out=rest.get("timed_out") is True)
+    return None
+
+
+def _statuses(_asked: op.Operation, outcome: out.AgentsOutcome) -> Any:
+    if any(report.id is None for report in outcome.agents):
         return None
+    return {"status": {one.id: status_of(one) for one in outcome.agents}, "timed_out": outcome.timed_out}
 
 
-class WaitAgent(AgentResults, Spelling[op.WaitForAgent]):
+WAITED = agents_in_json(_waited, _statuses, "its name", "its type", "its task")
+
+
+class WaitAgent(Spelling[op.WaitForAgent]):
     """Wait until one of these agents is done, and take what it says."""
 
     native_name, namespace = "wait_agent", "multi_agent_v1"
@@ -137,16 +173,10 @@ class WaitAgent(AgentResults, Spelling[op.WaitForAgent]):
     targets: tuple[str, ...] = means("agents", "The agents.", convert=SOME)
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None, schema=NUMBER)
 
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        if any(report.id is None for report in outcome.agents):
-            return None
-        return {"status": {one.id: status_of(one) for one in outcome.agents}, "timed_out": outcome.timed_out}
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        return waited(told)
+    results = WAITED
 
 
-class ResumeAgent(OneAgentResults, Spelling[op.ResumeAgent]):
+class ResumeAgent(Spelling[op.ResumeAgent]):
     """Open a closed agent again."""
 
     native_name, namespace = "resume_agent", "multi_agent_v1"
@@ -154,19 +184,30 @@ class ResumeAgent(OneAgentResults, Spelling[op.ResumeAgent]):
 
     id: str = means("agent", "The agent.")
 
-    status_key = "status"
+    results = one_agent("status")
 
 
-class CloseAgent(OneAgentResults, Spelling[op.StopAgent]):
+STOPPED = one_agent("previous_status")
+
+
+class CloseAgent(Spelling[op.StopAgent]):
     """Close an agent that is no longer needed."""
 
     native_name, namespace = "close_agent", "multi_agent_v1"
+    results = STOPPED
     since, families = "0.133.0", UNKNOWN
 
     target: str = means("agent", "The agent.")
 
 
-class NamedSpawnAgent(AgentResults, Spelling[op.SpawnAgent]):
+def _named(_asked: op.Operation, said: Any) -> out.AgentsOutcome | None:
+    match said:
+        case {"task_name": str(id)}:
+            return out.AgentsOutcome((out.AgentReport(id, "running"),))
+    return None
+
+
+class NamedSpawnAgent(Spelling[op.SpawnAgent]):
     """Give a task to another agent, which works on it meanwhile under a name of your choice."""
 
     native_name, namespace = "spawn_agent", "collaboration"
@@ -181,15 +222,12 @@ class NamedSpawnAgent(AgentResults, Spelling[op.SpawnAgent]):
     model: str | None = means("model", "Model to use.", default=None)
     reasoning_effort: str | None = means("effort", "How hard it is to think.", default=None)
 
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        one = outcome.agents[0] if len(outcome.agents) == 1 else None
-        return {"task_name": one.id} if one is not None and one.status == "running" else None
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        match told:
-            case {"task_name": str(id)}:
-                return out.AgentsOutcome((out.AgentReport(id, "running"),))
-        return None
+    results = agents_in_json(
+        _named,
+        lambda _asked, outcome: {"task_name": one.id} if (one := _running(outcome)) else None,
+        "its type",
+        "its task",
+    )
 
 
 MESSAGED = {
@@ -223,7 +261,18 @@ class SendMessage(Spelling[op.MessageAgent]):
     message: str = means("message", "What to say.")
 
 
-class WaitForMail(AgentResults, Spelling[op.WaitForAgent]):
+class MailWaited(msgspec.Struct, frozen=True):
+    """That waiting is over."""
+
+    message: str
+    timed_out: bool
+
+
+def _mail(*, timed_out: bool) -> MailWaited:
+    return MailWaited("Wait timed out." if timed_out else "Wait completed.", timed_out)
+
+
+class WaitForMail(Spelling[op.WaitForAgent]):
     """Wait until an agent has something to say."""
 
     native_name, namespace = "wait_agent", "collaboration"
@@ -235,31 +284,43 @@ class WaitForMail(AgentResults, Spelling[op.WaitForAgent]):
 
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None, schema=NUMBER)
 
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        if outcome.agents:
-            return None
-        return {
-            "message": "Wait timed out." if outcome.timed_out else "Wait completed.",
-            "timed_out": outcome.timed_out,
-        }
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        match told:
-            case {"message": str(), "timed_out": bool(timed_out)}:
-                return out.AgentsOutcome((), timed_out=timed_out)  # what they say comes as messages of their own
-        return None
+    # What agents say comes as messages of their own.
+    results = one_of(
+        in_json(
+            out.AgentsOutcome,
+            MailWaited,
+            to=lambda _asked, said: out.AgentsOutcome((), timed_out=said.timed_out),
+            back=lambda _asked, outcome: None if outcome.agents else _mail(timed_out=outcome.timed_out),
+            says=("timed_out",),
+            nearly={"agents": "agents are written in other words"},
+        )
+    )
 
 
-class InterruptAgent(OneAgentResults, Spelling[op.StopAgent]):
+class InterruptAgent(Spelling[op.StopAgent]):
     """Stop what an agent is doing."""
 
     native_name, namespace = "interrupt_agent", "collaboration"
+    results = STOPPED
     since = "0.166.0"
 
     target: str = means("agent", "The agent.")
 
 
-class ListAgents(AgentResults, Spelling[op.ListAgents]):
+class ListedAgent(msgspec.Struct, frozen=True):
+    """One agent and how it stands."""
+
+    agent_name: str | None = None
+    agent_status: Any = None
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """The agents."""
+
+    agents: tuple[ListedAgent, ...]
+
+
+class ListAgents(Spelling[op.ListAgents]):
     """List the agents and how they stand."""
 
     native_name, namespace = "list_agents", "collaboration"
@@ -268,16 +329,16 @@ class ListAgents(AgentResults, Spelling[op.ListAgents]):
 
     path_prefix: str | None = means("scope", "List only agents below this path.", default=None)
 
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        return {"agents": [{"agent_name": one.id, "agent_status": status_of(one)} for one in outcome.agents]}
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        match told:
-            case {"agents": list(agents)} if all(isinstance(one, dict) for one in agents):
-                return out.AgentsOutcome(
-                    tuple(agent_report(text_or_none(one.get("agent_name")), one.get("agent_status")) for one in agents)
-                )
-        return None
+    results = agents_in_json(
+        lambda _asked, said: out.AgentsOutcome(
+            tuple(agent_report(one.agent_name, one.agent_status) for one in said.agents)
+        ),
+        lambda _asked, outcome: Listed(tuple(ListedAgent(one.id, status_of(one)) for one in outcome.agents)),
+        "its name",
+        "its type",
+        "its task",
+        record=Listed,
+    )
 
 
 COLLABORATION = (NamedSpawnAgent, FollowupTask, SendMessage, WaitForMail, InterruptAgent, ListAgents)
@@ -286,10 +347,11 @@ MULTI_AGENT = (SpawnAgent, SendInput, WaitAgent, ResumeAgent, CloseAgent)
 BY_ID = "agents were named by other parameters before any captured version"
 
 
-class SendInputById(AgentResults, Spelling[op.MessageAgent]):
+class SendInputById(Spelling[op.MessageAgent]):
     """Send a message to an agent."""
 
     native_name, read_only = "send_input", BY_ID
+    results = SUBMITTED
 
     id: str = means("to", "The agent.")
     message: str | None = means("message", "What to say.", default=None)
@@ -300,15 +362,16 @@ class SendInputById(AgentResults, Spelling[op.MessageAgent]):
         return (op.MessageAgent(self.id, _spoken(self.message, self.items), interrupt=self.interrupt),)
 
 
-class CloseAgentById(OneAgentResults, Spelling[op.StopAgent]):
+class CloseAgentById(Spelling[op.StopAgent]):
     """Close an agent that is no longer needed."""
 
     native_name, read_only = "close_agent", BY_ID
+    results = STOPPED
 
     id: str = means("agent", "The agent.")
 
 
-class WaitByIds(AgentResults, Spelling[op.WaitForAgent]):
+class WaitByIds(Spelling[op.WaitForAgent]):
     """Wait until one of these agents is done."""
 
     native_name, read_only = "wait", BY_ID
@@ -316,5 +379,4 @@ class WaitByIds(AgentResults, Spelling[op.WaitForAgent]):
     ids: tuple[str, ...] = means("agents", "The agents.")
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None)
 
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        return waited(told)
+    results = one_of(formerly=WAITED.current)

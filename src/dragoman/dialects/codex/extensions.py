@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.default_words import understand
 from dragoman.dialects.base.dialect import Steer
 from dragoman.dialects.base.responses_items import tools_found
 from dragoman.dialects.base.spelling import Freeform, Spelling, means, native_only
+from dragoman.dialects.base.words import one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -94,6 +94,12 @@ class Imagegen(Spelling[op.GenerateImage]):
     num_last_images_to_include: int | None = native_only("images to begin with are no part of a prompt")
 
 
+def _shown(_asked: op.Operation, native: NativeResult) -> out.Outcome:
+    if not isinstance(native.content, str):
+        return out.ContentOutcome(native.content)
+    return out.CommandOutcome(output=native.content)
+
+
 class JsRepl(Spelling[op.RunCode]):
     """Run JavaScript in a session that stays."""
 
@@ -106,10 +112,7 @@ class JsRepl(Spelling[op.RunCode]):
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.RunCode(self.input, "javascript"),)
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            return out.ContentOutcome(native.content)
-        return out.CommandOutcome(output=native.content)
+    results = one_of(from_native=_shown)
 
 
 # ── what is remembered, tools and skills ─────────────────────────────────────
@@ -177,8 +180,7 @@ class SearchToolBm25(Spelling[op.SearchTools]):
     query: str
     limit: int | None = None
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        return tools_found(json_object(native)) or understand(operation, native)
+    results = one_of(from_native=lambda _asked, native: tools_found(json_object(native)))
 
 
 class ReadSkill(Spelling[op.UseSkill]):

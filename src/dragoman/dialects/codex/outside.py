@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dragoman.dialects.base.default_words import understand
 from dragoman.dialects.base.responses_items import WebSearch as HostedWebSearch, tools_found
 from dragoman.dialects.base.spelling import Spelling, means
-from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
+from dragoman.dialects.base.words import one_of
+from dragoman.model import operations as op
 
 from .commands import NUMBER
 from .families import CATALOGUE, CLASSIC, variant
-from .results import ResourceResults
+from .results import RESOURCES
 
 
-class ListMcpResources(ResourceResults, Spelling[op.ListMcpResources]):
+class ListMcpResources(Spelling[op.ListMcpResources]):
     """List the resources of MCP servers."""
 
     native_name = "list_mcp_resources"
+    results = RESOURCES
     since, families = "0.77.0", CLASSIC
     always = {"templates": False}
 
@@ -24,10 +24,11 @@ class ListMcpResources(ResourceResults, Spelling[op.ListMcpResources]):
     cursor: str | None = means("cursor", "Where an earlier list was cut.", default=None)
 
 
-class ListMcpResourceTemplates(ResourceResults, Spelling[op.ListMcpResources]):
+class ListMcpResourceTemplates(Spelling[op.ListMcpResources]):
     """List the resource templates of MCP servers."""
 
     native_name = "list_mcp_resource_templates"
+    results = RESOURCES
     since, families = "0.77.0", CLASSIC
     always = {"templates": True}
 
@@ -35,10 +36,11 @@ class ListMcpResourceTemplates(ResourceResults, Spelling[op.ListMcpResources]):
     cursor: str | None = means("cursor", "Where an earlier list was cut.", default=None)
 
 
-class ReadMcpResource(ResourceResults, Spelling[op.ReadMcpResource]):
+class ReadMcpResource(Spelling[op.ReadMcpResource]):
     """Read a resource of an MCP server."""
 
     native_name = "read_mcp_resource"
+    results = RESOURCES
     since, families = "0.77.0", CLASSIC
 
     server: str = means("server", "The server.")
@@ -66,8 +68,7 @@ class ToolSearch(Spelling[op.SearchTools]):
     query: str = means("query", "What to look for.")
     limit: int | None = means("limit", "How many tools to give at most.", default=None, schema=NUMBER)
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        return tools_found(native.item) or understand(operation, native)
+    results = one_of(from_native=lambda _asked, native: tools_found(native.item))
 
 
 WebSearch = variant(

@@ -8,15 +8,16 @@ or those of all calls inside a program), it is asked for what the text does not 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, tell_all, text_of, understand
+from dragoman.dialects.base.mcp_resources import resource_row, resources_in
 from dragoman.dialects.base.patch_text import SUCCESS, changed_files, changes_listed, same_path
 from dragoman.dialects.base.spelling import Content, Tells
-from dragoman.dialects.base.words import CALLED, one_of, words
+from dragoman.dialects.base.words import CALLED, Results, in_json, one_of, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -287,98 +288,49 @@ def status_of(report: out.AgentReport) -> Any:
     return {word: report.text} if report.text is not None or word == "completed" else word
 
 
-class AgentResults:
-    """What agents did, as JSON; each tool has its own keys for it."""
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        told = self.told(outcome) if isinstance(outcome, out.AgentsOutcome) else None
-        return tell(operation, outcome) if told is None else json_text(told)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = self.heard(operation, json_object(native))
-        return understand(operation, native) if found is None else found
-
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        """The outcome under this tool's keys, or `None` when they cannot hold it."""
-        return None
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        """What an object with these keys says, or `None` when it is another."""
-        return None
+def agents_in_json(
+    to: Callable[[Any, Any], Any], back: Callable[[Any, Any], Any], *lost: str, record: Any = Any
+) -> Results:
+    """What agents did, as JSON; each tool has its own keys for it. `lost`: what is not said of an agent."""
+    nearly = {"agents": f"of an agent {', '.join(lost)} are not said"}
+    return one_of(in_json(out.AgentsOutcome, record, to=to, back=back, nearly=nearly))
 
 
-def waited(told: Any) -> out.Outcome | None:
-    match told:
-        case {"status": dict(statuses), **rest}:
-            reports = tuple(agent_report(id, status) for id, status in statuses.items())
-            return out.AgentsOutcome(reports, timed_out=rest.get("timed_out") is True)
-    return None
-
-
-class OneAgentResults(AgentResults):
+def one_agent(key: str) -> Results:
     """How one agent is doing, or was when it was stopped, under one key."""
 
-    status_key: ClassVar[str] = "previous_status"
+    def back(_asked: op.Operation, outcome: out.AgentsOutcome) -> Any:
+        return {key: status_of(outcome.agents[0])} if len(outcome.agents) == 1 else None
 
-    def told(self, outcome: out.AgentsOutcome) -> Any:
-        return {self.status_key: status_of(outcome.agents[0])} if len(outcome.agents) == 1 else None
-
-    def heard(self, operation: op.Operation, told: Any) -> out.Outcome | None:
-        if not isinstance(told, dict) or self.status_key not in told:
+    def to(asked: op.Operation, said: Any) -> out.AgentsOutcome | None:
+        if not isinstance(said, dict) or key not in said:
             return None
-        return out.AgentsOutcome((agent_report(str(getattr(operation, "agent", "")), told[self.status_key]),))
+        return out.AgentsOutcome((agent_report(str(getattr(asked, "agent", "")), said[key]),))
+
+    return agents_in_json(to, back, "its name", "its type", "its task")
 
 
-class ResourceResults:
-    """Resources, as the JSON the server gave."""
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ResourcesOutcome):
-            return tell(operation, outcome)
-        reading = isinstance(operation, op.ReadMcpResource)
-        templates = isinstance(operation, op.ListMcpResources) and operation.templates
-        rows = [_resource_row(one, templates=templates) for one in outcome.resources]
-        told: dict[str, Any] = {"contents" if reading else "resourceTemplates" if templates else "resources": rows}
-        if outcome.cursor is not None:
-            told["nextCursor"] = outcome.cursor
-        return json_text(told)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        told = json_object(native)
-        if isinstance(told, dict):
-            for key in ("resources", "resourceTemplates", "contents"):
-                rows = told.get(key)
-                if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-                    found = tuple(_resource(row, text_or_none(told.get("server"))) for row in rows)
-                    return out.ResourcesOutcome(found, text_or_none(told.get("nextCursor")))
-        return understand(operation, native)
+def _listed(asked: op.Operation, outcome: out.ResourcesOutcome) -> dict[str, Any]:
+    templates = isinstance(asked, op.ListMcpResources) and asked.templates
+    uri = "uriTemplate" if templates else "uri"
+    rows = [
+        resource_row(one, "server", uri, "name", "description", "mimeType", "text", "blob") for one in outcome.resources
+    ]
+    reading = isinstance(asked, op.ReadMcpResource)
+    named = {"contents" if reading else "resourceTemplates" if templates else "resources": rows}
+    return named if outcome.cursor is None else {**named, "nextCursor": outcome.cursor}
 
 
-def _resource_row(resource: out.Resource, *, templates: bool) -> dict[str, Any]:
-    row = {
-        "server": resource.server,
-        "uriTemplate" if templates else "uri": resource.uri,
-        "name": resource.name,
-        "description": resource.description,
-        "mimeType": resource.media_type,
-        "text": resource.text,
-        "blob": resource.data,
-    }
-    return {key: value for key, value in row.items() if value is not None}
-
-
-def _resource(row: Mapping[str, Any], server: str | None) -> out.Resource:
-    text = {key: text_or_none(value) for key, value in row.items()}
-    return out.Resource(
-        text.get("uri") or text.get("uriTemplate") or "",
-        text.get("name"),
-        text.get("description"),
-        text.get("mimeType"),
-        text.get("server") or server,
-        text.get("text"),
-        text.get("blob"),
+RESOURCES = one_of(
+    in_json(
+        out.ResourcesOutcome,
+        Any,
+        to=lambda _asked, said: resources_in(said) if isinstance(said, dict) else None,
+        back=_listed,
+        says=("resources", "cursor"),
     )
-
+)
+"""Resources, as the JSON the server gave."""
 
 # ── programs ─────────────────────────────────────────────────────────────────
 
@@ -628,10 +580,6 @@ def json_object(native: NativeResult) -> Any:
         return read_json(text)
     except msgspec.DecodeError:
         return None
-
-
-def text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 # ── results of calls that are no tool of the client's ────────────────────────

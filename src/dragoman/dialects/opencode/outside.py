@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from dragoman.dialects.base.mcp_resources import resource_row, resources_in
 from dragoman.dialects.base.questions import questions
 from dragoman.dialects.base.spelling import REQUIRED, SECONDS, Spelling, means, native_only, was
 from dragoman.dialects.base.words import CALLED, body, by_hand, in_json, maybe, one_of, single, words
@@ -130,52 +131,17 @@ class UseSkill(Spelling[op.UseSkill]):
     name: str = means("name", "The skill's name.")
 
 
-class ListedResource(msgspec.Struct, frozen=True, omit_defaults=True, rename={"media_type": "mimeType"}):
-    """One resource as it is listed."""
-
-    name: str | None = None
-    uri: str | None = None
-    uriTemplate: str | None = None  # noqa: N815 - the native name
-    description: str | None = None
-    media_type: str | None = None
-    server: str | None = None
-
-
-class ListedResources(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The list itself, under one of two names."""
-
-    resources: tuple[ListedResource, ...] | None = None
-    resourceTemplates: tuple[ListedResource, ...] | None = None  # noqa: N815 - the native name
-
-
-def _listed(asked: op.ListMcpResources, outcome: out.ResourcesOutcome) -> ListedResources:
+def _listed(asked: op.ListMcpResources, outcome: out.ResourcesOutcome) -> dict[str, Any]:
     uri = "uriTemplate" if asked.templates else "uri"
-    listed = tuple(
-        ListedResource(
-            one.name, description=one.description, media_type=one.media_type, server=one.server, **{uri: one.uri}
-        )
-        for one in outcome.resources
-    )
-    return ListedResources(resourceTemplates=listed) if asked.templates else ListedResources(listed)
-
-
-def _resources(_asked: op.Operation, listed: ListedResources) -> out.ResourcesOutcome | None:
-    found = listed.resources if listed.resources is not None else listed.resourceTemplates
-    if found is None:
-        return None
-    return out.ResourcesOutcome(
-        tuple(
-            out.Resource(one.uri or one.uriTemplate or "", one.name, one.description, one.media_type, one.server)
-            for one in found
-        )
-    )
+    rows = [resource_row(one, "name", uri, "description", "mimeType", "server") for one in outcome.resources]
+    return {"resourceTemplates" if asked.templates else "resources": rows}
 
 
 RESOURCES = one_of(
     in_json(
         out.ResourcesOutcome,
-        ListedResources,
-        to=_resources,
+        Any,
+        to=lambda _asked, said: resources_in(said),
         back=_listed,
         nearly={"resources": "the content is not given"},
         indent=2,
