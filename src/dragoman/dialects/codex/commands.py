@@ -12,7 +12,7 @@ from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Conversion, Spelling
 from dragoman.model import operations as op
 
 from .families import CLASSIC, FIRST_CATALOGUE, MINI
-from .results import CHARACTERS_PER_TOKEN, CommandResults, OldCommandResults
+from .results import CHARACTERS_PER_TOKEN, COMMANDS, COMMANDS_IN_JSON, SHELL_COMMANDS, OrPatched
 
 TOKENS = Conversion(
     to=lambda tokens: None if tokens is None else tokens * CHARACTERS_PER_TOKEN,
@@ -35,7 +35,7 @@ def _patched(invocation: Invocation | None, directory: str | None) -> tuple[op.O
     return read_patch(invocation.patch, place or None)
 
 
-class ExecCommand(CommandResults, Spelling[op.RunCommand]):
+class ExecCommand(OrPatched, Spelling[op.RunCommand]):
     """Run a shell command; what is still running after `yield_time_ms` goes on as a session."""
 
     native_name = "exec_command"
@@ -111,10 +111,11 @@ class ExecCommand(CommandResults, Spelling[op.RunCommand]):
 INTERRUPT = "\u0003"
 
 
-class WriteStdin(CommandResults, Spelling[op.ReadOutput | op.TypeInto | op.StopCommand]):
+class WriteStdin(Spelling[op.ReadOutput | op.TypeInto | op.StopCommand]):
     """Type into a running session, or read what it has written since; Ctrl-C (\\u0003) ends it."""
 
     native_name = "write_stdin"
+    results = COMMANDS
     since, families = "0.101.0", CLASSIC
     unsaid = {
         "ReadOutput.lines": "output is cut by its length",
@@ -159,13 +160,13 @@ class WriteStdin(CommandResults, Spelling[op.ReadOutput | op.TypeInto | op.StopC
         )
 
 
-class ShellCommand(CommandResults, Spelling[op.RunCommand]):
+class ShellCommand(OrPatched, Spelling[op.RunCommand]):
     """Run a shell command and wait until it ends."""
 
     native_name = "shell_command"
     since = until = "0.77.0"
     families = FIRST_CATALOGUE
-    code_line = "Exit code:"
+    results = SHELL_COMMANDS
     unsaid = {
         "background": "commands are waited for",
         "wait_ms": "commands are waited for",
@@ -209,10 +210,11 @@ class ShellCommand(CommandResults, Spelling[op.RunCommand]):
         )
 
 
-class Shell(OldCommandResults, Spelling[op.RunCommand]):
+class Shell(OrPatched, Spelling[op.RunCommand]):
     """Run a program with its arguments and wait until it ends; a command line is given to `bash -lc`."""
 
     native_name, formerly = "shell", ("container.exec",)
+    results = COMMANDS_IN_JSON
     until = "0.44.0"
     families = (f"!{MINI}",)
     unsaid = {
@@ -272,10 +274,11 @@ class Shell(OldCommandResults, Spelling[op.RunCommand]):
         )
 
 
-class ContainerExec(OldCommandResults, Spelling[op.RunCommand]):
+class ContainerExec(OrPatched, Spelling[op.RunCommand]):
     """Run a program with its arguments, in the words some models had for it."""
 
     native_name = "container.exec"
+    results = COMMANDS_IN_JSON
     read_only = "the first client, in TypeScript, understood it too"
 
     cmd: tuple[str, ...]
@@ -300,10 +303,11 @@ class LocalShellAction(msgspec.Struct, frozen=True, omit_defaults=True):
     user: str | None = None
 
 
-class LocalShell(OldCommandResults, Spelling[op.RunCommand]):
+class LocalShell(OrPatched, Spelling[op.RunCommand]):
     """Run a program with its arguments; the provider defines the tool."""
 
     native_name = wire_type = "local_shell"
+    results = COMMANDS_IN_JSON
     until = "0.77.0"
     families = (MINI,)
     unsaid = {

@@ -15,7 +15,8 @@ import msgspec
 from dragoman.dialects.base.default_words import text_of, understand
 from dragoman.dialects.base.patch_text import script_in
 from dragoman.dialects.base.responses_items import command_line
-from dragoman.dialects.base.spelling import Spelling, means
+from dragoman.dialects.base.spelling import Conversion, Spelling, means
+from dragoman.dialects.base.words import one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
@@ -26,6 +27,20 @@ PRINTED = "the client prints it of a call; the model has other words for it"
 
 def _item(native: NativeResult) -> Mapping[str, Any]:
     return native.item if isinstance(native.item, dict) else {}
+
+
+def _ran(_asked: op.Operation, native: NativeResult) -> out.Outcome | None:
+    match _item(native):
+        case {"status": "declined", **rest}:
+            return out.Failure("denied", str(rest.get("aggregated_output") or "declined"))
+        case {"exit_code": -1, "aggregated_output": str(output)}:  # which no command ends with: the client did
+            timed_out = output.endswith("command timed out")
+            return out.CommandOutcome(output=output, timed_out=True) if timed_out else out.Failure("failed", output)
+        case {"aggregated_output": str(output), **rest}:
+            code = rest.get("exit_code")
+            known, running = code if isinstance(code, int) else None, rest.get("status") == "in_progress"
+            return out.CommandOutcome(known, output=output, running=running)
+    return None
 
 
 class CommandExecution(Spelling[op.RunCommand]):
@@ -46,21 +61,7 @@ class CommandExecution(Spelling[op.RunCommand]):
         line, shell, login = command_line(words)
         return (op.RunCommand(line, shell=shell, login=login),)
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        match _item(native):
-            case {"status": "declined", **rest}:
-                return out.Failure("denied", str(rest.get("aggregated_output") or "declined"))
-            case {"exit_code": -1, "aggregated_output": str(output)}:  # which no command ends with: the client did
-                timed_out = output.endswith("command timed out")
-                return out.CommandOutcome(output=output, timed_out=True) if timed_out else out.Failure("failed", output)
-            case {"aggregated_output": str(output), **rest}:
-                code = rest.get("exit_code")
-                return out.CommandOutcome(
-                    exit_code=code if isinstance(code, int) else None,
-                    output=output,
-                    running=rest.get("status") == "in_progress",
-                )
-        return understand(operation, native)
+    results = one_of(from_native=_ran)
 
 
 class PrintedChange(msgspec.Struct, frozen=True):
@@ -104,25 +105,25 @@ class PrintedStep(msgspec.Struct, frozen=True):
     completed: bool = False
 
 
+STEPS = Conversion(
+    to=lambda steps: tuple(op.PlanItem(one.text, "completed" if one.completed else "pending") for one in steps),
+    back=lambda items: tuple(PrintedStep(item.text, item.status == "completed") for item in items),
+)
+
+
 class TodoList(Spelling[op.UpdatePlan]):
     """The plan as it stands."""
 
     native_name = "todo_list"
     read_only = PRINTED
 
-    items: tuple[PrintedStep, ...] = means(None)
+    items: tuple[PrintedStep, ...] = means("items", convert=STEPS)
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (
-            op.UpdatePlan(
-                tuple(op.PlanItem(one.text, "completed" if one.completed else "pending") for one in self.items)
-            ),
+    results = one_of(
+        from_native=lambda asked, native: (
+            out.PlanOutcome(asked.items) if _item(native).get("type") == "todo_list" else None
         )
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if isinstance(operation, op.UpdatePlan) and _item(native).get("type") == self.native_name:
-            return out.PlanOutcome(operation.items)
-        return understand(operation, native)
+    )
 
 
 class CollabToolCall(Spelling[op.SpawnAgent | op.MessageAgent | op.WaitForAgent | op.StopAgent]):

@@ -16,8 +16,8 @@ import msgspec
 from dragoman.dialects.base.default_words import tell, tell_all, text_of, understand
 from dragoman.dialects.base.mcp_resources import resource_row, resources_in
 from dragoman.dialects.base.patch_text import SUCCESS, changed_files, changes_listed, same_path
-from dragoman.dialects.base.spelling import Content, Tells
-from dragoman.dialects.base.words import CALLED, Results, in_json, one_of, words
+from dragoman.dialects.base.spelling import Content
+from dragoman.dialects.base.words import CALLED, Results, by_hand, in_json, one_of, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -121,38 +121,14 @@ def _printed(outcome: out.CommandOutcome) -> str:
     return f"command timed out{after}\n{output}"
 
 
-def _seconds(outcome: out.CommandOutcome) -> list[str]:
-    return [] if outcome.duration_ms is None else [f"Wall time: {outcome.duration_ms / 1000:.4f} seconds"]
+def _written(code_line: str) -> Callable[[out.CommandOutcome, op.Operation], str]:
+    """A few lines of facts, then the output."""
 
-
-class CommandResults:
-    """Results of commands: a few lines of facts, then the output; a patch in a heredoc tells what it changed."""
-
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "truncated")}
-    code_line: ClassVar[str] = "Process exited with code"
-
-    def from_outcomes(
-        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
-    ) -> tuple[Content, bool | None]:
-        if len(outcomes) == 1 and isinstance(outcomes[0], out.CommandOutcome):
-            return self.tell_command(outcomes[0]), None
-        return _tell_changes(operations, outcomes), None
-
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        text = text_of(native.content)
-        report = _report(text)
-        if any(isinstance(operation, op.Writing) for operation in operations):
-            return _changes(operations, native)
-        if report is None:
-            return (_unreported(text, native),) * len(operations)
-        return (_command_outcome(report),) * len(operations)
-
-    def tell_command(self, outcome: out.CommandOutcome) -> str:
-        lines = _seconds(outcome)
-        if outcome.timed_out:
-            lines.append(f"{self.code_line} {TIMED_OUT}")
-        elif outcome.exit_code is not None:
-            lines.append(f"{self.code_line} {outcome.exit_code}")
+    def write(outcome: out.CommandOutcome, _asked: op.Operation) -> str:
+        lines = [] if outcome.duration_ms is None else [f"Wall time: {outcome.duration_ms / 1000:.4f} seconds"]
+        code = TIMED_OUT if outcome.timed_out else outcome.exit_code
+        if code is not None:
+            lines.append(f"{code_line} {code}")
         if outcome.running:
             lines.append(f"Process running with session ID {outcome.job}" if outcome.job else "Process running")
         if outcome.signal is not None:
@@ -161,20 +137,67 @@ class CommandResults:
             lines.append(f"Characters cut: {outcome.truncated}")
         return "\n".join((*lines, "Output:", _printed(outcome)))
 
+    return write
 
-class OldCommandResults(CommandResults):
-    """Results of the first shell tool: JSON with the output and the exit code."""
 
-    def tell_command(self, outcome: out.CommandOutcome) -> str:
-        metadata = _Metadata(
-            TIMED_OUT if outcome.timed_out else outcome.exit_code,
-            None if outcome.duration_ms is None else outcome.duration_ms / 1000,
-            outcome.signal,
-            outcome.running or None,
-            outcome.job,
-            outcome.truncated or None,
-        )
-        return json_text(_Told(_printed(outcome), metadata))
+def _written_in_json(outcome: out.CommandOutcome, _asked: op.Operation) -> str:
+    """The first form: JSON with the output and the exit code."""
+    metadata = _Metadata(
+        TIMED_OUT if outcome.timed_out else outcome.exit_code,
+        None if outcome.duration_ms is None else outcome.duration_ms / 1000,
+        outcome.signal,
+        outcome.running or None,
+        outcome.job,
+        outcome.truncated or None,
+    )
+    return json_text(_Told(_printed(outcome), metadata))
+
+
+def _command_read(_asked: op.Operation, native: NativeResult) -> out.Outcome:
+    text = text_of(native.content)
+    report = _report(text)
+    return _unreported(text, native) if report is None else _command_outcome(report)
+
+
+def _commands(write: Callable[[out.CommandOutcome, op.Operation], str]) -> Results:
+    return one_of(
+        by_hand(
+            out.CommandOutcome,
+            write,
+            says=("exit_code", "signal", "running", "timed_out", "truncated"),
+            nearly={
+                "output": "a line that says how much was cut is read as that",
+                "job": "only a command that runs has one",
+                "duration_ms": "it is said in seconds with four digits",
+            },
+        ),
+        from_native=_command_read,
+    )
+
+
+COMMANDS, SHELL_COMMANDS = _commands(_written("Process exited with code")), _commands(_written("Exit code:"))
+COMMANDS_IN_JSON = _commands(_written_in_json)
+"""By hand: the client's own facts stand in any order and number above the output, and its log may know more."""
+
+
+class OrPatched:
+    """A command that is a patch in a heredoc means several operations, and one list is the result of all of them."""
+
+    results: ClassVar[Results | None] = COMMANDS
+
+    def from_outcomes(
+        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
+    ) -> tuple[Content, bool | None]:
+        if len(outcomes) == 1 and isinstance(outcomes[0], out.CommandOutcome) and self.results is not None:
+            written = self.results.write(operations[0], outcomes[0])
+            if written is not None:
+                return written, None
+        return _tell_changes(operations, outcomes), None
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        if any(isinstance(operation, op.Writing) for operation in operations):
+            return _changes(operations, native)
+        return (_command_read(operations[0], native),) * len(operations)
 
 
 def _unreported(text: str, native: NativeResult) -> out.Outcome:
@@ -242,7 +265,7 @@ def _counted(item: Any) -> dict[str, tuple[int, int]]:
 
 
 class PatchResults:
-    """Results of patches: the files that were added (A), modified (M) and deleted (D)."""
+    """Results of patches: the files that were added (A), modified (M) and deleted (D), one list for all operations."""
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
