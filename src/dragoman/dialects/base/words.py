@@ -531,3 +531,9 @@ def ended_badly(outcome: out.Outcome) -> bool | None:
     if not isinstance(outcome, out.CommandOutcome):
         return None
     return (outcome.timed_out or bool(outcome.signal or outcome.exit_code)) and not outcome.running
+
+
+def page_text(outcome: out.PagesOutcome) -> str:
+    """What pages say as one text: the answer that was made of them, or their own words."""
+    texts = [page.text or page.snippet or "" for page in outcome.pages]
+    return "\n\n".join(texts) if outcome.answer is None else outcome.answer

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal
 
 import msgspec
 
 from dragoman.dialects.base.conversions import EMPTY_IS_UNSAID, among
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, absent, means, native_only, was
+from dragoman.dialects.base.default_words import text_of
+from dragoman.dialects.base.spelling import Spelling, absent, means, native_only, was
 from dragoman.dialects.base.words import (
+    Kind,
     Template,
     body,
+    by_hand,
     either,
     in_json,
+    lines,
     maybe,
     one_of,
     or_none,
@@ -300,6 +303,15 @@ class SubagentHandback(Spelling[op.ReturnToParent]):
     message: str = means("result", "The whole report.")
 
 
+_NONE = "No reachable agents"
+_MAYBE_EMPTY = Kind(r"[^\n\[\]]*", lambda text: text or None, lambda text: text or "", writes_none=True)
+
+
+def _none_listed(text: str, _asked: op.Operation) -> out.AgentsOutcome | None:
+    """The sentence may stand among others."""
+    return out.AgentsOutcome(()) if re.search(rf"^{_NONE}\b", text, re.MULTILINE) else None
+
+
 class ListAgents(Spelling[op.ListAgents]):
     """List the agents that can be sent messages."""
 
@@ -309,25 +321,15 @@ class ListAgents(Spelling[op.ListAgents]):
     channel: str | None = means("scope", "Only those on this channel.", default=None, schema={"maxLength": 256})
     q: str | None = means("query", "Only those that match this.", default=None, schema={"maxLength": 256})
 
-    _LINE = re.compile(r"- (?P<name>.*) \[(?P<id>[^\]]*)\] (?P<status>\w+)")
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AgentsOutcome):
-            return tell(operation, outcome)
-        lines = [f"- {agent.name or ''} [{agent.id or ''}] {agent.status}" for agent in outcome.agents]
-        return "\n".join(lines) or "No reachable agents"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = told(native)
-        if re.search(r"^No reachable agents\b", text, re.MULTILINE):
-            return out.AgentsOutcome(())
-        reports = [_listed(self._LINE.fullmatch(line)) for line in text.split("\n")]
-        if None in reports:
-            return understand(operation, native)
-        return out.AgentsOutcome(tuple(report for report in reports if report is not None))
-
-
-def _listed(found: re.Match[str] | None) -> out.AgentReport | None:
-    if found is None or found["status"] not in get_args(out.AgentStatus):
-        return None
-    return out.AgentReport(found["id"] or None, cast(out.AgentStatus, found["status"]), name=found["name"] or None)
+    results = one_of(
+        words(
+            out.AgentsOutcome,
+            "{agents}",
+            agents=lines(
+                words(out.AgentReport, "- {name} [{id}] {status}", name=_MAYBE_EMPTY, id=_MAYBE_EMPTY),
+                empty=_NONE,
+            ),
+        ),
+        read_first=(by_hand(out.AgentsOutcome, lambda _outcome, _asked: None, _none_listed),),
+        text=told,
+    )

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import re
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
+from dragoman.dialects.base.spelling import Spelling, means, native_only
+from dragoman.dialects.base.words import body, by_hand, one_of, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 from .options import WAIT
+
+_AVAILABLE = "Available MCP Resources:"
+
+
+def _resources_written(outcome: out.ResourcesOutcome, _asked: op.Operation) -> str:
+    if not outcome.resources:
+        return "No MCP resources found."
+    return f"{_AVAILABLE}\n" + "".join(
+        f"- {resource.server or ''}:{resource.uri} | {resource.name or ''}\n" for resource in outcome.resources
+    )
+
+
+def _resources_read(text: str, _asked: op.Operation) -> out.ResourcesOutcome | None:
+    if not text.startswith((_AVAILABLE, "No MCP resources found")):
+        return None
+    found = re.findall(r"^- (.*?):(\S+)(?: \| (.*?))?$", text, re.MULTILINE)
+    return out.ResourcesOutcome(
+        tuple(out.Resource(uri, name or None, server=server or None) for server, uri, name in found)
+    )
 
 
 class ListMcpResources(Spelling[op.ListMcpResources]):
@@ -22,25 +40,20 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
     serverName: str | None = means("server", "Only this server's.", default=None)  # noqa: N815 - the native name
     wait_for_previous: bool | None = native_only(WAIT)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ResourcesOutcome):
-            return tell(operation, outcome)
-        if not outcome.resources:
-            return "No MCP resources found."
-        return "Available MCP Resources:\n" + "".join(
-            f"- {resource.server or ''}:{resource.uri} | {resource.name or ''}\n" for resource in outcome.resources
-        )
+    results = one_of(
+        by_hand(
+            out.ResourcesOutcome,
+            _resources_written,
+            _resources_read,
+            nearly={"resources": "a resource is its server, its URI and its name"},
+        ),
+        unsaid={"cursor": "the list is given whole"},
+    )
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text.startswith("No MCP resources found"):
-            return out.ResourcesOutcome(())
-        found = re.findall(r"^- (.*?):(\S+)(?: \| (.*?))?$", text, re.MULTILINE)
-        if not text.startswith("Available MCP Resources:"):
-            return understand(operation, native)
-        return out.ResourcesOutcome(
-            tuple(out.Resource(uri, name or None, server=server or None) for server, uri, name in found)
-        )
+
+def _resource_text(_asked: op.Operation, outcome: out.ResourcesOutcome) -> out.TextOutcome | None:
+    texts = [resource.text for resource in outcome.resources]
+    return None if None in texts else out.TextOutcome("\n".join(text or "" for text in texts))
 
 
 class ReadMcpResource(Spelling[op.ReadMcpResource]):
@@ -53,15 +66,16 @@ class ReadMcpResource(Spelling[op.ReadMcpResource]):
     uri: str = means("uri", "The resource's URI.")
     wait_for_previous: bool | None = native_only(WAIT)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ResourcesOutcome) or any(one.text is None for one in outcome.resources):
-            return tell(operation, outcome)
-        return "\n".join(resource.text or "" for resource in outcome.resources)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        if not isinstance(native.content, str):
-            return understand(operation, native)
-        return out.ResourcesOutcome((out.Resource(self.uri, text=native.content),))
+    results = one_of(
+        words(
+            out.TextOutcome,
+            "{text}",
+            text=body(),
+            of=out.ResourcesOutcome,
+            to=lambda asked, said: out.ResourcesOutcome((out.Resource(asked.uri, text=said.text),)),
+            back=_resource_text,
+        )
+    )
 
 
 class ActivateSkill(Spelling[op.UseSkill]):

@@ -7,11 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means, was
+from dragoman.dialects.base.spelling import Spelling, means, was
 from dragoman.dialects.base.todo_lists import plan_items
+from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 
 class Todo(msgspec.Struct, frozen=True):
@@ -28,31 +27,30 @@ class EarlierTodo(msgspec.Struct, frozen=True):
     status: Literal["pending", "in_progress", "completed", "cancelled"]
 
 
-class TellingPlans:
-    """How a plan is told: numbered, each with its state."""
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PlanOutcome):
-            return tell(operation, outcome)
-        if not outcome.items:
-            return "Successfully cleared the todo list."
-        lines = [f"{number}. [{item.status}] {item.text}" for number, item in enumerate(outcome.items, 1)]
-        return "\n".join(["Successfully updated the todo list. The current list is now:", *lines])
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text.startswith("Successfully cleared"):
-            return out.PlanOutcome(())
-        if not text.startswith("Successfully updated the todo list"):
-            return understand(operation, native)
-        found = re.findall(r"^\d+\. \[(\w+)\] (.*)$", text, re.MULTILINE)
-        return out.PlanOutcome(tuple(op.PlanItem(words, status) for status, words in found))
+def _plan_written(outcome: out.PlanOutcome, _asked: op.Operation) -> str:
+    if not outcome.items:
+        return "Successfully cleared the todo list."
+    lines = [f"{number}. [{item.status}] {item.text}" for number, item in enumerate(outcome.items, 1)]
+    return "\n".join(["Successfully updated the todo list. The current list is now:", *lines])
 
 
-class WriteTodos(TellingPlans, Spelling[op.UpdatePlan]):
+def _plan_read(text: str, _asked: op.Operation) -> out.PlanOutcome | None:
+    if not text.startswith(("Successfully cleared", "Successfully updated the todo list")):
+        return None
+    found = re.findall(r"^\d+\. \[(\w+)\] (.*)$", text, re.MULTILINE)
+    return out.PlanOutcome(tuple(op.PlanItem(words, status) for status, words in found))
+
+
+PLANS = one_of(
+    by_hand(out.PlanOutcome, _plan_written, _plan_read, nearly={"items": "an item is a description and a status"})
+)
+
+
+class WriteTodos(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, at most one of them in progress."""
 
     native_name = "write_todos"
+    results = PLANS
     since = "0.24"
     families = ("gemini-2*",)
     approximated = {"items": "an item is a description and a status"}
@@ -66,10 +64,11 @@ class WriteTodos(TellingPlans, Spelling[op.UpdatePlan]):
     )
 
 
-class WriteTodosAtFirst(TellingPlans, Spelling[op.UpdatePlan]):
+class WriteTodosAtFirst(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, at most one of them in progress."""
 
     native_name = "write_todos"
+    results = PLANS
     since, until = "0.19", "0.19"
     families = ("gemini-*",)
     approximated = WriteTodos.approximated

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import re
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.spelling import Spelling, means
+from dragoman.dialects.base.words import body, by_hand, one_of, page_text, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
+
+
+def _pages_written(outcome: out.PagesOutcome, asked: op.SearchWeb) -> str:
+    sources = [f"[{number}] {page.title or page.url} ({page.url})" for number, page in enumerate(outcome.pages, 1)]
+    snippets = "\n".join(page.snippet or page.text or "" for page in outcome.pages)
+    body = snippets if outcome.answer is None else outcome.answer
+    cited = "\n\nSources:\n" + "\n".join(sources) if sources else ""
+    return f'Web search results for "{asked.query}":\n\n{body}{cited}'
+
+
+def _pages_read(text: str, _asked: op.SearchWeb) -> out.PagesOutcome | None:
+    found = re.match(r'Web search results for "(.*?)":\n\n', text, re.DOTALL)
+    if found is None:
+        return None
+    answer, _, listed = text[found.end() :].rpartition("\n\nSources:\n")
+    sources = re.findall(r"^\[\d+\] (.*) \((\S+)\)$", listed, re.MULTILINE) if answer or listed else []
+    if not sources:
+        answer = text[found.end() :]
+    pages = tuple(out.Page(url, None if title == url else title) for title, url in sources)
+    return out.PagesOutcome(pages, answer, found[1])
 
 
 class GoogleWebSearch(Spelling[op.SearchWeb]):
@@ -21,29 +40,15 @@ class GoogleWebSearch(Spelling[op.SearchWeb]):
 
     query: str = means("query", "What to search for.")
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PagesOutcome):
-            return tell(operation, outcome)
-        sources = [f"[{number}] {page.title or page.url} ({page.url})" for number, page in enumerate(outcome.pages, 1)]
-        body = (
-            outcome.answer
-            if outcome.answer is not None
-            else "\n".join(page.snippet or page.text or "" for page in outcome.pages)
+    results = one_of(
+        by_hand(
+            out.PagesOutcome,
+            _pages_written,
+            _pages_read,
+            says=("query",),
+            nearly={"pages": "a page is its address and its title", "answer": "without one it is what the pages say"},
         )
-        cited = "\n\nSources:\n" + "\n".join(sources) if sources else ""
-        return f'Web search results for "{self.query}":\n\n{body}{cited}'
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        found = re.match(r'Web search results for "(.*?)":\n\n', text, re.DOTALL)
-        if found is None:
-            return understand(operation, native)
-        answer, _, listed = text[found.end() :].rpartition("\n\nSources:\n")
-        sources = re.findall(r"^\[\d+\] (.*) \((\S+)\)$", listed, re.MULTILINE) if answer or listed else []
-        if not sources:
-            answer = text[found.end() :]
-        pages = tuple(out.Page(url, None if title == url else title) for title, url in sources)
-        return out.PagesOutcome(pages, answer, found[1])
+    )
 
 
 _URL = re.compile(r"https?://[^\s<>\"'`)\]}]+")
@@ -79,19 +84,17 @@ class WebFetch(Spelling[op.FetchPage]):
             return None
         return cls(prompt=prompt_for([operation.url], operation.instructions))
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PagesOutcome):
-            return tell(operation, outcome)
-        texts = [page.text or page.snippet or "" for page in outcome.pages]
-        return "\n\n".join(texts) if outcome.answer is None else outcome.answer
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.FetchPage)
-        return out.PagesOutcome((out.Page(operation.url),), text_of(native.content))
-
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        """What was asked of several pages is answered once, for all of them."""
-        return tuple(self.to_outcome(operation, native) for operation in operations)
+    # What was asked of several pages is answered once, for all of them.
+    results = one_of(
+        words(
+            out.TextOutcome,
+            "{text}",
+            text=body(),
+            of=out.PagesOutcome,
+            to=lambda asked, said: out.PagesOutcome((out.Page(asked.url),), said.text),
+            back=lambda _asked, outcome: out.TextOutcome(page_text(outcome)),
+        )
+    )
 
 
 def pages_in(prompt: str) -> tuple[list[str], str | None]:

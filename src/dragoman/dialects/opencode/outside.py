@@ -10,17 +10,12 @@ import msgspec
 from dragoman.dialects.base.mcp_resources import resource_row, resources_in
 from dragoman.dialects.base.questions import questions
 from dragoman.dialects.base.spelling import REQUIRED, SECONDS, Spelling, means, native_only, was
-from dragoman.dialects.base.words import CALLED, body, by_hand, in_json, maybe, one_of, single, words
+from dragoman.dialects.base.words import CALLED, body, by_hand, in_json, maybe, one_of, page_text, single, words
 from dragoman.model import operations as op, outcomes as out
 
 from .files import NOT_OFFERED
 
 # ── web ──────────────────────────────────────────────────────────────────────
-
-
-def _page_text(_asked: op.Operation, pages: out.PagesOutcome) -> out.TextOutcome:
-    texts = [page.text or page.snippet or "" for page in pages.pages]
-    return out.TextOutcome("\n\n".join(texts) if pages.answer is None else pages.answer)
 
 
 PAGES = one_of(
@@ -30,7 +25,7 @@ PAGES = one_of(
         text=body(),
         of=out.PagesOutcome,
         to=lambda asked, page: out.PagesOutcome((out.Page(asked.url, text=page.text),)),
-        back=_page_text,
+        back=lambda _asked, pages: out.TextOutcome(page_text(pages)),
     )
 )
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.spelling import Spelling, means
+from dragoman.dialects.base.words import CALLED, body, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 
 class UseSkill(Spelling[op.UseSkill]):
@@ -20,6 +17,9 @@ class UseSkill(Spelling[op.UseSkill]):
     args: str | None = means("arguments", "What the skill is given.", default=None, since="0.24")
 
 
+_NAME = skipped(lambda asked: f"{asked.server}:{asked.uri}", r"[^\n]*?")
+
+
 class ReadMcpResource(Spelling[op.ReadMcpResource]):
     """Read a resource of an MCP server."""
 
@@ -29,23 +29,20 @@ class ReadMcpResource(Spelling[op.ReadMcpResource]):
     server_name: str = means("server", "The server.")
     uri: str = means("uri", "The resource's URI.")
 
-    _TOLD = re.compile(
-        r"\n?--- Content from MCP resource (?P<name>[^\n]*?)(?P<mark> \[\w+\])? ---\n\n(?P<text>.*)\n\n"
-        r"--- End of MCP resource [^\n]* ---\n?",
-        re.DOTALL,
+    results = one_of(
+        single(
+            out.ResourcesOutcome,
+            words(
+                out.Resource,
+                "\n--- Content from MCP resource {_name} ---\n\n",
+                "{text}",
+                "\n\n--- End of MCP resource {_end} ---\n",
+                text=body(),
+                uri=CALLED,
+                server=CALLED,
+                _name=_NAME,
+                _end=_NAME,
+                unsaid=dict.fromkeys(("name", "description", "media_type", "data"), "only the text is given"),
+            ),
+        )
     )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ResourcesOutcome) or len(outcome.resources) != 1:
-            return tell(operation, outcome)
-        resource = outcome.resources[0]
-        if resource.text is None:
-            return tell(operation, outcome)
-        name = f"{resource.server or self.server_name}:{resource.uri}"
-        return f"\n--- Content from MCP resource {name} ---\n\n{resource.text}\n\n--- End of MCP resource {name} ---\n"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = self._TOLD.fullmatch(text_of(native.content))
-        if found is None:
-            return understand(operation, native)
-        return out.ResourcesOutcome((out.Resource(self.uri, server=self.server_name, text=found["text"]),))

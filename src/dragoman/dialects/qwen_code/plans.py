@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, Tells, means
+from dragoman.dialects.base.spelling import Spelling, means
 from dragoman.dialects.base.todo_lists import plan_items
+from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 
@@ -26,6 +25,28 @@ class Todo(msgspec.Struct, frozen=True):
 _ITEMS = plan_items(Todo, "content")
 
 
+_LIST = re.compile(r"Todos have been modified successfully.*?\n\n(\[[^\n]*\])\.[^\n]*\n</system-reminder>", re.DOTALL)
+
+
+def _plan_written(outcome: out.PlanOutcome, _asked: op.Operation) -> str | None:
+    try:
+        kept = json_text(_ITEMS.back(outcome.items))
+    except ValueError:
+        return None
+    return (
+        "Todos have been modified successfully.\n\n<system-reminder>\n"
+        f"The list is now:\n\n{kept}. Go on with it.\n</system-reminder>"
+    )
+
+
+def _plan_read(text: str, _asked: op.Operation) -> out.PlanOutcome | None:
+    found = _LIST.match(text)
+    try:
+        return out.PlanOutcome(_ITEMS.to(read_json(found[1] if found else "", type=tuple[Todo, ...])))
+    except msgspec.DecodeError:
+        return None
+
+
 class TodoWrite(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, at most one of them in progress."""
 
@@ -36,27 +57,6 @@ class TodoWrite(Spelling[op.UpdatePlan]):
 
     todos: tuple[Todo, ...] = means("items", "The whole list, in order.", convert=_ITEMS)
 
-    tells: ClassVar[Tells] = {out.PlanOutcome: ("items",)}
-    _LIST = re.compile(
-        r"Todos have been modified successfully.*?\n\n(\[[^\n]*\])\.[^\n]*\n</system-reminder>", re.DOTALL
+    results = one_of(
+        by_hand(out.PlanOutcome, _plan_written, _plan_read, says=("items",)),
     )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        try:
-            kept = json_text(_ITEMS.back(outcome.items)) if isinstance(outcome, out.PlanOutcome) else None
-        except ValueError:
-            kept = None
-        if kept is None:
-            return tell(operation, outcome)
-        return (
-            "Todos have been modified successfully.\n\n<system-reminder>\n"
-            f"The list is now:\n\n{kept}. Go on with it.\n</system-reminder>"
-        )
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = self._LIST.match(text_of(native.content))
-        try:
-            todos = read_json(found[1] if found else "", type=tuple[Todo, ...])
-        except msgspec.DecodeError:
-            return understand(operation, native)
-        return out.PlanOutcome(_ITEMS.to(todos))

@@ -5,46 +5,39 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from dragoman.dialects.base.default_words import tell, text_of
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, absent, means, native_only
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Conversion, Spelling, absent, means, native_only
+from dragoman.dialects.base.words import by_hand, one_of, page_text
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
+
+_HEAD = re.compile(
+    r"URL: (?P<url>[^\n]*)\nStatus: (?P<status>\d+)[^\n|]*"
+    r"(?:\| Content-Type: (?P<type>[^\n|]*?) ?(?:\|[^\n]*)?)?\n\n"
+)
 
 
-class FetchingPages:
-    """How a page is told: where it came from, and what a model made of it."""
+def _page_written(outcome: out.PagesOutcome, _asked: op.FetchPage) -> str | None:
+    if not outcome.pages:
+        return None
+    page = outcome.pages[0]
+    if page.status is None:
+        return page_text(outcome)
+    kind = "" if page.media_type is None else f" | Content-Type: {page.media_type}"
+    return f"URL: {page.final_url or page.url}\nStatus: {page.status}{kind}\n\n{page_text(outcome)}"
 
-    _HEAD = re.compile(
-        r"URL: (?P<url>[^\n]*)\nStatus: (?P<status>\d+)[^\n|]*"
-        r"(?:\| Content-Type: (?P<type>[^\n|]*?) ?(?:\|[^\n]*)?)?\n\n"
-    )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PagesOutcome) or not outcome.pages:
-            return tell(operation, outcome)
-        page = outcome.pages[0]
-        texts = [one.text or one.snippet or "" for one in outcome.pages]
-        body = "\n\n".join(texts) if outcome.answer is None else outcome.answer
-        if page.status is None:
-            return body
-        kind = "" if page.media_type is None else f" | Content-Type: {page.media_type}"
-        return f"URL: {page.final_url or page.url}\nStatus: {page.status}{kind}\n\n{body}"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.FetchPage)
-        text = text_of(native.content)
-        head = self._HEAD.match(text)
-        if head is None:
-            return out.PagesOutcome((out.Page(operation.url),), text)
-        final = None if head["url"] == operation.url else head["url"]
-        page = out.Page(operation.url, status=int(head["status"]), media_type=head["type"], final_url=final)
-        return out.PagesOutcome((page,), text[head.end() :])
+def _page_read(text: str, asked: op.FetchPage) -> out.PagesOutcome:
+    head = _HEAD.match(text)
+    if head is None:
+        return out.PagesOutcome((out.Page(asked.url),), text)
+    final = None if head["url"] == asked.url else head["url"]
+    page = out.Page(asked.url, status=int(head["status"]), media_type=head["type"], final_url=final)
+    return out.PagesOutcome((page,), text[head.end() :])
 
 
 FORMAT = Conversion(to=lambda form: None if form == "auto" else form, back=lambda form: form)
 
 
-class WebFetch(FetchingPages, Spelling[op.FetchPage]):
+class WebFetch(Spelling[op.FetchPage]):
     """Fetch a page of the web and answer a question about it."""
 
     native_name = "web_fetch"
@@ -61,6 +54,15 @@ class WebFetch(FetchingPages, Spelling[op.FetchPage]):
     )
     format: Literal["auto", "markdown", "html", "text"] | None = means(
         "format", "The form the page is read in.", default=None, since="0.15", convert=FORMAT, was=absent("0.12")
+    )
+
+    results = one_of(
+        by_hand(
+            out.PagesOutcome,
+            _page_written,
+            _page_read,
+            nearly={"pages": "of the first page the address, status and type are said", "answer": "it is the text"},
+        )
     )
 
 
