@@ -82,7 +82,6 @@ class Read(Spelling[op.ReadFile]):
     """Read a text file, or `limit` of its lines from line `offset`; an image comes back as it is."""
 
     native_name = "read"
-    unsaid = {"pages": "there is no parameter for the pages of a document"}
 
     path: str = means("path", "Path of the file.")
     offset: float | None = means("first_line", "First line to read, from 1.", default=None, convert=WHOLE)
@@ -195,7 +194,6 @@ class Edit(Spelling[op.EditFile]):
     native_name = "edit"
     results = EDITS
     approximated = {"edits": "a text is matched, not whole lines, and in the file as it was before the first edit"}
-    unsaid = {"purpose": "there is no parameter for it"}
 
     path: str = means("path", "Path of the file.")
     edits: tuple[Replacement, ...] = means("edits", "The exact texts and what takes their place.")

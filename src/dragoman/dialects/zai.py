@@ -51,7 +51,6 @@ class EditFile(Spelling[op.EditFile]):
 
     native_name = "edit_file"
     approximated = {"edits": "a text is matched, not whole lines; anchors cannot be said"}
-    unsaid = {"purpose": "there is no parameter for it"}
 
     file_path: str = means("path", "Absolute path of the file.")
     old_string: str = means("edits", "The exact text to replace, with enough around it to be unique.")

@@ -45,7 +45,10 @@ class WebSearch(ProviderExecuted[op.SearchWeb]):
     """Search the web."""
 
     native_name = "web_search"
-    unsaid = {"allowed_domains": SETTING, "blocked_domains": SETTING, "limit": "the number of results cannot be chosen"}
+    unsaid = {
+        "allowed_domains": SETTING,
+        "blocked_domains": SETTING,
+    }
 
     query: str = means("query", "What to search for.")
 

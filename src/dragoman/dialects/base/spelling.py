@@ -412,7 +412,7 @@ def _declare(cls: Any) -> None:
         problems.append("`to_operations` is overridden, so `from_operation` must be too (or `read_only` says why not)")
     if writes and not reads:
         problems.append("`from_operation` is overridden, so `to_operations` must be too")
-    if not reads and len(cls.operation_types) == 1:
+    if len(cls.operation_types) == 1 and not (reads and cls.read_only):
         cls.unsaid = {**_usually_unsaid(cls), **cls.unsaid}
     if not reads and cls.operation_types:
         problems.extend(_unsaid_problems(cls, canonical))
@@ -460,7 +460,7 @@ def _resolved(
 def _usually_unsaid(cls: Any) -> dict[str, str]:
     """The fields of the operation that no parameter means, with their usual reasons."""
     (operation,) = cls.operation_types
-    said = {parameter.means for parameter in cls.parameters.values()}.union(cls.always)
+    said = {parameter.means for parameter in cls.parameters.values()}.union(cls.always, cls.approximated)
     reasons = {field: UNSAID.get(f"{operation.__name__}.{field}") for field in operation.__struct_fields__}
     return {field: reason for field, reason in reasons.items() if reason is not None and field not in said}
 

@@ -11,7 +11,7 @@ from dragoman.dialects.base.conversions import EMPTY_IS_UNSAID, among
 from dragoman.dialects.base.default_words import text_of
 from dragoman.dialects.base.spelling import Spelling, absent, means, native_only, was
 from dragoman.dialects.base.words import (
-    Kind,
+    LINE,
     Template,
     body,
     by_hand,
@@ -304,7 +304,6 @@ class SubagentHandback(Spelling[op.ReturnToParent]):
 
 
 _NONE = "No reachable agents"
-_MAYBE_EMPTY = Kind(r"[^\n\[\]]*", lambda text: text or None, lambda text: text or "", writes_none=True)
 
 
 def _none_listed(text: str, _asked: op.Operation) -> out.AgentsOutcome | None:
@@ -326,7 +325,9 @@ class ListAgents(Spelling[op.ListAgents]):
             out.AgentsOutcome,
             "{agents}",
             agents=lines(
-                words(out.AgentReport, "- {name} [{id}] {status}", name=_MAYBE_EMPTY, id=_MAYBE_EMPTY),
+                words(
+                    out.AgentReport, "- {name} [{id}] {status}", name=or_none(LINE, ""), id=or_none(without("]"), "")
+                ),
                 empty=_NONE,
             ),
         ),

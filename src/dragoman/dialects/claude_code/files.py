@@ -448,7 +448,6 @@ class MultiEdit(Spelling[op.EditFile]):
     results = CHANGES
     until = "1.0.88"
     approximated = {"edits": EDITS}
-    unsaid = {"purpose": "there is no parameter for it"}
 
     file_path: str = means("path", "Path of the file.")
     edits: tuple[OneEdit, ...] = means("edits", "The edits, in order.", schema={"minItems": 1})

@@ -19,8 +19,10 @@ from dragoman.dialects.base.words import (
     lines,
     maybe,
     one_of,
+    or_none,
     single,
     skipped,
+    without,
     words,
 )
 from dragoman.model import operations as op, outcomes as out
@@ -216,8 +218,12 @@ def _numbers(text: str) -> tuple[str, ...]:
     return tuple(id.removeprefix("#") for id in text.split(", "))
 
 
-_ID = Kind(r"\S*", lambda id: id or None, lambda id: id or "", writes_none=True)
-_IDS = Kind(r"#[^\n]*", _numbers, lambda ids: ", ".join(f"#{id}" for id in ids))
+def _hashes(ids: tuple[str, ...]) -> str | None:
+    return ", ".join(f"#{id}" for id in ids) if not any(set(",\n]") & set(id) for id in ids) else None
+
+
+_ID = or_none(without(" :["), "")
+_IDS = Kind(r"#[^\n\]]*", _numbers, _hashes)
 
 
 def _in_full(*description: str, **facts: Any) -> Template:

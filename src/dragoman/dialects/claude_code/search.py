@@ -209,9 +209,7 @@ class Grep(Spelling[op.SearchText]):
     on_request, on_request_since = ASKED_FOR, "2.1.197"
     unsaid = {
         "exclude": "one glob chooses the files",
-        "literal": "it is always a regular expression",
         "limit_per_file": "only the whole list is cut",
-        "respect_ignore": "ignored files are always left out",
     }
 
     pattern: str = means("pattern", "The regular expression.")

@@ -53,7 +53,6 @@ class ReadFiles(Entered[op.ReadFile]):
     """Read one or several files, whole or from one line to another; an image comes back as it is."""
 
     native_name = "read_files"
-    unsaid = {"pages": "there is no parameter for the pages of a document"}
 
     files: tuple[AskedFile, ...] = means("path", "The files, each with the first and last line wanted (from 1).")
 
@@ -371,7 +370,6 @@ class FetchWebContent(Entered[op.FetchPage]):
     unhonoured = {"instructions": "Fetch one or several pages as readable text."}
     unsaid = {
         "format": "it is always text",
-        "timeout_ms": "the client has one time limit for all pages",
         "offset": "a page is given from its start",
         "limit": "the client has one limit for all pages",
     }

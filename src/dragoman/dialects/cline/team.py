@@ -183,7 +183,6 @@ class TeamAwaitRuns(Spelling[op.WaitForAgent]):
     approximated = {"agents": "a run is named, not the agent; with none named, all are awaited"}
     unsaid = {
         "timeout_ms": "there is no parameter for it",
-        "block": "it always waits",
         "since_turn": "a run is told whole",
     }
 

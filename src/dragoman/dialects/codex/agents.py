@@ -127,7 +127,6 @@ class SendInput(Spelling[op.MessageAgent]):
     since, families = "0.133.0", UNKNOWN
     unsaid = {
         "summary": "a message has no summary",
-        "starts_turn": "a message always starts a turn",
         "notify_when_idle": "the client always tells when an agent is done",
     }
 

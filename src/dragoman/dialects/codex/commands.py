@@ -173,7 +173,6 @@ class ShellCommand(OrPatched, Spelling[op.RunCommand]):
         "job": "every command has a shell of its own",
         "shell": "the client chooses the shell",
         "terminal": "commands have no terminal",
-        "output_limit": "the client has one limit for all output",
     }
 
     command: str = means("command", "Shell command to run.")
@@ -222,7 +221,6 @@ class Shell(OrPatched, Spelling[op.RunCommand]):
         "wait_ms": "commands are waited for",
         "job": "every command has a shell of its own",
         "terminal": "commands have no terminal",
-        "output_limit": "the client has one limit for all output",
     }
     approximated = {"login": LOGIN, "shell": "bash is what is used when nothing is said"}
 
@@ -312,7 +310,6 @@ class LocalShell(OrPatched, Spelling[op.RunCommand]):
     families = (MINI,)
     unsaid = {
         **Shell.unsaid,
-        "purpose": "there is no parameter for it",
         "unsandboxed": "there is no parameter for it",
     }
     approximated = Shell.approximated
@@ -321,7 +318,7 @@ class LocalShell(OrPatched, Spelling[op.RunCommand]):
     type: str | None = native_only("there is one kind of action only")
     command: tuple[str, ...] | None = means(None, default=None)
     timeout_ms: int | None = means(None, default=None)
-    working_directory: str | None = means(None, default=None)
+    working_directory: str | None = means("cwd", default=None)
     env: dict[str, str] | None = native_only("commands share one environment")
     user: str | None = native_only("commands run as the user who started the client")
 

@@ -137,7 +137,6 @@ class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
 
     native_name = "MultiEdit"
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
-    unsaid = {"purpose": "there is no parameter for it"}
 
     file_path: str = means("path", "Path of the file.")
     edits: tuple[OneEdit, ...] = means("edits", "The exact texts and what takes their place, in order.")

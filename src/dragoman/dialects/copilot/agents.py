@@ -200,7 +200,6 @@ class WriteAgent(Spelling[op.MessageAgent]):
     unsaid = {
         "summary": "there is no parameter for it",
         "interrupt": "an agent reads its messages when it can",
-        "starts_turn": "a message always starts a turn",
         "notify_when_idle": "it is always told when an agent is idle",
     }
 

@@ -182,7 +182,6 @@ class Edit(Spelling[op.EditFile]):
     native_name = "edit"
     families = EDITING
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
-    unsaid = {"purpose": "there is no parameter for it"}
 
     path: str = means("path", "Path of the file.")
     old_str: str | None = means("edits", "The exact text to replace.", default=None)

@@ -76,9 +76,6 @@ class Grep(Spelling[op.SearchText]):
     unsaid = {
         "exclude": "files are left out with a glob that begins with !",
         "literal": "the pattern is always an expression",
-        "only_matching": "whole lines are given",
-        "offset": "results start at the first",
-        "limit_per_file": "results are cut as a whole",
         "respect_ignore": "the client decides about ignored files",
     }
 
@@ -173,7 +170,6 @@ class Glob(Spelling[op.FindFiles]):
 
     native_name = "glob"
     unsaid = {
-        "case_sensitive": "there is no parameter for it",
         "respect_ignore": "the client decides about ignored files",
         "limit": "the client has one limit for all lists",
     }

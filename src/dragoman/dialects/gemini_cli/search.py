@@ -107,14 +107,7 @@ class GrepSearch(Spelling[op.SearchText]):
     results = MATCHES
     since = "0.34"
     approximated = {"mode": "matches are not counted per file: the matching lines are given"}
-    unsaid = {
-        "exclude": "the native parameter of that name leaves out lines, not files",
-        "file_type": "files are chosen by glob",
-        "multiline": "a match is within a line",
-        "only_matching": "whole lines are given",
-        "line_numbers": "lines always have their numbers",
-        "offset": "results start at the first",
-    }
+    unsaid = {"exclude": "the native parameter of that name leaves out lines, not files"}
 
     pattern: str = means("pattern", "The regular expression.")
     dir_path: str = means("path", "The folder or file to search in.", default=".")

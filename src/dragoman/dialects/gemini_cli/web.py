@@ -59,12 +59,7 @@ class WebFetch(Spelling[op.FetchPage]):
 
     native_name = "web_fetch"
     unhonoured = {"instructions": "Fetch pages by their URLs, as readable text."}
-    unsaid = {
-        "format": "a model reads the page and answers",
-        "timeout_ms": "the client has one time limit for all pages",
-        "offset": "a page is taken from its start",
-        "limit": "the client decides how much of a page is read",
-    }
+    unsaid = {"format": "a model reads the page and answers"}
 
     prompt: str = means(
         "instructions",

@@ -141,7 +141,6 @@ class Shell(ShellOutputs, Spelling[op.RunCommand]):
     native_name = "shell"
     unsaid = {
         "cwd": "every command starts where the session does",
-        "purpose": "there is no parameter for it",
         "background": _ALONE,
         "wait_ms": _ALONE,
         "job": "every command has a shell of its own",
@@ -187,7 +186,6 @@ class LocalShell(Spelling[op.RunCommand]):
     native_name = "local_shell"
     on_request = "only the first Codex model has it; `shell` took its place"
     unsaid = {
-        "purpose": "there is no parameter for it",
         "background": _ALONE,
         "wait_ms": _ALONE,
         "job": "every command has a shell of its own",
