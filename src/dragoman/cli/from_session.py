@@ -29,8 +29,8 @@ def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]
     import datetime
 
     found = files_of(console, (wanted,))
-    session, events = _one_session(wanted, list(events_of(console, found)))
-    told = _told(events, found)
+    session, events = one_session(wanted, list(events_of(console, found)))
+    told = told_of(events, found)
     if not told.conversation:
         raise LogError(f"the session {session or wanted!r} holds no messages to continue from")
     started = next((one for one in events if isinstance(one, model.SessionStarted)), None)
@@ -46,7 +46,7 @@ def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]
     return [begun, *_as_events(told.conversation, run, facts)]
 
 
-def _one_session(wanted: str, events: list[model.AnyEvent]) -> tuple[str | None, list[model.AnyEvent]]:
+def one_session(wanted: str, events: list[model.AnyEvent]) -> tuple[str | None, list[model.AnyEvent]]:
     """The session that was meant, and its events."""
     ids = dict.fromkeys(event.session for event in events if event.stream == "main")
     named: list[str | None] = [id for id in ids if id is not None and id.startswith(wanted)]
@@ -57,7 +57,8 @@ def _one_session(wanted: str, events: list[model.AnyEvent]) -> tuple[str | None,
     return session, [event for event in events if event.session == session]
 
 
-def _told(events: list[model.AnyEvent], found: list[logs.Found]) -> Told:
+def told_of(events: list[model.AnyEvent], found: list[logs.Found]) -> Told:
+    """What was said in these events of one session, as a conversation."""
     from dragoman.logs.port import Told, history_of
 
     if found[0].format == "dragoman":

@@ -48,6 +48,24 @@ def files_of(
     return list({(one.path, one.sessions): one for one in named_twice}.values())
 
 
+def redactor_of(console: Console) -> logs.Redactor:
+    """What takes secrets, home folders, user names and e-mail addresses out of sessions that leave this machine."""
+    import getpass
+    from pathlib import Path
+
+    from dragoman.config.files import home_folder
+
+    from .secrets import secrets_of
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = None
+    home = home_folder()
+    known = secrets_of(console.configuration())
+    return logs.Redactor(known, home=None if home == Path(home.anchor) else home, user=user)
+
+
 def are_own(console: Console, files: Iterable[logs.Found]) -> bool:
     """Whether all these logs lie where the user's clients keep them, or in folders of the settings.
 

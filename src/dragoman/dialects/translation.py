@@ -124,6 +124,15 @@ class Translation:
 
     # ── calls ──────────────────────────────────────────────────────────────
 
+    def keeps(self, native: NativeCall) -> bool:
+        """Whether a call is in the target's words already, and of a tool that is offered there."""
+        if self._definitions is None or not isinstance(self._read_as, Dialect) or not isinstance(self._say_as, Dialect):
+            return False
+        return self._read_as.name == self._say_as.name and self._is_offered(native)
+
+    def _is_offered(self, native: NativeCall) -> bool:
+        return self._definitions is None or qualified(native.namespace, native.name) in self._definitions
+
     def call(self, native: NativeCall) -> Translated:
         """A native call in the other words."""
         return self.say(self._read_as.read_call(native))
@@ -285,8 +294,8 @@ class Respoken(msgspec.Struct, frozen=True):
 def respoken(conversation: Conversation, dialect: str, translation: Callable[[str], Translation | None]) -> Respoken:
     """The conversation in the words of `dialect`; `translation` gives, by a dialect's name, how to get there from it.
 
-    Turns without a stated dialect, those in it already, and those for which there is no translation, stay. A call that
-    the target cannot say is told as text, with its result, in the user's next turn.
+    Turns without a stated dialect, and those for which there is no translation, stay. A call that the target cannot say
+    is told as text, with its result, in the user's next turn.
     """
     respeaking = _Respeaking(conversation, dialect, cache(translation))
     items = tuple(new for item in conversation for new in respeaking.items(item))
@@ -310,7 +319,7 @@ class _Respeaking:
     def items(self, item: ConversationItem) -> Iterator[ConversationItem]:
         made_by = item.provenance
         spoken = made_by.dialect if made_by is not None else None
-        words = self._translation(spoken) if spoken is not None and spoken != self._dialect else None
+        words = None if spoken is None else self._translation(spoken)
         if item.role == "assistant" and made_by is not None and words is not None:
             yield from self._reply(item, made_by, words)
         elif isinstance(item, Message) and any(isinstance(part, ResultPart) for part in item.parts):
@@ -334,6 +343,9 @@ class _Respeaking:
     def _call(self, part: CallPart, words: Translation) -> list[CallPart]:
         """The calls that say the same in the new words; none where they cannot."""
         id = part.call.id
+        if words.keeps(part.call):
+            self.ways["native"] += 1
+            return [part]
         translated = words.call(part.call)
         self._said.pop(id, None)
         self._unsaid.pop(id, None)

@@ -18,7 +18,8 @@ def respoken(conversation: Conversation, facade: Offer, speaker: Speaker) -> tup
     """The conversation in the facade's words, and which tools' calls are told as text."""
 
     def translation(dialect: str) -> Translation | None:
-        return Translation(speaker(dialect), facade, losses=False) if dialect in DIALECTS else None
+        is_foreign = dialect != facade.dialect.name and dialect in DIALECTS
+        return Translation(speaker(dialect), facade, losses=False) if is_foreign else None
 
     new = respoken_in(conversation, facade.dialect.name, translation)
     told = [one for one in new.lost if one.field == WHOLE]

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from dragoman import logs, model
-from dragoman.cli.log_files import files_of, format_option
+from dragoman.cli.log_files import files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
@@ -94,7 +94,7 @@ def command(
     if as_json and output is None:
         raise click.UsageError("--json tells what was written: name where to with -o FILE.")
     events = _events(console, wanted, format)
-    redactor = _redactor(console) if redact else None
+    redactor = redactor_of(console) if redact else None
     chosen = logs.Chosen(events, strategy or TARGETS[chosen_target].strategy, redactor)
     if TARGETS[chosen_target].is_folder:
         if output is None:
@@ -158,21 +158,6 @@ def _root(query: logs.Query, id: str) -> str:
         seen.add(id)
         id = parent or id
     return id
-
-
-def _redactor(console: Console) -> logs.Redactor:
-    import getpass
-
-    from dragoman.cli.secrets import secrets_of
-    from dragoman.config.files import home_folder
-
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = None
-    home = home_folder()
-    known = secrets_of(console.configuration())
-    return logs.Redactor(known, home=None if home == Path(home.anchor) else home, user=user)
 
 
 # --- where it is written -----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
 
     from .normalise import Normaliser
+    from .writing import SessionWriter
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -95,6 +97,8 @@ class LogFormat(abc.ABC):
     name: ClassVar[str]
     dialect: ClassVar[str]
     """The vocabulary its calls are in."""
+    written_by: ClassVar[str | None] = None
+    """The class in `formats/parts` that writes sessions of this format, loaded when one is written."""
 
     @abc.abstractmethod
     def recognise(self, sample: Sample) -> float:
@@ -119,6 +123,14 @@ class LogFormat(abc.ABC):
     @abc.abstractmethod
     def reader(self, path: Path) -> LogReader:
         """A reader for one file."""
+
+    def writer(self) -> SessionWriter | None:
+        """What writes sessions that the client can resume; `None` when there is no such thing."""
+        if self.written_by is None:
+            return None
+        module, _, name = self.written_by.rpartition(".")
+        writer: SessionWriter = getattr(import_module(f"dragoman.logs.formats.parts.{module}"), name)()
+        return writer
 
     def usage_reader(self, path: Path) -> LogReader:
         """A reader for its tokens: it gives the same `TokensUsed` as `reader`, and need not give any other event."""

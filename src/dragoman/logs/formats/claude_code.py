@@ -150,6 +150,7 @@ class ClaudeCode(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "claude_writer.ClaudeWriter"
 
     def recognise(self, sample: Sample) -> float:
         records = [record for record in sample.records if isinstance(record, dict)]

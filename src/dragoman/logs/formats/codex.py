@@ -76,6 +76,7 @@ class Codex(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "codex_writer.CodexWriter"
 
     def recognise(self, sample: Sample) -> float:
         if _is_document(sample.document) or (sample.document is None and _CUT_DOCUMENT.match(sample.head)):

@@ -28,6 +28,7 @@ class GeminiCli(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "gemini_writer.GeminiWriter"
 
     def recognise(self, sample: Sample) -> float:
         if isinstance(sample.document, dict) and "messages" in sample.document:

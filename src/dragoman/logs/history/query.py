@@ -299,8 +299,9 @@ def logs_named(
     format: str | None = None,
     folders: Iterable[Path] = (),
 ) -> list[Found]:
-    """The logs a path, a folder or a session's id means; an id is looked up in the index, then in files' names.
+    """The logs a path, a folder, a session's id or `last` means; an id is looked up in the index, then in files' names.
 
+    `last` is the newest session, unless a file or a session is called so.
     Where there is no index yet and a file is named so, that is the one: to read every log for an index may take long.
     """
     folders = tuple(folders)
@@ -312,6 +313,8 @@ def logs_named(
     with closing(Query(homes=named, folders=folders, places=places)) as query:
         query.refresh()
         found = query.logs_of(wanted)
+        if not found and wanted == "last":
+            found = [log for row in query.sessions(Filter(limit=1)) for log in query.logs_of(row.session)]
     return found or find_logs(wanted, places, named, format, folders)
 
 

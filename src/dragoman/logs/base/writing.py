@@ -1,0 +1,91 @@
+"""What writes a session for a client: the files it resumes from, where it looks for them, and the command for it.
+
+Rules: a file's place is made of the new id and the folder alone, never of what a log says. What is written can be read
+by the reader of the same format. Values that nobody knows (tokens, thoughts, times of single messages) are left out.
+"""
+
+from __future__ import annotations
+
+import abc
+import datetime
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar
+
+import msgspec
+
+from dragoman.apis import APIS
+from dragoman.model import Conversation, Request
+from dragoman.model.request import Definition
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """The session to be written."""
+
+    id: str
+    folder: str
+    """The folder that the client is to work in, absolute."""
+    time: datetime.datetime
+    version: str
+    model: str
+    home: Path
+    """The folder below which the client keeps its sessions."""
+
+
+class SessionWriter(abc.ABC):
+    """Writes sessions of one client."""
+
+    api: ClassVar[str]
+    """The API whose messages the client's log holds, or is nearest to."""
+    version: ClassVar[str]
+    """The version whose files these are, used where the client's own is not known."""
+    model: ClassVar[str]
+    """A model of the client, named where the session's own is not known."""
+    withheld: ClassVar[frozenset[str]] = frozenset()
+    """Tools of its vocabulary that a session of this version begins without: it looks them up when they are needed, or
+    has them only beside an MCP server."""
+
+    def new_id(self, time: datetime.datetime) -> str:
+        return str(uuid.uuid4())
+
+    @abc.abstractmethod
+    def path(self, to: Destination) -> PurePosixPath:
+        """Where the client looks for the session, below its home; `LogError` when that cannot be known."""
+
+    @abc.abstractmethod
+    def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
+        """The file that holds these messages of the API."""
+
+    @abc.abstractmethod
+    def resume(self, to: Destination) -> str:
+        """The command line that resumes it, to be given in its folder."""
+
+
+def messages_of(
+    api: str, conversation: Conversation, model: str, definitions: Sequence[Definition]
+) -> list[dict[str, Any]]:
+    """A conversation as the messages of an API, as a request with these tools would send it."""
+    request = Request(model=model, conversation=conversation, definitions=tuple(definitions))
+    body = APIS[api].encode(request).body
+    messages = next(body[key] for key in ("messages", "input", "contents") if key in body)
+    assert isinstance(messages, list)
+    return messages
+
+
+def stamp(time: datetime.datetime) -> str:
+    """A time as JavaScript writes it."""
+    return f"{time.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}Z"
+
+
+def moments(first: datetime.datetime) -> Iterator[str]:
+    """Times for records that must be in order, a millisecond apart: when they were really made is not known."""
+    step = 0
+    while True:
+        yield stamp(first + datetime.timedelta(milliseconds=step))
+        step += 1
+
+
+def lines(records: Sequence[Mapping[str, Any]]) -> bytes:
+    """Records as lines of JSON; the last one ends too."""
+    return b"".join(msgspec.json.encode(record) + b"\n" for record in records)

@@ -1,0 +1,107 @@
+"""Sessions written for Gemini CLI.
+
+What it needs was found with 0.61.0: the file's name begins with `session-`, and its first record names the session and
+the digest of the project's path. It keeps projects in folders with short names, which `projects.json` lists; a project
+that is not listed gets the name of its folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from dragoman.errors import LogError
+from dragoman.logs.base.writing import Destination, SessionWriter, lines, moments, stamp
+
+
+class GeminiWriter(SessionWriter):
+    """The writer; see the module."""
+
+    api = "gemini_generate"
+    version = "0.61.0"
+    model = "gemini-2.5-pro"
+    withheld = frozenset(("list_mcp_resources", "read_mcp_resource"))
+
+    def path(self, to: Destination) -> PurePosixPath:
+        return PurePosixPath(
+            _short_name(to), "chats", f"session-{stamp(to.time)[:16].replace(':', '-')}-{to.id[:8]}.jsonl"
+        )
+
+    def resume(self, to: Destination) -> str:
+        return f"gemini --resume {to.id}"
+
+    def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
+        times = moments(to.time)
+        began = next(times)
+        head = {
+            "sessionId": to.id,
+            "projectHash": hashlib.sha256(to.folder.encode()).hexdigest(),
+            "startTime": began,
+            "lastUpdated": began,
+            "kind": "main",
+        }
+        results = {
+            response["functionResponse"]["id"]: response
+            for message in messages
+            for response in message["parts"]
+            if "functionResponse" in response
+        }
+        records: list[dict[str, Any]] = [head]
+        for message in messages:
+            about = {"id": str(uuid.uuid4()), "timestamp": next(times)}
+            if message["role"] == "model":
+                records.append(about | _model(message["parts"], results, to.model, about["timestamp"]))
+                continue
+            said = [part for part in message["parts"] if "functionResponse" not in part]
+            if said:  # results are sent from the calls' own records; written here as well, they would be sent twice
+                records.append({**about, "type": "user", "content": said})
+        return lines(records)
+
+
+def _model(parts: Sequence[dict[str, Any]], results: Mapping[str, Any], model: str, time: str) -> dict[str, Any]:
+    """What the model said, with its calls and their results: the client sends them from here."""
+    text = "".join(part["text"] for part in parts if "text" in part)
+    said: dict[str, Any] = {"type": "gemini", "content": text, "thoughts": [], "model": model}
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    if calls:
+        said["toolCalls"] = [
+            {
+                **call,
+                "result": [results[call["id"]]],
+                "status": "error" if "error" in results[call["id"]]["functionResponse"]["response"] else "success",
+                "timestamp": time,
+            }
+            for call in calls
+        ]
+    return said
+
+
+def _short_name(to: Destination) -> str:
+    """The name of the project's folder among the client's own."""
+    listing = to.home.parent / "projects.json"
+    try:
+        listed = json.loads(listing.read_bytes())["projects"]
+        names = {str(folder): str(name) for folder, name in listed.items()}
+    except FileNotFoundError:
+        names = {}
+    except (ValueError, LookupError, AttributeError) as error:
+        raise LogError(
+            f"{listing} cannot be read, so where sessions of {to.folder} belong is not known: {error}"
+        ) from None
+    if to.folder in names:
+        name = names[to.folder]
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", name) or name.startswith("."):
+            raise LogError(f"{listing} gives {to.folder} a name that is no folder's: {name!r}")
+        return name
+    name = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(to.folder).name.lower()).strip("-") or "project"
+    if name in names.values() or (to.home / name).exists():
+        raise LogError(
+            f"Gemini CLI has another project called {name!r}: start `gemini` once in {to.folder}, so that it gets a "
+            "name of its own, then port again"
+        )
+    return name

@@ -1,0 +1,253 @@
+"""A recorded session as a new session of another client, in the words that client's model was trained on.
+
+Rules: no existing file is touched, and nothing is put in place before our own reader has read it back. No call is
+written under a name that the client does not offer: what its tools cannot say is said through its shell, and what that
+cannot do either is told as text. Whatever did not come along is listed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import posixpath
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.dialects.translation import Lost, Translation, Way, respoken
+from dragoman.errors import LogError, nearest
+from dragoman.logs.base.format import LogFormat, Places
+from dragoman.logs.base.reading import read
+from dragoman.logs.base.writing import Destination, SessionWriter, messages_of
+from dragoman.model import (
+    AnyEvent,
+    AnyPart,
+    CallPart,
+    Conversation,
+    ConversationItem,
+    ExecutedBy,
+    OpaquePart,
+    ResultPart,
+    SessionStarted,
+    ThinkingPart,
+    Unreadable,
+)
+from dragoman.registry import FORMATS
+
+from .conversation import history_of
+
+_BYTES = 4
+"""Bytes of JSON that make about one token."""
+
+
+class Ported(msgspec.Struct, frozen=True):
+    """A session in another client's words, ready to be put where that client looks for it."""
+
+    client: str
+    id: str
+    folder: str
+    """The folder in which the client is to be started."""
+    home: Path
+    path: PurePosixPath
+    """The file's place below the client's home."""
+    content: bytes
+    resume: str
+    """The command that resumes it."""
+    version: str
+    """The version of the client whose words and files these are."""
+    messages: int
+    tokens: int
+    """About how many tokens the client will send for it, beside its own instructions and tools."""
+    ways: dict[Way, int]
+    """How many calls are said by a tool, by a command of the shell, or as text."""
+    lost: tuple[Lost, ...]
+    """What did not survive, by call."""
+    left_out: dict[str, int]
+    """What is no call and did not come along, by kind."""
+
+    @property
+    def file(self) -> Path:
+        """Where the file goes."""
+        return self.home / self.path
+
+    def place(self) -> Path:
+        """Puts the session where its client looks for it, whole or not at all, and never over another file."""
+        file = self.file
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if file.parent.resolve() != (self.home.resolve() / self.path).parent:
+            raise LogError(f"{file.parent} leads out of {self.home}: nothing is written there")
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".dragoman-")
+        try:
+            with os.fdopen(handle, "wb") as open_file:
+                open_file.write(self.content)
+                open_file.flush()
+                os.fsync(open_file.fileno())
+            try:
+                os.link(temporary, file)
+            except FileExistsError:
+                raise LogError(f"{file} is there already; nothing was written") from None
+        finally:
+            os.unlink(temporary)
+        return file
+
+
+def targets() -> tuple[str, ...]:
+    """The clients that sessions can be written for."""
+    return tuple(name for name in FORMATS if FORMATS[name].written_by is not None)
+
+
+def port(
+    events: Iterable[AnyEvent],
+    *,
+    source: str,
+    to: str,
+    folder: str | None = None,
+    version: str | None = None,
+    model: str | None = None,
+    places: Places | None = None,
+    time: datetime.datetime | None = None,
+) -> Ported:
+    """The main stream of a session of the client `source` as a session of the client `to`.
+
+    `folder` is where the new session works, by default where the old one did. `version` and `model` choose the tools
+    that the client offers. Nothing is written to disk before `Ported.place`.
+    """
+    events = list(events)
+    told = history_of(events, FORMATS[source].dialect)
+    if not told.conversation:
+        raise LogError("the session holds no messages to continue from")
+    started = next((one for one in events if isinstance(one, SessionStarted) and one.cwd), None)
+    began = None if started is None else started.cwd
+    return ported(
+        told.conversation,
+        to=to,
+        folder=folder or began,
+        began=began,
+        left_out=told.left_out,
+        version=version,
+        model=model,
+        places=places,
+        time=time,
+    )
+
+
+def ported(
+    conversation: Conversation,
+    *,
+    to: str,
+    folder: str | None,
+    began: str | None = None,
+    left_out: dict[str, int] | None = None,
+    version: str | None = None,
+    model: str | None = None,
+    places: Places | None = None,
+    time: datetime.datetime | None = None,
+) -> Ported:
+    """A conversation as a session of the client `to`. `began` is the folder that its paths are relative to."""
+    format, writer = _target(to)
+    if folder is None:
+        raise LogError("the log does not say in which folder the session worked: name one")
+    if not posixpath.isabs(folder):
+        raise LogError(f"{folder!r} is no absolute path")
+    time = time or datetime.datetime.now(datetime.UTC)
+    homes = list(format.homes(places or Places.here()))
+    destination = Destination(
+        writer.new_id(time),
+        posixpath.normpath(folder),
+        time,
+        version or writer.version,
+        model or writer.model,
+        homes[0],
+    )
+    dialect = DIALECTS[format.dialect].at(destination.version)
+    offered = tuple(one for one in dialect.definitions() if one.name not in writer.withheld)
+
+    def translation(source: str) -> Translation | None:
+        return Translation(_read_as(source), dialect, offered=offered, folder=began or folder, paths="absolute")
+
+    conversation, own = _portable(conversation)
+    new = respoken(conversation, dialect.name, translation)
+    messages = messages_of(writer.api, new.conversation, destination.model, offered)
+    result = Ported(
+        client=to,
+        id=destination.id,
+        folder=destination.folder,
+        home=destination.home,
+        path=writer.path(destination),
+        content=writer.written(messages, destination),
+        resume=writer.resume(destination),
+        version=destination.version,
+        messages=len(messages),
+        tokens=len(msgspec.json.encode(messages)) // _BYTES,
+        ways=new.ways,
+        lost=new.lost,
+        left_out={**(left_out or {}), **own},
+    )
+    _checked(result, new.conversation)
+    return result
+
+
+def _portable(conversation: Conversation) -> tuple[Conversation, dict[str, int]]:
+    """A conversation without what only its maker can use, and how much of that there was."""
+    left_out: Counter[str] = Counter()
+    items: list[ConversationItem] = []
+    for item in conversation:
+        if item.role in ("system", "developer"):
+            left_out["instructions of the client"] += 1
+            continue
+        kinds = [_bound_to_maker(part) for part in item.parts]
+        left_out.update(kind for kind in kinds if kind is not None)
+        parts = tuple(part for part, kind in zip(item.parts, kinds, strict=True) if kind is None)
+        if parts:
+            items.append(item if len(parts) == len(item.parts) else msgspec.structs.replace(item, parts=parts))
+    return tuple(items), dict(left_out)
+
+
+def _bound_to_maker(part: AnyPart) -> str | None:
+    """What kind of thing a part is that no other provider takes; `None` for what can go anywhere."""
+    match part:
+        case ThinkingPart():
+            return "thoughts"
+        case OpaquePart():
+            return "items of the provider"
+        case CallPart(call) if call.executed_by is not ExecutedBy.CLIENT:
+            return "calls the provider ran itself"
+        case ResultPart(result) if result.executed_by is not ExecutedBy.CLIENT:
+            return "results of calls the provider ran itself"
+    return None
+
+
+def _target(to: str) -> tuple[LogFormat, SessionWriter]:
+    if to not in FORMATS or (writer := FORMATS[to].writer()) is None:
+        raise LogError(
+            f"sessions cannot be written for {to!r}; they can be for {', '.join(targets())}.{nearest(to, targets())}"
+        )
+    return FORMATS[to], writer
+
+
+def _read_as(source: str) -> Dialect:
+    dialect: Dialect = DIALECTS[source]
+    return dialect
+
+
+def _checked(ported: Ported, conversation: Conversation) -> None:
+    """Reads back what was written: a client that resumes with half a history says nothing about it."""
+    wanted = [part.call.id for item in conversation for part in item.parts if isinstance(part, CallPart)]
+    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
+        file = Path(folder) / ported.path.name
+        file.write_bytes(ported.content)
+        events = list(read(file, ported.client))
+    bad = next((event for event in events if isinstance(event, Unreadable)), None)
+    if bad is not None:
+        raise LogError(f"the session written for {ported.client} cannot be read back: {bad.reason}")
+    again = history_of(events, FORMATS[ported.client].dialect).conversation
+    found = [part.call.id for item in again for part in item.parts if isinstance(part, CallPart)]
+    if found != wanted:
+        raise LogError(
+            f"the session written for {ported.client} reads back with {len(found)} calls, not {len(wanted)}; "
+            "nothing was put in place"
+        )
