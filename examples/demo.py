@@ -82,6 +82,11 @@ def paragraph(text: str) -> None:
     print(textwrap.fill(text, width(), break_long_words=False, break_on_hyphens=False))
 
 
+def command(line: str) -> None:
+    """A shell line; one that is too long is broken so that it is the same line when it is copied."""
+    print("$ " + " \\\n".join(textwrap.wrap(line, width() - 4, break_long_words=False)), flush=True)
+
+
 def row(label: str, text: str) -> None:
     """A text beside its label, as wide as the terminal; lines of its own stay lines."""
     first = f"  {label:<{LABEL - 1}} "
@@ -136,7 +141,8 @@ def show_event(event: AnyEvent) -> None:
         row("model calls", shown(event.call.native))
         row("which means", ", ".join(type(operation).__name__ for operation in event.call.operations))
     elif isinstance(event, ToolReturned) and event.result.native is not None:
-        row("it gets", f"{event.result.native.content!r:.100}")
+        said = repr(event.result.native.content)
+        row("it gets", said if len(said) <= 100 else f"{said[:99]}…")
     elif isinstance(event, ModelSaid):
         row("model says", event.text)
 
@@ -224,7 +230,7 @@ def live(folder: Path, data: Path) -> bool | None:
     if model is None:
         return None
     heading("The same task, live")
-    print(f"$ dragoman run “{TASK}”" if width() > 100 else textwrap.fill(f"$ dragoman run “{TASK}”", width()))
+    command(f'dragoman run "{TASK}"')
     new_project(folder)
     words = [sys.executable, "-m", "dragoman", "run", TASK, "--model", model, "--workspace", str(folder), "--yes"]
     code = subprocess.run(
@@ -249,7 +255,7 @@ def live(folder: Path, data: Path) -> bool | None:
 def read_back(record: Path) -> None:
     """The session as `dragoman show` tells it, then its calls in another vocabulary."""
     heading("That session, read back")
-    print(f"$ dragoman show {record.name}", flush=True)
+    command(f"dragoman show {record.name}")
     subprocess.run([sys.executable, "-m", "dragoman", "show", record.name], cwd=record.parent, check=True)
     calls = [event.call for event in read_events(record) if isinstance(event, ToolCalled)]
     spoken = {call.native.name for call in calls}
@@ -281,7 +287,7 @@ def main() -> int:
         read_back(record)
     print()
     paragraph("The project and its session were in a scratch folder, which is removed now.")
-    paragraph("Next: `pipx install '.[all]'` (or `uv tool install '.[all]'`), then `dragoman run --help`.")
+    print("Next:\n  pipx install '.[all]'     # or: uv tool install '.[all]'\n  dragoman run --help")
     return 1 if done is False else 0
 
 

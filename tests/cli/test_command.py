@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from dragoman import __version__, cli
-from dragoman.cli import COMMANDS, main
+from dragoman.cli import COMMANDS, dragoman, main
 from dragoman.cli.terminal.console import Console, ExitCode, reported
 
 from .conftest import Answer, User
@@ -223,3 +226,39 @@ def test_a_name_that_is_no_text_survives_json(user: User) -> None:
     origins = [entry["origin"] for entry in json.loads(user.starts("plugins", "--json").stdout)]
     assert os.fsdecode(path) in origins
     assert "\\udcff.py" in user.starts("plugins").stdout.decode()
+
+
+EXAMPLES = re.compile(r"^  (?=(?:dragoman|git|echo) )((?:.*\\\n)*.*)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_every_help_fits_the_terminal_and_a_broken_example_is_the_same_command(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    helps = list(all_helps(dragoman, None, "dragoman"))
+    assert len(helps) > 60
+    assert [(path, line) for path, text, _ in helps for line in text.splitlines() if len(line) > columns] == []
+    broken = 0
+    for path, text, whole in helps:
+        examples = [shlex.split(found[1].replace("\\\n", " ")) for found in EXAMPLES.finditer(text)]
+        written = [shlex.split(line) for line in whole.splitlines() if is_command(line)]
+        assert [example for example in written if example not in examples] == [], path
+        broken += text.count(" \\\n")
+    assert (broken > 5) is (columns == 60)
+
+
+def is_command(line: str) -> bool:
+    return line.startswith(("dragoman ", "git ", "echo ")) and "  " not in line
+
+
+def all_helps(command: click.Command, parent: click.Context | None, path: str) -> Iterator[tuple[str, str, str]]:
+    """Each command with its help as it is shown, and the text that it was made of."""
+    context = command.context_class(command, info_name=path.split()[-1], parent=parent, max_content_width=100)
+    raw = [one for one in inspect.cleandoc(command.help or "").split("\n\n") if one.startswith("\b")]
+    yield path, command.get_help(context), "\n".join(raw)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from all_helps(below, context, f"{path} {name}")

@@ -17,6 +17,7 @@ from dragoman import __version__
 from dragoman.errors import nearest
 
 from .terminal.console import Console, ExitCode, reported, set_option
+from .terminal.help_text import HelpContext, with_help
 from .terminal.text import takes_only_text
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class CommandFiles(click.Group):
         file = self.files.get(cmd_name, cmd_name)
         command: click.Command = importlib.import_module(f"{__name__}.commands.{file}").command
         command.short_help = self.texts[cmd_name]
-        return takes_only_text(command)
+        return with_help(takes_only_text(command))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -101,6 +102,7 @@ class CommandFiles(click.Group):
 
 class _Dragoman(CommandFiles):
     texts = COMMANDS
+    context_class = HelpContext
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):

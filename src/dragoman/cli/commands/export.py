@@ -37,7 +37,9 @@ _STRATEGIES = ("raw", "clean", "reasoning")
 
 @click.command
 @click.argument("wanted", metavar="ID|PATH")
-@click.option("--to", "--export-format", "target", type=click.Choice(_TARGETS), help="What to write: see above.")
+@click.option(
+    "--to", "--export-format", "target", type=click.Choice(_TARGETS), metavar="FORM", help="What to write: see above."
+)
 @click.option("--strategy", type=click.Choice(_STRATEGIES), help="What to keep: see above.")
 @click.option("--redact", is_flag=True, help="Take out secrets, home folders, user names and e-mail addresses.")
 @click.option(

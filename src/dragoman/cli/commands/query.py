@@ -63,8 +63,8 @@ def command(
     exceeds a limit is stopped with exit code 6; rows printed by then remain.
 
     \b
-    dragoman query "SELECT name, count(*) FROM calls GROUP BY name ORDER BY 2 DESC"
-    dragoman query "SELECT model, sum(tokens), sum(cost) FROM usage WHERE NOT repeated GROUP BY model"
+    dragoman query "SELECT name, count(*) FROM calls GROUP BY 1"
+    dragoman query "SELECT sum(cost) FROM usage WHERE NOT repeated"
     """
     if tables:
         console.line(history.tables_page().rstrip())

@@ -48,7 +48,7 @@ def command(console: Console, *, source: str, target: str, as_json: bool) -> Exi
     """Translate a tool call, given as JSON on standard input, from one vocabulary to another.
 
     \b
-    echo '{"name": "Read", "arguments": {"file_path": "a.py"}}' | dragoman translate --from claude_code --to gemini_cli
+    echo '{"name": "Read", "arguments": {"file_path": "a"}}' | dragoman translate --from claude_code --to gemini_cli
     """
     from dragoman.dialects import Loss
     from dragoman.dialects.plugins import dialect_named
