@@ -20,12 +20,10 @@ What the *model* must act on is never raised past a tool: it is the value
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 
 class DragomanError(Exception):

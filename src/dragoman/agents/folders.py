@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from dragoman.config import digest
+from dragoman.config import Configuration, digest
 from dragoman.config.files import home_folder
 from dragoman.errors import ConfigError, DefinitionError, nearest
 
@@ -22,9 +22,6 @@ from .agent import Agent
 from .clients import CLIENTS, OWN
 from .frontmatter import format_of, parse_agent, text_of, text_with_place
 from .profiles import with_profile
-
-if TYPE_CHECKING:
-    from dragoman.config import Configuration
 
 Origin = Literal["project", "user", "named"]
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from dragoman.config import SKILL_FOLDERS, load
+from dragoman.config import SKILL_FOLDERS, Configuration, load
 from dragoman.config.files import home_folder, read_with_place
 from dragoman.errors import ToolError, nearest
 from dragoman.model import TextOutcome, operations as op
 from dragoman.tools import Context, Tool
 
 from .frontmatter_text import LARGEST_FILE, Problems, read_page
-
-if TYPE_CHECKING:
-    from dragoman.config import Configuration
 
 _FILE: Final = "SKILL.md"
 _IN_PROJECT: Final = (".dragoman/skills", *SKILL_FOLDERS)

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
-from dragoman.config import Sandbox
+from dragoman.config import Price, Sandbox
+from dragoman.dialects import Dialect
 from dragoman.engine import Running, ToolPolicy
 from dragoman.errors import LimitReached
 from dragoman.model import Call, Conversation, Usage
-from dragoman.tools import LimitsLeft
+from dragoman.tools import Context, LimitsLeft
 
 from .agent import Agent, AgentLimits
 from .priority_semaphore import Slots
-
-if TYPE_CHECKING:
-    from dragoman.config import Price
-    from dragoman.dialects import Dialect
-    from dragoman.tools import Context
 
 Status = Literal["completed", "failed", "cancelled", "limited"]
 

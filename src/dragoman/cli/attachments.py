@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import click
 
@@ -11,9 +11,6 @@ from dragoman import model, tools
 from dragoman.errors import MediaError, ToolError
 from dragoman.model import operations as op
 from dragoman.tools.workspace import LARGEST_ATTACHMENT, attachment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def content_of(content: bytes, name: str) -> str | model.Media:

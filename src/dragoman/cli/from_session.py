@@ -7,6 +7,7 @@ other. The session it came from is only read.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dragoman import logs, model
@@ -14,14 +15,10 @@ from dragoman.engine import history
 from dragoman.errors import LogError
 
 from .log_files import are_own, events_of, files_of
-from .terminal.console import here
+from .terminal.console import Console, here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dragoman.logs.port import Told
-
-    from .terminal.console import Console
 
 
 def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]:

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,10 +16,7 @@ from dragoman import logs, model
 from dragoman.errors import LogError
 from dragoman.logs import base, history
 
-from .terminal.console import Function
-
-if TYPE_CHECKING:
-    from .terminal.console import Console
+from .terminal.console import Console, Function
 
 
 def format_option(function: Function) -> Function:

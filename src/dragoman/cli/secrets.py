@@ -7,7 +7,7 @@ none of the forms that `dragoman.logs.redaction.Masker` knows, and neither does 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -17,8 +17,6 @@ from dragoman.errors import ConfigError
 from dragoman.logs import redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dragoman.config import Configuration
 
 Kept = TypeVar("Kept", bound=msgspec.Struct)

@@ -13,13 +13,11 @@ from dragoman.registry import TOOLS
 from dragoman.tools import answer_to
 
 from .definitions import DefinitionChange, definition_changes, definition_digest, definition_of, digest
-from .rules import DEFAULT_RULE, STRICTNESS
+from .rules import DEFAULT_RULE, STRICTNESS, Judged
 
 if TYPE_CHECKING:
     from dragoman.tools import Tool, Workspace
     from dragoman.tools.sandbox import Enclosure
-
-    from .rules import Judged
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack, overload
 
 from dragoman.registry import TOOLS
-from dragoman.tools import Web
+from dragoman.tools import Context, Web
 
 from .offer import Offer
 
 if TYPE_CHECKING:
-    from dragoman.tools import Context
-
     from .bridges import Sdk
     from .bridges.bridge import Bridge, BridgeSettings
     from .bridges.wire import WireTools

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 import typing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import NODEFAULT
 
 from .docstrings import describe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 
 class Field(NamedTuple):

@@ -5,7 +5,8 @@ Covers the keywords met in tool schemas; others are kept and not checked, `forma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dragoman.errors import PatternError, nearest
 from dragoman.patterns import Pattern, compiled
@@ -13,7 +14,9 @@ from dragoman.patterns import Pattern, compiled
 from .checks import (
     BOUNDS,
     KINDS,
+    Check,
     ObjectCheck,
+    Schema,
     any_of,
     anything,
     condition,
@@ -30,11 +33,6 @@ from .checks import (
     values_check,
 )
 from .values import among, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .checks import Check, Schema
 
 
 class Compiler:

@@ -7,12 +7,10 @@ import re
 import types
 import typing
 from collections import abc
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from msgspec import Meta
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Schema = dict[str, Any]
 

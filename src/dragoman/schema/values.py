@@ -6,13 +6,10 @@ import enum
 import math
 import re
 import sys
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # A path is () or (path of the parent, key): cheap to extend, written out only in a message.
 Path = tuple[Any, ...]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import datetime
 import os
 import re
+from collections.abc import Iterator
 from hashlib import blake2s
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dragoman.config import data_dir, find_project
 from dragoman.config.files import write_private
@@ -20,9 +21,6 @@ from dragoman.model.outcomes import DoneOutcome, TextOutcome
 
 from .context import Context
 from .tool import Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST_TEXT: Final = 10_000
 """Characters of one memory."""

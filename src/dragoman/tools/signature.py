@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from inspect import CO_ASYNC_GENERATOR, CO_GENERATOR, iscoroutinefunction, signature, unwrap
 from types import MethodType, UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import NODEFAULT
 from msgspec.structs import astuple
@@ -20,9 +20,6 @@ from dragoman.errors import ToolError, nearest
 from dragoman.schema import Defaults, Described, Field, Reader, describe, has_fields
 
 from .context import Context, Inject
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Invoke = typing.Callable[["Callable[..., Any]", Any, "Context | None"], Any]
 

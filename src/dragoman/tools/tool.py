@@ -7,9 +7,9 @@ types.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 import msgspec
 from msgspec.structs import astuple
@@ -18,13 +18,8 @@ from dragoman import model
 from dragoman.errors import DefinitionError, ToolError, nearest
 from dragoman.schema import Reader, class_info, json_problems, to_json
 
-from .signature import read_schema_signature, read_signature, read_value_signature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from .context import Context
-    from .signature import Invoke, Signature
+from .context import Context
+from .signature import Invoke, Signature, read_schema_signature, read_signature, read_value_signature
 
 Approval = Literal["never", "always", "policy"]
 """Who says whether a call may run: nobody, a person each time, or the run's policy."""

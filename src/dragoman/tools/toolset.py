@@ -7,7 +7,8 @@ waits, because a change replaces the whole table; sets made from a set share not
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,9 +16,6 @@ from dragoman.errors import DefinitionError, ToolError, nearest
 
 from .provider_tool import ProviderTool
 from .tool import Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 AnyTool = Tool | ProviderTool
 

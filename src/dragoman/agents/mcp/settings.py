@@ -10,17 +10,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
-from dragoman.config import SERVER_FILES, Secret, digest, read_settings_file, shown
+from dragoman.config import SERVER_FILES, Configuration, Secret, digest, read_settings_file, shown
 from dragoman.config.files import current_folder
 from dragoman.config.settings import McpServer as Row
 from dragoman.errors import ConfigError, DefinitionError, nearest
-
-if TYPE_CHECKING:
-    from dragoman.config import Configuration
 
 Transport = Literal["stdio", "http", "sse"]
 

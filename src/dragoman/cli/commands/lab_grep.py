@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -15,9 +15,6 @@ from dragoman.cli.log_files import as_line, files_of, raw_lines
 from dragoman.cli.terminal.console import Console, ExitCode, as_json, json_option
 from dragoman.errors import PatternError
 from dragoman.logs import history
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class _Command(click.Command):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +12,6 @@ from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.cli.terminal.text import is_utf8
 from dragoman.errors import LogError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
 

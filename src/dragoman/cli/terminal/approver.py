@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from dragoman.engine import LATER, Answer, Approver, Question, Scope, scopes_of
 from dragoman.model import AnyEvent, Call, ClientNoted, NativeCall, operations as op, outcomes as out
-from dragoman.tools import answer_to
+from dragoman.tools import Workspace, answer_to
 
 from .call_lines import said_of
+from .console import Console
 from .interview import HELP, prompt_for, shown_asked
 from .keyboard import Keyboard
 from .live import View, width_of
@@ -24,11 +25,6 @@ from .pager import viewed
 from .question import Shown, folded_rows, rows_of, shown_question
 from .streams import stdout
 from .visible import one_line
-
-if TYPE_CHECKING:
-    from dragoman.tools import Workspace
-
-    from .console import Console
 
 
 def says(

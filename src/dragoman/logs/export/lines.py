@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from dragoman.dialects import with_intents
+from dragoman.logs.base.raw_bytes import Cell, Original
 from dragoman.model import AnyEvent, Step, ToolCalled
-
-if TYPE_CHECKING:
-    from dragoman.logs.base.raw_bytes import Cell, Original
 
 
 def event_line(event: AnyEvent, raw: Any = None) -> dict[str, Any]:

@@ -7,16 +7,14 @@ of a command is what was written while it ran; what the background wrote between
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from .output import StreamName, cut_middle
 from .process import DRAIN_SECONDS, Process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DRIVER: Final = (
     # Twice, so that a `break` too many in a command does not end it.

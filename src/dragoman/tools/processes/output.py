@@ -5,14 +5,12 @@ from __future__ import annotations
 import codecs
 import os
 from collections import deque
+from collections.abc import Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from dragoman.environment import child_environment
 from dragoman.errors import PatternError, ToolError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 StreamName = Literal["stdout", "stderr", "output"]
 """Which stream of a command; "output" is a terminal, where both are one."""

@@ -6,19 +6,14 @@ been kept; otherwise nothing is changed and the error says which file is in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from dragoman.errors import ToolError
 
 from .paths import shown
-from .transaction_plan import FileChange, Put, Rename, Step, changed
+from .transaction_plan import Draft, FileChange, Put, Rename, Step, changed
 from .tree import Loaded, digest_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .transaction_plan import Draft
 
 KEPT: Final = 64 << 20
 """Bytes of earlier contents that one journal keeps."""

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from dragoman.errors import ToolError
+from dragoman.model.operations import SearchText
 from dragoman.model.outcomes import Match
-
-if TYPE_CHECKING:
-    from dragoman.model.operations import SearchText
 
 LONGEST_LINE = 2000
 """Bytes of a line that are shown; a longer one ends with a mark saying so."""
