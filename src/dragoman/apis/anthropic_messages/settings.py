@@ -10,27 +10,15 @@ from dragoman.apis.base.api import chosen_by, once
 from dragoman.apis.lowering import ANTHROPIC_STRICT, Lowered, lower
 from dragoman.model.request import ProviderDefinition, Request, Thinking, ToolChoice
 
+from . import families
 from .blocks import inside, joined
-from .families import (
-    BUDGETS,
-    COMPACT_BETA,
-    FILES_BETA,
-    LEAST_BUDGET,
-    MCP_BETA,
-    OPTION_BETAS,
-    SKILLS_BETA,
-    TASK_BUDGET_BETA,
-    TOOL_CHANGES_BETA,
-    Family,
-    beta_of,
-)
 
 # All recorded traffic is of this version. 2026-10-21 differs from it only in what it refuses: sampling parameters, and
 # documents in the model's turns and citations in the user's, which are never written.
 VERSION = "2023-06-01"
 
 
-def max_tokens(request: Request, family: Family) -> int:
+def max_tokens(request: Request, family: families.Family) -> int:
     """The limit the API demands."""
     return family.max_output_tokens if request.max_output_tokens is None else request.max_output_tokens
 
@@ -84,7 +72,7 @@ def read_choice(raw: Any) -> ToolChoice | None:
     return ToolChoice(kind) if kind in ("auto", "none") else None
 
 
-def write_thinking_setting(request: Request, family: Family) -> tuple[dict[str, Any], str | None]:
+def write_thinking_setting(request: Request, family: families.Family) -> tuple[dict[str, Any], str | None]:
     """What is sent for the thinking asked for, and what is to be said about it."""
     asked = request.thinking
     if asked is None:
@@ -98,7 +86,7 @@ def write_thinking_setting(request: Request, family: Family) -> tuple[dict[str, 
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}, remark
     level, remark = asked.level, None
     if asked.tokens is not None:
-        level = next((name for name in ("low", "medium") if asked.tokens <= BUDGETS[name]), "high")
+        level = next((name for name in ("low", "medium") if asked.tokens <= families.BUDGETS[name]), "high")
         remark = f"this model takes no number of tokens: it thinks with {level} effort"
     adaptive = {} if family.thinks == "always" else {"thinking": {"type": "adaptive"}}
     return {**adaptive, "output_config": {"effort": level}}, remark
@@ -106,13 +94,13 @@ def write_thinking_setting(request: Request, family: Family) -> tuple[dict[str, 
 
 def _budget(asked: Thinking, most: int) -> tuple[int, str | None]:
     if asked.tokens is not None:
-        if asked.tokens >= LEAST_BUDGET:
+        if asked.tokens >= families.LEAST_BUDGET:
             return asked.tokens, None
-        return LEAST_BUDGET, f"the least this model thinks with is {LEAST_BUDGET} tokens"
-    budget = BUDGETS[asked.level or "low"]
+        return families.LEAST_BUDGET, f"the least this model thinks with is {families.LEAST_BUDGET} tokens"
+    budget = families.BUDGETS[asked.level or "low"]
     if budget < most:
         return budget, None
-    return max(LEAST_BUDGET, most // 2), "the budget was lowered to stay below max_output_tokens"
+    return max(families.LEAST_BUDGET, most // 2), "the budget was lowered to stay below max_output_tokens"
 
 
 def headers(body: dict[str, Any]) -> dict[str, str]:
@@ -128,20 +116,20 @@ def _types_of(tools: list[Any]) -> tuple[Any, ...]:
 
 
 def _betas(body: dict[str, Any]) -> set[str]:
-    betas = {beta for option, beta in OPTION_BETAS.items() if body.get(option) is not None}
+    betas = {beta for option, beta in families.OPTION_BETAS.items() if body.get(option) is not None}
     tools = body.get("tools")
     types = _types_of(tools) if isinstance(tools, list) else ()
-    betas |= {beta for one in types if isinstance(one, str) and (beta := beta_of(one)) is not None}
+    betas |= {beta for one in types if isinstance(one, str) and (beta := families.beta_of(one)) is not None}
     if body.get("mcp_servers") and "mcp_toolset" not in types:
-        betas.add(MCP_BETA)
+        betas.add(families.MCP_BETA)
     management = body.get("context_management")
     edits = management.get("edits") if isinstance(management, dict) else None
     if isinstance(edits, list) and any(str(inside(edit, "type")).startswith("compact_") for edit in edits):
-        betas.add(COMPACT_BETA)
+        betas.add(families.COMPACT_BETA)
     if inside(body.get("output_config"), "task_budget") is not None:
-        betas.add(TASK_BUDGET_BETA)
+        betas.add(families.TASK_BUDGET_BETA)
     if inside(body.get("container"), "skills") is not None:
-        betas.add(SKILLS_BETA)
+        betas.add(families.SKILLS_BETA)
     return betas | _content_betas(body.get("messages"))
 
 
@@ -151,7 +139,7 @@ def _content_betas(messages: Any) -> set[str]:
         content = inside(message, "content")
         for block in content if isinstance(content, list) else ():
             if inside(block, "type") == "container_upload" or inside(inside(block, "source"), "type") == "file":
-                betas.add(FILES_BETA)
+                betas.add(families.FILES_BETA)
             elif inside(block, "type") in ("tool_addition", "tool_removal"):
-                betas.add(TOOL_CHANGES_BETA)
+                betas.add(families.TOOL_CHANGES_BETA)
     return betas

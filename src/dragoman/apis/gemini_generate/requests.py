@@ -14,15 +14,7 @@ from dragoman.model import conversation as conv, request as req
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.outcomes import Media
 
-from .families import (
-    BUDGETS,
-    DUMMY_SIGNATURE,
-    demands_signatures,
-    is_vertex,
-    same_line,
-    takes_json_schema,
-    thinks_by_level,
-)
+from . import families
 from .fields import NAME
 from .parts import (
     own,
@@ -116,7 +108,7 @@ def generation_config(request: req.Request, report: list[Remark]) -> dict[str, A
         "thinkingConfig": thinking_config(request.thinking, request.model),
     }
     if request.response_schema is not None:
-        newer = takes_json_schema(request.model)
+        newer = families.takes_json_schema(request.model)
         lowered = lower(request.response_schema, GEMINI_JSON if newer else GEMINI_SCHEMA)
         report.extend(Remark(f"response_schema{one.path}", one.message) for one in lowered.rewrites)
         config["responseMimeType"] = "application/json"
@@ -132,10 +124,10 @@ def thinking_config(thinking: req.Thinking | None, model: str) -> dict[str, Any]
         return {"thinkingBudget": thinking.tokens, "includeThoughts": True}
     level = thinking.level or "off"
     if level == "off":
-        return {"thinkingLevel": "minimal"} if thinks_by_level(model) else {"thinkingBudget": 0}
-    if thinks_by_level(model):
+        return {"thinkingLevel": "minimal"} if families.thinks_by_level(model) else {"thinkingBudget": 0}
+    if families.thinks_by_level(model):
         return {"thinkingLevel": level, "includeThoughts": True}
-    return {"thinkingBudget": BUDGETS[level], "includeThoughts": True}
+    return {"thinkingBudget": families.BUDGETS[level], "includeThoughts": True}
 
 
 def tool_config(request: req.Request, *, strict: bool, mixed: bool) -> dict[str, Any]:
@@ -144,7 +136,7 @@ def tool_config(request: req.Request, *, strict: bool, mixed: bool) -> dict[str,
     calling = _calling(request, strict=strict)
     if calling:
         config["functionCallingConfig"] = calling
-    if mixed and not is_vertex(request.model):
+    if mixed and not families.is_vertex(request.model):
         config[SERVER_SIDE] = True
     return config
 
@@ -276,7 +268,7 @@ class Contents:
         for part in parts:
             if "functionCall" in part:
                 if "thoughtSignature" not in part:
-                    part["thoughtSignature"] = DUMMY_SIGNATURE
+                    part["thoughtSignature"] = families.DUMMY_SIGNATURE
                     self._note(turn, "a call this model did not make carries the stand-in for a signature")
                 return
 
@@ -361,12 +353,12 @@ _SIGNED_TOOLS = frozenset({"toolCall", "tool_call", "toolResponse", "tool_respon
 def may_sign(item: conv.ConversationItem, model: str) -> bool:
     """Whether the signatures of a turn may go to a model: only to the one that made them, under any of its names."""
     made_by = item.provenance
-    return made_by is None or (made_by.api in (None, NAME) and same_line(made_by.model, model))
+    return made_by is None or (made_by.api in (None, NAME) and families.same_line(made_by.model, model))
 
 
 def is_unsigned(item: conv.ConversationItem, model: str) -> bool:
     """Whether a turn's first call lacks the signature that the model demands; what the model said itself is right."""
-    if not demands_signatures(model):
+    if not families.demands_signatures(model):
         return False
     first = next((part for part in item.parts if isinstance(part, conv.CallPart) and _is_ours(part)), None)
     if first is None:

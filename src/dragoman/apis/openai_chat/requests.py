@@ -17,19 +17,10 @@ from dragoman.model.conversation import AnyPart, CallPart, Message, Provenance, 
 from dragoman.model.json_values import as_list, as_name
 from dragoman.model.request import Features, Request, ToolChoice
 
+from . import settings
 from .families import ways
 from .messages import read_result_content, write_messages
 from .replies import read_content, read_message
-from .settings import (
-    read_choice,
-    read_numbers,
-    read_response_format,
-    read_thinking,
-    write_choice,
-    write_numbers,
-    write_response_format,
-    write_thinking,
-)
 from .tools import is_legacy, read_tools, written_beside
 from .values import NAME, beside, of_this_api, write_json
 
@@ -44,14 +35,14 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
     if tools is not None:
         _write_tools(request, tools, body, freeform=features.freeform_tools)
     if request.thinking is not None:
-        said, lost = write_thinking(request.thinking, request.model)
+        said, lost = settings.write_thinking(request.thinking, request.model)
         body |= said
         if lost is not None:
             remarks.append(Remark("thinking", lost))
     if request.response_schema is not None:
-        body["response_format"], rewritten = write_response_format(request, strict=features.strict_tools)
+        body["response_format"], rewritten = settings.write_response_format(request, strict=features.strict_tools)
         remarks += rewritten
-    body |= write_numbers(request)
+    body |= settings.write_numbers(request)
     if request.cache and features.cache_key:
         body["prompt_cache_key"] = conversation_key(request.conversation)
     body = with_options(body, request.provider_options, remarks)
@@ -60,7 +51,7 @@ def write_request(request: Request, history: History, tools: Tools | None, featu
 
 
 def _write_tools(request: Request, tools: Tools, body: dict[str, Any], *, freeform: bool) -> None:
-    choice = write_choice(request.choice, request.definitions, freeform=freeform)
+    choice = settings.write_choice(request.choice, request.definitions, freeform=freeform)
     body |= written_beside(request.definitions)
     if is_legacy(request.definitions):
         body["functions"] = [tool["function"] for tool in tools.wire]
@@ -111,12 +102,12 @@ def read_request(body: Any, model: str | None) -> Request:
     name = named or model or ""
     conversation = _read_messages(rest, name)
     definitions = read_tools(rest)
-    fields: dict[str, Any] = read_numbers(rest, name)
+    fields: dict[str, Any] = settings.read_numbers(rest, name)
     fields["choice"] = _read_choice(rest, offered=bool(definitions))
     if definitions and isinstance(rest.get("parallel_tool_calls"), bool):
         fields["parallel"] = rest.pop("parallel_tool_calls")
-    thinking = read_thinking(rest, name)
-    schema = read_response_format(rest)
+    thinking = settings.read_thinking(rest, name)
+    schema = settings.read_response_format(rest)
     return Request(
         name,
         conversation,
@@ -133,7 +124,7 @@ def _read_choice(rest: dict[str, Any], *, offered: bool) -> ToolChoice:
         given = rest.get(key)
         if key == "function_call" and isinstance(given, dict) and len(given) == 1:
             given = {"type": "function", "function": given}
-        choice = read_choice(given) if offered else None
+        choice = settings.read_choice(given) if offered else None
         if choice is not None:
             del rest[key]
             return choice

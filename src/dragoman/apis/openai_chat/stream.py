@@ -20,20 +20,9 @@ from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import CallPart, FinishReason, MediaPart, Reply, Usage
 from dragoman.model.json_values import as_list, as_name, as_object
 
+from . import replies
 from .faults import is_error, read_error
 from .media import read_media
-from .replies import (
-    FINISHES,
-    call_id,
-    place_of,
-    read_annotation,
-    read_call,
-    read_choices,
-    read_executed,
-    read_legacy_call,
-    read_message,
-    read_source,
-)
 from .usage import read_usage
 from .values import NAME, write_json
 
@@ -267,7 +256,7 @@ class ChatStream(StreamDecoder):
         index = choice.get("index")
         state = self._choices.get(index) if type(index) is int else self._choices.get(0)
         if state is None:
-            state = self._choices[place_of(choice)] = _Choice(place_of(choice))
+            state = self._choices[replies.place_of(choice)] = _Choice(replies.place_of(choice))
             state.seed = f"{self._id or ''}\0{state.index}"
             if self._first is None:
                 self._first = state
@@ -323,7 +312,7 @@ class ChatStream(StreamDecoder):
     def _cite_once(self, address: str, source: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         if address not in self._cited:
             self._cited.add(address)
-            chunks.append(req.CitationArrived(read_source(source)))
+            chunks.append(req.CitationArrived(replies.read_source(source)))
 
     # ── the fields of a delta ──────────────────────────────────────────────
 
@@ -350,7 +339,7 @@ class ChatStream(StreamDecoder):
                     state.cited.add(written)
                     state.annotations.append(annotation)
                     if isinstance(annotation, dict):
-                        chunks.append(req.CitationArrived(read_annotation(annotation)))
+                        chunks.append(req.CitationArrived(replies.read_annotation(annotation)))
         elif key == "audio" and type(value) is dict:
             self._audio(state, value, chunks)
         elif key == "executed_tools" and type(value) is list and all(type(tool) is dict for tool in value):
@@ -448,7 +437,7 @@ class ChatStream(StreamDecoder):
         position, before = (len(state.executed), {}) if known is None else known
         whole = {**before, **{key: value for key, value in tool.items() if value is not None or key not in before}}
         state.executed[place] = (position, whole)
-        call, result = read_executed(whole, state.seed, position)
+        call, result = replies.read_executed(whole, state.seed, position)
         if known is None:
             chunks.append(req.CallStarted(call.id, call.name, call.namespace, ExecutedBy.PROVIDER))
             said = whole.get("arguments")
@@ -560,7 +549,7 @@ class ChatStream(StreamDecoder):
                     _merge(call.function, key, value)
 
     def _start(self, state: _Choice, call: _Call, chunks: list[req.AnyChunk]) -> None:
-        call.id = call_id(call.given, state.seed, call.place, state.taken)
+        call.id = replies.call_id(call.given, state.seed, call.place, state.taken)
         if state is self._first:  # those of an alternative are in the reply alone
             self.pieces[call.id] = call.pieces
         chunks.append(req.CallStarted(call.id, call.name))
@@ -579,11 +568,11 @@ class ChatStream(StreamDecoder):
                 self._start(state, call, chunks)
             assert call.id is not None
             item = call.item()
-            call.told = (item, read_call(item, state.seed, call.place, state.taken - {call.id}))
+            call.told = (item, replies.read_call(item, state.seed, call.place, state.taken - {call.id}))
             chunks.append(req.CallFinished(call.told[1].call))
         if state.legacy is not None and state.legacy.id is not None and not state.legacy.finished:
             state.legacy.finished = True
-            whole = read_legacy_call(state.legacy.item()["function"], state.seed, set())
+            whole = replies.read_legacy_call(state.legacy.item()["function"], state.seed, set())
             chunks.append(req.CallFinished(whole.call))
         if not state.finished:
             state.finished = True
@@ -592,11 +581,11 @@ class ChatStream(StreamDecoder):
 
     def _sound(self, state: _Choice, chunks: list[req.AnyChunk]) -> None:
         if state.audio is not None and state.audio["data"]:
-            parts, _ = read_message({"audio": state.message()["audio"]}, seed="")
+            parts, _ = replies.read_message({"audio": state.message()["audio"]}, seed="")
             chunks += [req.MediaArrived(part.media) for part in parts if isinstance(part, MediaPart)]
 
     def _finish_reason(self, state: _Choice) -> FinishReason:
-        finish = FINISHES.get(state.finish or "", FinishReason.UNKNOWN)
+        finish = replies.FINISHES.get(state.finish or "", FinishReason.UNKNOWN)
         if finish is FinishReason.STOP or state.finish is None:
             if state.calls or state.legacy is not None:
                 return FinishReason.CALLS
@@ -617,7 +606,7 @@ class ChatStream(StreamDecoder):
             {**state.rest, "index": state.index, "message": state.message(), "finish_reason": state.finish}
             for state in self._choices.values()
         ]
-        reply = read_choices(body, [*choices, *self._odd], seed=self._seed(), counted=self._counted)
+        reply = replies.read_choices(body, [*choices, *self._odd], seed=self._seed(), counted=self._counted)
         ended = any(state.finish if self._ended else state.finished for state in self._choices.values())
         if not ended and not (self._ended and reply.parts):  # `[DONE]` alone ends an answer, but is none
             reply = msgspec.structs.replace(reply, finish=FinishReason.INTERRUPTED)
