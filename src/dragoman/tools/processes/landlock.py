@@ -6,6 +6,7 @@ command (`supervisor.py`), which runs without site-packages.
 
 from __future__ import annotations
 
+import ctypes
 import marshal
 import os
 import stat
@@ -42,8 +43,6 @@ _ABSTRACT_SOCKETS, _SIGNALS = 1, 2
 
 def landlock_version() -> int:
     """The version of Landlock this kernel has, 0 where it has none."""
-    import ctypes
-
     if sys.platform != "linux":
         return 0
     try:
@@ -54,8 +53,6 @@ def landlock_version() -> int:
 
 def confine(confinement: Confinement) -> None:
     """Take rights from this process and its children, for good. What the kernel's Landlock does not know, stays."""
-    import ctypes
-
     version = landlock_version()
     files = confinement["files"]
     to_file = _WRITE_FILE | _TRUNCATE | (_IOCTL_DEVICE if version >= 5 else 0)
@@ -112,8 +109,6 @@ def _beside(hidden: list[str]) -> list[str]:
 
 
 def _allow_below(ruleset: int, path: str, to_file: int, to_folder: int) -> None:
-    import ctypes
-
     try:
         target = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -130,8 +125,6 @@ _known: list[Any] = []
 
 
 def _system_call(number: int, *arguments: object) -> int:
-    import ctypes
-
     if not _known:
         _known.append(ctypes.CDLL(None, use_errno=True).syscall)
         _known[0].restype = ctypes.c_long
@@ -142,7 +135,5 @@ def _system_call(number: int, *arguments: object) -> int:
 
 
 def _prctl(option: int, value: int) -> None:
-    import ctypes
-
     nothing = ctypes.c_ulong(0)
     ctypes.CDLL(None).prctl(ctypes.c_int(option), ctypes.c_ulong(value), nothing, nothing, nothing)

@@ -6,28 +6,34 @@ in a fresh context, without cookies, downloads or service workers; nothing of th
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
+import signal
+import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
+from email.message import Message
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dragoman.environment import child_environment
 from dragoman.errors import ToolError
+from dragoman.installation import install_command
 from dragoman.model.operations import TakeScreenshot
+from dragoman.registry import need
 from dragoman.tools.processes.programs import find_program
+from dragoman.tools.processes.supervisor import PROCESS_FILES, processes
 
 from .address_policy import Place, Reach, parse_url
+from .browser_proxy import Gate
 from .fetched import HTML, Fetched, Limits, is_text, not_text, timed_out, too_large
 from .page_text import decode, read_html, shortened
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser as Chromium, BrowserContext, Page as Tab, Playwright, Response
-
-    from .browser_proxy import Gate
 
 WIDTH: Final = 1280
 HEIGHT: Final = 800
@@ -86,8 +92,6 @@ class Browser:
     """
 
     def __init__(self, reach: Reach, limits: Limits, chromium: str | None) -> None:
-        import asyncio
-
         self._reach, self._limits, self._chromium = reach, limits, chromium
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._process: _Process | None = None
@@ -137,8 +141,6 @@ class Browser:
     async def _show(
         self, url: str, *, timeout_ms: int | None, also: Sequence[Place], width: int, height: int
     ) -> AsyncIterator[Shown]:
-        import asyncio
-
         seconds = self._limits.seconds(timeout_ms)
         gate = self._gate(url, also)
         try:
@@ -154,8 +156,6 @@ class Browser:
 
     def _gate(self, url: str, also: Sequence[Place] = ()) -> Gate:
         """What every request of a page goes through; raises `ToolError` where the page itself is out of reach."""
-        from .browser_proxy import Gate
-
         reach = self._reach.also(*also)
         reach.check_url(parse_url(url))
         most = self._limits.max_bytes * _BYTES_FOR_EACH_OF_TEXT
@@ -164,8 +164,6 @@ class Browser:
     @asynccontextmanager
     async def page(self, url: str, *, width: int = WIDTH, height: int = HEIGHT) -> AsyncIterator[Tab]:
         """A page that stays open for as long as the context is, to be acted on."""
-        import asyncio
-
         seconds = self._limits.seconds(None)
         gate = self._gate(url)
         chromium = await self._started()
@@ -183,8 +181,6 @@ class Browser:
 
     @asynccontextmanager
     async def _context(self, chromium: Chromium, gate: Gate, width: int, height: int) -> AsyncIterator[BrowserContext]:
-        import asyncio
-
         context = await chromium.new_context(
             proxy={"server": gate.address, "bypass": "<-loopback>"},
             viewport={"width": width, "height": height},
@@ -219,8 +215,6 @@ class _Process:
     """One Chromium, and what runs it: both end together, and the folder they kept things in is removed."""
 
     def __init__(self, path: str | None) -> None:
-        import asyncio
-
         self._path = path
         self._playwright: Playwright | None = None
         self._groups: set[tuple[int, str]] = set()
@@ -235,17 +229,10 @@ class _Process:
         return failed or not self._starting.result().is_connected()
 
     async def chromium(self) -> Chromium:
-        import asyncio
-
         # A call that is cancelled must not leave behind a browser nobody knows of.
         return await asyncio.shield(self._starting)
 
     async def _start(self) -> Chromium:
-        import tempfile
-        from pathlib import Path
-
-        from dragoman.registry import need
-
         playwright = need("browser", "showing pages in a browser", "playwright.async_api")
         path = self._path or _find_chromium()
         root = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -280,9 +267,6 @@ class _Process:
         return chromium
 
     async def close(self) -> None:
-        import asyncio
-        import shutil
-
         # How it failed to start was told to whoever waited for it.
         (chromium,) = await asyncio.gather(self._starting, return_exceptions=True)
         if not isinstance(chromium, BaseException):
@@ -300,8 +284,6 @@ class _Process:
 
         Only where the system shows processes as files; elsewhere Playwright's own care must do.
         """
-        from pathlib import Path
-
         for process in _marked(marker):
             with suppress(OSError):
                 self._groups.add(_group(process))
@@ -317,10 +299,6 @@ class _Process:
 
 def _marked(marker: str) -> set[int]:
     """Every living process that was started with this marker in its environment."""
-    from pathlib import Path
-
-    from dragoman.tools.processes.supervisor import PROCESS_FILES, processes
-
     wanted = f"{_MARKER}={marker}".encode()
     found: set[int] = set()
     for process in processes():
@@ -337,11 +315,6 @@ def _group(process: int) -> tuple[int, str]:
 
 async def _ended(groups: set[tuple[int, str]]) -> None:
     """Chromium is closed when its first process has ended: wait for the others, which are no more of use."""
-    import asyncio
-    import signal
-
-    from dragoman.tools.processes.supervisor import processes
-
     for _ in range(_CLOSE_CHECKS):
         left = False
         for process in processes() if groups else ():
@@ -363,8 +336,6 @@ async def _started(playwright: Any) -> Playwright:
     It has no option for that, so where it asks for the environment of that process it is given ours. A program that
     uses Playwright itself is not affected.
     """
-    from dragoman.installation import install_command
-
     transport: Any = import_module("playwright._impl.transport")
     asked = getattr(transport, "get_driver_env", None)
     if asked is None:
@@ -412,8 +383,6 @@ def _playwright_error() -> type[Exception]:
 
 async def _load(url: str, context: BrowserContext, gate: Gate) -> Shown:
     """Go to a page and wait until it has settled, or for a moment if it never does."""
-    from email.message import Message
-
     from playwright.async_api import TimeoutError as StillBusy
 
     tab = await context.new_page()
