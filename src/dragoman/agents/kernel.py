@@ -46,20 +46,7 @@ from dragoman.engine.models import (
     vendor_of,
 )
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
-from dragoman.model import (
-    AgentEnded,
-    AgentStarted,
-    AnyChunk,
-    AnyEvent,
-    Call,
-    ClientNoted,
-    Event,
-    NativeCall,
-    SessionEnded,
-    SessionStarted,
-    UserSaid,
-    operations as op,
-)
+from dragoman.model import AnyChunk, Call, NativeCall, events as ev, operations as op
 from dragoman.registry import DIALECTS, TOOLS
 from dragoman.tools import Context, ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
 
@@ -115,7 +102,7 @@ class Kernel:
         limits: AgentLimits | None = None,
         approver: Approver | None = None,
         hooks: Hooks = Hooks(),  # noqa: B008 - frozen
-        emit: Callable[[AnyEvent], None] | None = None,
+        emit: Callable[[ev.AnyEvent], None] | None = None,
         watch: Callable[[Live, AnyChunk], None] | None = None,
         web: Callable[[], Web] | None = None,
         **settings: Any,
@@ -348,12 +335,12 @@ class Kernel:
             live.conversation, live.model = resumes.conversation, resumes.model
             resumes.resumed = live
         refused = self._prepare(live, parent.policy)
-        self._told(parent, AgentStarted, call_id=call_id, agent=live.id, name=agent.name, prompt=input)
+        self._told(parent, ev.AgentStarted, call_id=call_id, agent=live.id, name=agent.name, prompt=input)
         if refused:
-            self._told(live, ClientNoted, name="policy_refused", data={"refused": list(refused)})
+            self._told(live, ev.ClientNoted, name="policy_refused", data={"refused": list(refused)})
         servers = [name for name in agent.mcp_servers if not self._open(name)]
         if servers:
-            self._told(live, ClientNoted, name="servers_not_started", data={"servers": servers})
+            self._told(live, ev.ClientNoted, name="servers_not_started", data={"servers": servers})
         parent.children.append(live)
         for one in parent.lineage:
             one.started += 1
@@ -411,10 +398,10 @@ class Kernel:
         """Ends an activation; all below it have ended."""
         live.end(status, error)
         try:
-            self._told(live, SessionEnded, reason=status, message=error)
+            self._told(live, ev.SessionEnded, reason=status, message=error)
             if live.parent is not None:
                 said = live.text if status == "completed" else error
-                self._told(live.parent, AgentEnded, agent=live.id, status=status, text=said)
+                self._told(live.parent, ev.AgentEnded, agent=live.id, status=status, text=said)
         finally:  # whoever waits hears of it, also when the record cannot be written any more
             live.finished.set()
             if live.parent is not None:
@@ -581,7 +568,7 @@ class Kernel:
         left = [name for name in named if name not in offered]
         if left and not live.legs:
             why = f"the agent's model is served by {vendor}" if chosen else "nobody vouches for the agent"
-            self._told(live, ClientNoted, name="tools_not_offered", data={"tools": left, "reason": why})
+            self._told(live, ev.ClientNoted, name="tools_not_offered", data={"tools": left, "reason": why})
         return [ProviderTool(name) for name in offered]
 
     def _toolset(self, live: Live, own: Iterable[Tool | ProviderTool]) -> Toolset:
@@ -643,8 +630,8 @@ class Kernel:
 
     # ── events ─────────────────────────────────────────────────────────────
 
-    def _told(self, live: Live, kind: type[Event], **facts: Any) -> None:
-        if kind in (AgentStarted, AgentEnded):
+    def _told(self, live: Live, kind: type[ev.Event], **facts: Any) -> None:
+        if kind in (ev.AgentStarted, ev.AgentEnded):
             how = facts.get("status", "started")
             _log.info("agent %s (from %s): %s", facts.get("agent"), live.stream, how)
         if self._emit is None:
@@ -662,13 +649,13 @@ class Kernel:
             )  # type: ignore[arg-type]
         )
 
-    def _heard_event(self, live: Live, event: AnyEvent) -> None:
+    def _heard_event(self, live: Live, event: ev.AnyEvent) -> None:
         """An event of one run, as one of the tree: a stream begins once, and ends when its activation does."""
         assert self._emit is not None
-        if isinstance(event, SessionEnded) or (isinstance(event, SessionStarted) and live.legs > 1):
+        if isinstance(event, ev.SessionEnded) or (isinstance(event, ev.SessionStarted) and live.legs > 1):
             return
         changes: dict[str, Any] = {"session": self._id, "run": self._id, "stream": live.stream}
-        if isinstance(event, UserSaid) and (live.parent is not None or live.conversation):
+        if isinstance(event, ev.UserSaid) and (live.parent is not None or live.conversation):
             changes["by"] = "agent"
         self._emit(msgspec.structs.replace(event, **changes))
 

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from dragoman import agents, engine
+from dragoman.agents import mcp
+from dragoman.engine import models
 from dragoman.errors import DragomanError, EngineError
+from dragoman.registry import TOOLS
 
 from .advice import advice
 from .runner import Runner
@@ -20,23 +24,19 @@ from .terminal.console import Console, ExitCode, exit_code_of, foreign, here
 from .terminal.streams import plugins_aside
 
 if TYPE_CHECKING:
-    from dragoman.agents import Activation, Agent, AgentLimits, FoundAgent, Kernel, Live, McpServer
     from dragoman.config import Sandbox
-    from dragoman.engine import Approver, Engine, Question, RunResult, ToolPolicy
     from dragoman.model import AnyChunk, AnyEvent
     from dragoman.tools import Toolset
 
 
 def run_agent(console: Console, options: Options, wanted: str, task: str) -> ExitCode:
     """Runs the agent of a file or a name."""
-    from dragoman.agents import agent_named
-
     for name, given in (("--resume", options.resume), ("--system", options.system)):
         if given is not None:
             raise click.UsageError(f"{name} and --agent do not go together: the agent's file says who it is.")
     configuration = console.configuration()
     with plugins_aside():
-        found = agent_named(wanted, configuration, options.workspace or here())
+        found = agents.agent_named(wanted, configuration, options.workspace or here())
     assert found.agent is not None  # one that is not well defined was raised
     with Runner() as runner:
         session = AgentSession(console, options, found)
@@ -58,7 +58,7 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
 class AgentSession(Session):
     """A session whose turn is a whole tree of agents. What the first of them says is the result; all else is aside."""
 
-    def __init__(self, console: Console, options: Options, found: FoundAgent) -> None:
+    def __init__(self, console: Console, options: Options, found: agents.FoundAgent) -> None:
         assert found.agent is not None
         chosen = {"model": options.model or found.agent.model, "dialect": options.dialect or found.agent.dialect}
         super().__init__(console, msgspec.structs.replace(options, **chosen))
@@ -91,7 +91,7 @@ class AgentSession(Session):
             return self._verdict(whole)
         return await self._told_end(ended, kernel.root.cause)
 
-    async def _told_end(self, ended: Activation, cause: Exception | None) -> ExitCode:
+    async def _told_end(self, ended: agents.Activation, cause: Exception | None) -> ExitCode:
         if ended.status == "completed":
             return ExitCode.OK
         self._console.error(f"{ended.agent}: {ended.error}")
@@ -106,11 +106,8 @@ class AgentSession(Session):
 
     _searches_tools = False  # an agent's file says which tools it has
 
-    def _kernel(self) -> Kernel:
-        from dragoman.agents import Kernel, find_agents
-        from dragoman.engine import web_for
-
-        others = [one for one in find_agents(self.configuration, self.folder) if one.agent is not None]
+    def _kernel(self) -> agents.Kernel:
+        others = [one for one in agents.find_agents(self.configuration, self.folder) if one.agent is not None]
         known = [
             (one.trusted, self._offered(one.agent)) for one in others if one.agent is not None and not one.hidden_by
         ]
@@ -119,7 +116,7 @@ class AgentSession(Session):
         # What was chosen on the command line is for this agent; those it starts ask whom their files name.
         chosen = {"model": self.model, "dialect": self._options.dialect}
         self._agent = msgspec.structs.replace(self._offered(self._agent), **chosen)
-        return Kernel(
+        return agents.Kernel(
             [self._agent, *(agent for trusted, agent in known if trusted and agent.name != self._agent.name)],
             strangers=[agent for trusted, agent in known if not trusted],
             model=self.model,
@@ -135,11 +132,11 @@ class AgentSession(Session):
             approver=self._asks(),
             emit=self._emit,
             watch=self._watched,
-            web=lambda: web_for(self.configuration),
+            web=lambda: engine.web_for(self.configuration),
             prices=self.configuration.settings.prices,
         )
 
-    def _offered(self, agent: Agent) -> Agent:
+    def _offered(self, agent: agents.Agent) -> agents.Agent:
         """The agent with the tools it has when its file names none: the usual ones, and those that start others."""
         if self._options.tools and agent.name == self._agent.name:
             names = [getattr(tool, "id", None) or tool.name for tool in self.orchestrator.toolset]
@@ -153,9 +150,7 @@ class AgentSession(Session):
         names = list(dict.fromkeys((*names, "search_web")))  # for an agent whose model can, though the first one cannot
         return msgspec.structs.replace(agent, tools=(*names, "spawn_agent", *(f"{name}/*" for name in servers)))
 
-    def _own_servers(self) -> Sequence[McpServer]:
-        from dragoman.agents.mcp import mcp_server_of, own_folder, placed
-
+    def _own_servers(self) -> Sequence[agents.McpServer]:
         why = None
         if not self._found.trusted:
             is_ours = self._found.path.resolve().parts[-3:-1] == (".dragoman", "agents")
@@ -165,20 +160,18 @@ class AgentSession(Session):
         inside = project is not None and self._found.path.resolve().is_relative_to(project.root)
         base = project.root if project is not None and inside else self._found.path.resolve().parent
         servers = [
-            mcp_server_of(name, row, origin=self._found.path.name, refused=why)
+            mcp.mcp_server_of(name, row, origin=self._found.path.name, refused=why)
             for name, row in self._agent.mcp_servers.items()
         ]
-        return [placed(server, base, own_folder(self.configuration)) for server in servers]
+        return [mcp.placed(server, base, mcp.own_folder(self.configuration)) for server in servers]
 
     def _open_servers(self) -> list[str]:
         return [] if self._servers is None else list(self._servers.connections)
 
     def _all_tools(self) -> Toolset:
-        from dragoman.agents import skill_tool
-        from dragoman.registry import TOOLS
         from dragoman.tools import Toolset
 
-        skills = skill_tool(self.configuration, self.folder)
+        skills = agents.skill_tool(self.configuration, self.folder)
         tools = Toolset([TOOLS[name] for name in TOOLS.built_in if name != "use_skill" or skills is None])
         if skills is not None:
             tools.register(skills)
@@ -196,7 +189,6 @@ class AgentSession(Session):
     def _add_plugins(self, tools: Toolset) -> None:
         """Tools of plugins, without those that cannot be loaded: who names one of these was told so."""
         from dragoman.model import operations as op
-        from dragoman.registry import TOOLS
 
         for name, tool in TOOLS.working():
             called = getattr(tool, "name", None) or tool.id
@@ -206,53 +198,43 @@ class AgentSession(Session):
                 else:
                     tools.register(tool)
 
-    def _limits(self) -> AgentLimits | None:
-        from dragoman.agents import limits_for
-
-        limits, refused = limits_for(self._agent, trusted=self._found.trusted)
+    def _limits(self) -> agents.AgentLimits | None:
+        limits, refused = agents.limits_for(self._agent, trusted=self._found.trusted)
         for line in refused:
             self._console.warn(f"{line}; only your own files, or trusted ones in .dragoman/agents, may loosen")
         return limits
 
-    def _policy_of_agent(self) -> ToolPolicy:
-        from dragoman.agents import policy_for
-        from dragoman.engine import Approval
-
+    def _policy_of_agent(self) -> engine.ToolPolicy:
         base = self.orchestrator.policy
         # Starting an agent does nothing that the agent would not ask for itself, and limits say how many there are.
-        base = msgspec.structs.replace(base, approval=(*base.approval, Approval("allow", kind="agent")))
-        policy, refused = policy_for(self._agent, base, trusted=self._found.trusted)
+        base = msgspec.structs.replace(base, approval=(*base.approval, engine.Approval("allow", kind="agent")))
+        policy, refused = agents.policy_for(self._agent, base, trusted=self._found.trusted)
         for line in refused:
             self._console.warn(line)
         return policy
 
     def _sandbox_of_agent(self) -> Sandbox:
-        from dragoman.agents import sandbox_for
-
         base = self._sandbox()
-        for line in sandbox_for(self._agent, base)[1]:
+        for line in agents.sandbox_for(self._agent, base)[1]:
             self._console.warn(line)
         return base
 
-    def _engine_of(self, model: str) -> tuple[Engine, str]:
-        from dragoman.engine import Retry
-        from dragoman.engine.models import engine_for
-
+    def _engine_of(self, model: str) -> tuple[engine.Engine, str]:
         if model == self.model:
             return self.orchestrator.engine, self.orchestrator.model
-        return engine_for(
+        return models.engine_for(
             model,
             configuration=self.configuration,
             vouched=model in self._vouched_models,
-            retry=Retry(times=self._retries()),
+            retry=engine.Retry(times=self._retries()),
             record=self._wire() if self._options.record_wire is not None else None,
             notice=lambda error, wait: self.view.notice(error, wait),
         )
 
-    def _asks(self) -> Approver:
+    def _asks(self) -> engine.Approver:
         approver = self._approver()
 
-        async def ask(question: Question) -> Any:
+        async def ask(question: engine.Question) -> Any:
             if question.agent is not None and self._options.approval is None:
                 self.view.begins(f"{foreign(question.agent, one_line=True)} asks:")
             said: Any = approver(question)
@@ -264,7 +246,7 @@ class AgentSession(Session):
 
     # ── what is seen ───────────────────────────────────────────────────────
 
-    def _watched(self, live: Live, chunk: AnyChunk) -> None:
+    def _watched(self, live: agents.Live, chunk: AnyChunk) -> None:
         if live.parent is None:
             self._observe(chunk)
 
@@ -291,15 +273,14 @@ def _line(event: Any) -> str:
     return foreign(f"── {event.agent} {what}" + (f": {short(said, 120)}" if said else ""), one_line=True)
 
 
-def _whole(ended: Activation, root: Live, prices: Any) -> RunResult:
+def _whole(ended: agents.Activation, root: agents.Live, prices: Any) -> engine.RunResult:
     """What all of them took, as a run is told of."""
-    from dragoman.engine import RunResult
     from dragoman.model import Usage
 
     charged = tuple(root.charged)
     usage = sum((used for _, used in charged), Usage())
     status: Any = "waiting" if root.waiting else "completed" if ended.status == "completed" else "failed"
-    return RunResult(
+    return engine.RunResult(
         ended.id,
         status,
         ended.text,

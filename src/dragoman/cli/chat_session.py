@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from dragoman import engine, logs, tools
 from dragoman.errors import ToolError, writing
 from dragoman.model.outcomes import ChangesOutcome, CommandOutcome
+from dragoman.registry import TOOLS
+from dragoman.tools import workspace
 from dragoman.tools.workspace import LARGEST_ATTACHMENT
 
 from .attachments import attached, content_of, message_of
@@ -25,10 +28,8 @@ from .session_options import Options
 from .terminal.console import Console, ExitCode
 
 if TYPE_CHECKING:
-    from dragoman.engine import Answer, ToolPolicy
     from dragoman.model import Media, Message
     from dragoman.model.outcomes import Outcome
-    from dragoman.tools.workspace import Journal
 
     from .terminal.type_ahead import TypeAhead
 
@@ -45,34 +46,28 @@ class ChatSession(Session):
     """One conversation and everything said around it."""
 
     def __init__(self, console: Console, options: Options) -> None:
-        from dragoman.tools.workspace import Journal
-
         super().__init__(console, options)
         self.typing: TypeAhead | None = None
         """Who keeps what is typed while a turn runs."""
         self._pending: list[str] = []
         """What the model is told with the next message."""
-        self._turns: list[tuple[Journal, int]] = []
+        self._turns: list[tuple[workspace.Journal, int]] = []
         """What each turn that changed files did to them, and how many events there were before it."""
-        self._whole = Journal()
+        self._whole = workspace.Journal()
         self._planning = False
         self._attached: Sequence[str | Media] = ()
 
     async def _open(self, *, sending: bool) -> None:
-        from dragoman.tools import Web
-
         await super()._open(sending=sending)
-        self._attached = await attached(self._options.attach, self._context.provides[Web])
+        self._attached = await attached(self._options.attach, self._context.provides[tools.Web])
         self.workspace.follow(self._whole)
 
     # ── turns ──────────────────────────────────────────────────────────────
 
-    async def turn(self, prompt: str | Message, answers: Mapping[str, Answer] | None = None) -> ExitCode:
-        from dragoman.tools.workspace import Journal
-
+    async def turn(self, prompt: str | Message, answers: Mapping[str, engine.Answer] | None = None) -> ExitCode:
         from .terminal.live import Lines
 
-        journal, begun = Journal(), len(self.events)
+        journal, begun = workspace.Journal(), len(self.events)
         message = self._message(prompt) if isinstance(prompt, str) and prompt else prompt
         self.workspace.follow(journal)
         try:
@@ -152,14 +147,12 @@ class ChatSession(Session):
         provider, _, name = self.model.partition(":")
         self.orchestrator.policy = self._policy(provider, name)
 
-    def _policy(self, provider: str, model: str) -> ToolPolicy:
-        from dragoman.engine import Approval
-
+    def _policy(self, provider: str, model: str) -> engine.ToolPolicy:
         policy = super()._policy(provider, model)
         if not self._planning:
             return policy
         denied = tuple(
-            Approval("deny", kind=kind, source="plan mode") for kind in ("write", "execute", "agent", "other")
+            engine.Approval("deny", kind=kind, source="plan mode") for kind in ("write", "execute", "agent", "other")
         )
         return msgspec.structs.replace(policy, approval=(*denied, *policy.approval))
 
@@ -192,13 +185,12 @@ class ChatSession(Session):
 
     async def continue_with(self, wanted: str) -> None:
         """Leaves the conversation for an earlier run in this folder."""
-        from dragoman.logs import read_events
         from dragoman.model import SessionStarted
 
         path = find_record(runs_folder(self.configuration), wanted)
         if path.stem == self.id:
             raise click.UsageError("That is the conversation you are in.")
-        places = [event.cwd for event in read_events(path) if isinstance(event, SessionStarted)]
+        places = [event.cwd for event in logs.read_events(path) if isinstance(event, SessionStarted)]
         if places and places[-1] is not None and Path(places[-1]) != self.folder:
             raise click.UsageError(
                 f"That run worked in {places[-1]}. Continue it there: dragoman chat --resume {path.stem[:8]}"
@@ -210,12 +202,10 @@ class ChatSession(Session):
             await self.turn("")
 
     def _leave(self, id: str) -> None:
-        from dragoman.engine import Approvals
-
         self._close_record()
         self.recorded = False
         self.id, self.events, self._told, self._started = id, [], (), None
-        self._approvals, self._instructions, self._instructions_told = Approvals(), None, False
+        self._approvals, self._instructions, self._instructions_told = engine.Approvals(), None, False
         self._pending.clear()
         self._turns.clear()
 
@@ -228,11 +218,9 @@ class ChatSession(Session):
 
     def save(self, path: Path) -> None:
         """Writes the conversation as Markdown, with known secrets masked."""
-        from dragoman.logs import Chosen, write_as
-
         events = [self._secrets.value(event) for event in self.events]
         with writing(path), open(path, "xb", opener=_private) as file:
-            write_as(Chosen(lambda: events, "clean"), "markdown", file)
+            logs.write_as(logs.Chosen(lambda: events, "clean"), "markdown", file)
 
     def request_sizes(self) -> list[tuple[str, int]]:
         """What the next request holds, in characters."""
@@ -248,20 +236,19 @@ class ChatSession(Session):
     async def user_command(self, line: str) -> Outcome:
         """Runs a command that the user typed: in the sandbox of all commands, unless a rule denies it. Typing it is the
         approval. The model sees it with the next message."""
-        from dragoman.engine import verdict_on
         from dragoman.model import Call, CommandInvoked, NativeCall, operations as op
-        from dragoman.registry import TOOLS
-        from dragoman.tools import perform
 
         operation = op.RunCommand(line)
         provider, _, name = self.model.partition(":")
         call = Call("user", (operation,), NativeCall("user", "run_command", {"command": line}))
-        verdict, rule = verdict_on(call, (TOOLS["run_command"],), super()._policy(provider, name), self.workspace)
+        verdict, rule = engine.verdict_on(
+            call, (TOOLS["run_command"],), super()._policy(provider, name), self.workspace
+        )
         if verdict == "deny":
             raise ToolError(f"a rule denies this command: {rule}", kind="denied")
         self._open_record()
         self._note(CommandInvoked(id=self._next_id(), name="!", arguments=line))
-        outcome = await perform(operation, self._context)
+        outcome = await tools.perform(operation, self._context)
         told = _words(outcome) if isinstance(outcome, CommandOutcome) else getattr(outcome, "message", str(outcome))
         self._pending.append(f"(I ran this command myself: {line}\n{told})")
         return outcome

@@ -17,7 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from dragoman import agents, logs
+from dragoman.engine import history, models
 from dragoman.errors import ConfigError, EngineError, nearest, writing
+from dragoman.logs import base
+from dragoman.registry import DIALECTS
 
 from . import stopping
 from .advice import advice
@@ -28,7 +32,6 @@ from .session_options import Options
 from .terminal.console import Console, ExitCode, here
 
 if TYPE_CHECKING:
-    from dragoman.agents import Instructions, McpServer, McpServers
     from dragoman.config import Sandbox
     from dragoman.dialects import Dialect
     from dragoman.engine import (
@@ -43,7 +46,6 @@ if TYPE_CHECKING:
         RunResult,
         ToolPolicy,
     )
-    from dragoman.logs import Recorder
     from dragoman.model import AnyChunk, AnyEvent, Conversation, Message, NativeCall, SessionStarted
     from dragoman.tools import DiskWorkspace, Toolset
 
@@ -71,7 +73,7 @@ class Session:
         self.workspace: DiskWorkspace
         self.model = ""
         self.why = ""
-        self._recorder: Recorder | None = None
+        self._recorder: logs.Recorder | None = None
         self.recorded = False
         """Whether there is a record to continue from."""
         self._started: SessionStarted | None = None
@@ -85,7 +87,7 @@ class Session:
         self._context: Any = None
         self._backend_searches = False
         """Whether the settings name something to search the web with."""
-        self._servers: McpServers | None = None
+        self._servers: agents.McpServers | None = None
         self._noted = 0
         self._refused = 0
         self._consent = Consent(console, self.configuration.cache_dir, given=options.fetch)
@@ -94,7 +96,7 @@ class Session:
         """Whether the user chose the model and the dialect that the options name."""
         self._known_secrets: Secrets | None = None
         self._approvals = Approvals()
-        self._instructions: Instructions | None = None
+        self._instructions: agents.Instructions | None = None
         self._instructions_told = False
 
     @classmethod
@@ -125,10 +127,9 @@ class Session:
         await self.use_model(options.model, sending=sending)
 
     def _read_record(self, path: Path) -> None:
-        from dragoman.logs import read_events
         from dragoman.model import SessionStarted, Unreadable
 
-        events = list(read_events(path))
+        events = list(logs.read_events(path))
         bad = sum(isinstance(event, Unreadable) for event in events)
         if bad:
             self._console.warn(f"{path}: {bad} of its lines cannot be read and {'is' if bad == 1 else 'are'} left out")
@@ -183,8 +184,6 @@ class Session:
         self._context = await self._stack.enter_async_context(context)
 
     def _sandbox(self) -> Sandbox:
-        from dragoman.engine.models import configured_sandbox
-
         from .terminal.keyboard import Keyboard
 
         chosen = self._options.approval
@@ -193,21 +192,13 @@ class Session:
         # A run that is resumed may bring an answer along. With --yes, only what the model asks is put to the user.
         asks = self._keyboard is not None and chosen != "yes"
         askable = asks or chosen == "ask" or self._options.resume is not None
-        return configured_sandbox(self.configuration, askable=askable)
+        return models.configured_sandbox(self.configuration, askable=askable)
 
     # ── the model ──────────────────────────────────────────────────────────
 
     async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
         """Makes a model the one that answers from here on: the one named, else the recorded, else a default."""
         from dragoman.engine import Orchestrator, Retry
-        from dragoman.engine.models import (
-            MODEL_FILES,
-            PROVIDERS,
-            LocalEngine,
-            default_model,
-            engine_for,
-            real_name,
-        )
 
         vouched = True
         if wanted is not None:
@@ -215,15 +206,15 @@ class Session:
         elif self._kept("model") and not self._profile_states("model"):
             model, why = str(self._kept("model")), "as before"
         else:
-            found = await default_model(self.configuration, may_fetch=self._consent.instead)
+            found = await models.default_model(self.configuration, may_fetch=self._consent.instead)
             model, why, vouched = found.model, found.why, self.configuration.is_vouched("model")
-        provider, name = self._parts_of(real_name(model, self.configuration), by_hand=wanted is not None)
+        provider, name = self._parts_of(models.real_name(model, self.configuration), by_hand=wanted is not None)
         model = f"{provider}:{name}"
-        self._is_embedded = provider in PROVIDERS and PROVIDERS[provider].in_process
+        self._is_embedded = provider in models.PROVIDERS and models.PROVIDERS[provider].in_process
         if self._is_embedded and sending:
             self._consent.needed_for(name)
-            vouched = vouched or name in MODEL_FILES  # the user agreed to have it here
-        engine, _ = engine_for(
+            vouched = vouched or name in models.MODEL_FILES  # the user agreed to have it here
+        engine, _ = models.engine_for(
             model,
             configuration=self.configuration,
             vouched=vouched,
@@ -232,7 +223,7 @@ class Session:
             record=self._wire() if self._options.record_wire is not None else None,
             notice=lambda error, wait: self.view.notice(error, wait),
         )
-        if isinstance(engine, LocalEngine):
+        if isinstance(engine, models.LocalEngine):
             engine.progress = self.view.progress
         if hasattr(self, "orchestrator"):
             await self.orchestrator.close()
@@ -266,13 +257,11 @@ class Session:
 
     def _parts_of(self, model: str, *, by_hand: bool) -> tuple[str, str]:
         """A model's provider and name; a mistake on the command line is told as one."""
-        from dragoman.engine.models import PROVIDERS, split_model
-
         try:
-            provider, name = split_model(model)
+            provider, name = models.split_model(model)
         except ConfigError as error:
             raise (click.BadParameter(str(error), param_hint="--model") if by_hand else error) from error
-        known = (*PROVIDERS, *self.configuration.settings.providers)
+        known = (*models.PROVIDERS, *self.configuration.settings.providers)
         if by_hand and provider not in known:
             message = f'there is no provider "{provider}".{nearest(provider, known)} There are {", ".join(known)}.'
             raise click.BadParameter(message, param_hint="--model")
@@ -280,8 +269,6 @@ class Session:
 
     def _dialect(self, model: str) -> Dialect:
         from dragoman.dialects.plugins import dialect_named, is_dialect_file
-        from dragoman.engine.models import configured_dialect, dialect_of
-        from dragoman.registry import DIALECTS
 
         chosen = self._options.dialect or (None if self._profile_states("dialect") else self._kept("dialect"))
         if chosen is not None and chosen not in DIALECTS and not is_dialect_file(chosen):
@@ -290,7 +277,9 @@ class Session:
             )
         if chosen is not None:
             return dialect_named(chosen, files=self._vouched_dialect)
-        return configured_dialect(self.configuration, model) or dialect_named(dialect_of(model), files=False)
+        return models.configured_dialect(self.configuration, model) or dialect_named(
+            models.dialect_of(model), files=False
+        )
 
     def _system(self) -> str | None:
         """The system prompt: the words chosen or our own, then the project's instructions."""
@@ -304,14 +293,12 @@ class Session:
             return self.configuration.settings.system
         return SYSTEM if self._is_embedded else _SYSTEM.format(folder=self.folder, system=sys.platform)
 
-    def instructions(self) -> Instructions:
+    def instructions(self) -> agents.Instructions:
         """What the project's and the user's own instruction files say to the model that answers."""
-        from dragoman.agents import Instructions, find_instructions
-
         if self._options.no_instructions:
-            return Instructions()
+            return agents.Instructions()
         if self._instructions is None:
-            self._instructions = find_instructions(self.configuration, self.folder)
+            self._instructions = agents.find_instructions(self.configuration, self.folder)
             for problem in self._instructions.problems:
                 self._console.warn(problem)
         length = len(self._instructions.text)
@@ -319,17 +306,18 @@ class Session:
             self._console.warn(
                 f"the instruction files are left out: {length:,} characters are too many for the embedded model"
             )
-            return Instructions()
+            return agents.Instructions()
         return self._instructions
 
     def _hooks(self) -> Hooks:
-        from dragoman.agents import NestedInstructions
         from dragoman.engine import Hooks
 
         if self._options.no_instructions:
             return Hooks()
         longest = {"longest": EMBEDDED_INSTRUCTIONS} if self._is_embedded else {}
-        nested = NestedInstructions(self.configuration, self.workspace, self.folder, self._tell_nested, **longest)
+        nested = agents.NestedInstructions(
+            self.configuration, self.workspace, self.folder, self._tell_nested, **longest
+        )
         return Hooks(remind=nested)
 
     def _tell_nested(self, files: Sequence[Path], problems: Sequence[str]) -> None:
@@ -381,12 +369,11 @@ class Session:
 
     def _offer_skills(self, toolset: Toolset, dialect: Dialect, *, named: bool) -> None:
         """The skills there are, with their descriptions: where the tool is named, or the model has a word for it."""
-        from dragoman.agents import skill_tool
         from dragoman.model import operations as op
 
         if ("use_skill" not in toolset) if named else not dialect.speaks(op.UseSkill):
             return
-        tool = skill_tool(self.configuration, self.folder)
+        tool = agents.skill_tool(self.configuration, self.folder)
         if "use_skill" in toolset:
             toolset.unregister("use_skill")
         if tool is not None:
@@ -394,7 +381,7 @@ class Session:
         elif named:
             self._console.warn("use_skill is left out: there are no skills here; `dragoman skills` lists them")
 
-    def _own_servers(self) -> Sequence[McpServer]:
+    def _own_servers(self) -> Sequence[agents.McpServer]:
         """MCP servers beside those that are set up."""
         return ()
 
@@ -473,11 +460,9 @@ class Session:
         return f"{self.id}-note-{len(self.events)}-{self._noted}"
 
     def _wire(self) -> Callable[[Exchange], None]:
-        from dragoman.logs.base import LineFile
-
         path = self._options.record_wire
         assert path is not None
-        file = LineFile(path, mode=0o600, advice="--record-wire can name another file")
+        file = base.LineFile(path, mode=0o600, advice="--record-wire can name another file")
         self._stack.callback(file.close)
 
         def record(exchange: Exchange) -> None:
@@ -490,7 +475,6 @@ class Session:
         if self._recorder is not None or self._options.no_record or not self.configuration.settings.record:
             return
         from dragoman.config.files import OTHER_DATA_DIR
-        from dragoman.logs import Recorder
 
         folder = runs_folder(self.configuration)
         path = folder / f"{self.id}.jsonl"
@@ -500,7 +484,7 @@ class Session:
             self._record_files.callback(locked(path).close)
         try:
             later = f"free some space, then continue with --resume {self.id[:8]}"
-            self._recorder = self._record_files.enter_context(Recorder(path, advice=advice, advice_later=later))
+            self._recorder = self._record_files.enter_context(logs.Recorder(path, advice=advice, advice_later=later))
         except BaseException:
             if not path.stat().st_size:
                 path.unlink()  # it was made for this run, and nothing is in it
@@ -546,9 +530,7 @@ class Session:
         return os.path.relpath(path, folder) if path.is_relative_to(folder) else str(path)
 
     def conversation(self) -> Conversation:
-        from dragoman.engine.history import conversation_of
-
-        return conversation_of(self.events)
+        return history.conversation_of(self.events)
 
     def open_calls(self) -> tuple[NativeCall, ...]:
         """Calls that have no result yet."""

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman import logs, model
 from dragoman.cli.log_files import as_line, events_of, files_of, format_option, raw_lines, written
 from dragoman.cli.terminal.call_lines import Line, count, said_of_operation, told_of
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, foreign, json_option
 from dragoman.cli.terminal.visible import short, wrapped
+from dragoman.logs import history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dragoman.model import AnyEvent, Session, Source, Step, ToolUse, Turn, outcomes as out
+    from dragoman.model import outcomes as out
 
 _WIDE = 100
 """Columns of a terminal from which on two things stand side by side."""
@@ -43,12 +45,10 @@ def command(
     by record: what was understood, and the original, byte for byte, beside it on a wide terminal, else below it. Bytes
     that are no text are written \\xNN there; `dragoman events --raw` gives them exactly.
     """
-    from dragoman.logs import sessions_of
-
     events = events_of(console, files_of(console, (wanted,), format), printed=raw)
     if raw:
         return _show_raw(console, events, as_json=as_json)
-    found = sessions_of(events)
+    found = logs.sessions_of(events)
     if as_json:
         console.json(found)
         return ExitCode.OK if found else ExitCode.NO
@@ -62,7 +62,7 @@ def command(
     return ExitCode.OK if found else ExitCode.NO
 
 
-def _head(console: Console, session: Session, indent: str) -> None:
+def _head(console: Console, session: model.Session, indent: str) -> None:
     facts = [session.client, session.version, session.cwd, ", ".join(session.models)]
     spawned = f" (spawned by {session.parent_call})" if session.parent_call else ""
     console.line(f"{indent}session {session.id} {session.stream}{spawned}", "strong")
@@ -70,7 +70,7 @@ def _head(console: Console, session: Session, indent: str) -> None:
     console.line(f"{indent}  {short(told, _room(len(indent) + 2, len(told) or 1))}", "quiet")
 
 
-def _opening(turn: Turn) -> str:
+def _opening(turn: model.Turn) -> str:
     opened = turn.opened_by
     for name in ("text", "name", "summary"):
         said = getattr(opened, name, None)
@@ -79,7 +79,7 @@ def _opening(turn: Turn) -> str:
     return ""
 
 
-def _show_steps(console: Console, session: Session, indent: str) -> None:
+def _show_steps(console: Console, session: model.Session, indent: str) -> None:
     """A line for each step: what it said in short, what it called, what it cost."""
     _head(console, session, indent)
     for turn in session.turns:
@@ -96,7 +96,7 @@ def _show_steps(console: Console, session: Session, indent: str) -> None:
         _show_steps(console, child, indent + "    ")
 
 
-def _show_tree(console: Console, session: Session, indent: str) -> None:
+def _show_tree(console: Console, session: model.Session, indent: str) -> None:
     """Who started whom."""
     steps = [step for turn in session.turns for step in turn.steps]
     calls = [use for step in steps for use in step.tools]
@@ -111,10 +111,8 @@ def _show_tree(console: Console, session: Session, indent: str) -> None:
         _show_tree(console, child, f"{indent}  └ " if not indent else f"  {indent}")
 
 
-def _is_well(use: ToolUse) -> bool:
-    from dragoman.logs.history import failure_of
-
-    return use.returned is not None and not any(failure_of(one) for one in use.returned.result.outcomes)
+def _is_well(use: model.ToolUse) -> bool:
+    return use.returned is not None and not any(history.failure_of(one) for one in use.returned.result.outcomes)
 
 
 _MOST_LINES = 12
@@ -127,7 +125,7 @@ class _Transcript:
     def __init__(self, console: Console, *, full: bool) -> None:
         self._console, self._full, self._width = console, full, _width()
 
-    def show(self, session: Session, indent: str) -> None:
+    def show(self, session: model.Session, indent: str) -> None:
         _head(self._console, session, indent)
         for turn in session.turns:
             head = f"{indent}── turn {turn.index} ── "
@@ -139,7 +137,7 @@ class _Transcript:
         for child in session.children:
             self.show(child, indent + "    ")
 
-    def _step(self, step: Step, indent: str) -> None:
+    def _step(self, step: model.Step, indent: str) -> None:
         for thought in step.thought:
             if thought.text:
                 self._write(f"thinks  {thought.text if self._full else short(thought.text, 160)}", indent, "quiet")
@@ -149,7 +147,7 @@ class _Transcript:
         for use in step.tools:
             self._tool(use, indent)
 
-    def _tool(self, use: ToolUse, indent: str) -> None:
+    def _tool(self, use: model.ToolUse, indent: str) -> None:
         call = use.called.call
         means = ", ".join(said_of_operation(operation) for operation in call.operations)
         self._write(f"→ {call.native.name}  {means if self._full else short(means, 200)}".rstrip(), indent)
@@ -185,12 +183,10 @@ class _Transcript:
 # ── beside the original ──────────────────────────────────────────────────────
 
 
-def _show_raw(console: Console, events: Iterable[AnyEvent], *, as_json: bool) -> ExitCode:
-    from dragoman.logs import Originals
-
+def _show_raw(console: Console, events: Iterable[model.AnyEvent], *, as_json: bool) -> ExitCode:
     shown, width = ExitCode.NO, _width()
-    seen: set[Source | None] = {None}
-    with Originals() as originals:
+    seen: set[model.Source | None] = {None}
+    with logs.Originals() as originals:
         for source, together in groupby(events, key=lambda event: event.source):
             shown = ExitCode.OK
             lines = [as_line(event) for event in together]

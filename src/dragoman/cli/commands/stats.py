@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
 
+from dragoman import logs
 from dragoman.cli.filter_options import filter_options, operation_named, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-
-if TYPE_CHECKING:
-    from dragoman.logs import Filter
-    from dragoman.logs.history import Calls, Group, Tokens
+from dragoman.logs import history
 
 _BY = ("tool", "operation", "client", "model", "project", "day")
 
@@ -55,7 +53,7 @@ def command(
     tool: str | None,
     operation: str | None,
     tokens_only: bool,
-    asked: Filter,
+    asked: logs.Filter,
     as_json: bool,
 ) -> ExitCode:
     """Count what was done: in every recorded session, or in the files, folders and sessions named.
@@ -69,8 +67,6 @@ def command(
     dragoman stats --by day,model --tokens
     dragoman stats ~/.codex/sessions --by operation --json
     """
-    from dragoman.logs import Query, statistics
-
     if tokens_only and (tool is not None or operation is not None or {"tool", "operation"} & set(by)):
         raise click.UsageError("Tokens belong to exchanges with a model, not to tools: leave --tokens out.")
     limit = asked.limit
@@ -78,11 +74,11 @@ def command(
     if tokens_only:
         gc.disable()  # millions of small things are made and let go, none of them in a cycle, and then this ends
         places = console.configuration().settings.logs
-        query = Query(homes=places.homes, folders=places.folders, paths=wanted or None)
+        query = logs.Query(homes=places.homes, folders=places.folders, paths=wanted or None)
         click.get_current_context().call_on_close(query.close)
     else:
         query = query_of(console, wanted)
-    found = statistics(query, asked, by, tokens_only=tokens_only, limit=limit)  # type: ignore[arg-type]
+    found = logs.statistics(query, asked, by, tokens_only=tokens_only, limit=limit)  # type: ignore[arg-type]
     if as_json:
         console.json(found)
         return ExitCode.OK if found.total.sessions else ExitCode.NO
@@ -100,18 +96,18 @@ _CALLS = ("calls", "failed", "waiting", "median", "p90", "longest")
 _TOKENS = ("exchanges", "input", "cache read", "cache write", "output", "reasoning", "tokens", "cost")
 
 
-def _columns(by: tuple[str, ...], total: Group) -> tuple[str, ...]:
+def _columns(by: tuple[str, ...], total: history.Group) -> tuple[str, ...]:
     columns = (*by, "sessions")
     columns += () if total.calls is None else _CALLS
     return columns if total.tokens is None else (*columns, *_TOKENS)
 
 
-def _cells(by: tuple[str, ...], group: Group) -> tuple[str, ...]:
+def _cells(by: tuple[str, ...], group: history.Group) -> tuple[str, ...]:
     names = tuple("?" if (name := group.group.get(one)) is None else name for one in by)
     return (*names, str(group.sessions), *_of_calls(group.calls), *_of_tokens(group.tokens))
 
 
-def _of_calls(calls: Calls | None) -> tuple[str, ...]:
+def _of_calls(calls: history.Calls | None) -> tuple[str, ...]:
     if calls is None:
         return ()
     failed = f"{calls.failures} ({calls.failures / calls.calls:.0%})" if calls.failures else "0"
@@ -119,7 +115,7 @@ def _of_calls(calls: Calls | None) -> tuple[str, ...]:
     return (str(calls.calls), failed, str(calls.waiting), *("?" if one is None else _seconds(one) for one in times))
 
 
-def _of_tokens(tokens: Tokens | None) -> tuple[str, ...]:
+def _of_tokens(tokens: history.Tokens | None) -> tuple[str, ...]:
     if tokens is None:
         return ()
     counts = (
@@ -136,7 +132,7 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.2f}s" if seconds < 100 else f"{seconds:.0f}s"
 
 
-def _notes(console: Console, total: Group, left_out: int) -> None:
+def _notes(console: Console, total: history.Group, left_out: int) -> None:
     """What the numbers do not say of themselves."""
     if left_out:
         console.note(f"{left_out} more groups are not shown; --all shows them.")

@@ -18,25 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from dragoman.model import (
-    AnyChunk,
-    AnyEvent,
-    Call,
-    CallStarted,
-    ExecutedBy,
-    Failure,
-    ModelAsked,
-    ModelFinished,
-    RefusalChunk,
-    Restarted,
-    SessionEnded,
-    TextChunk,
-    ThinkingChunk,
-    ToolCalled,
-    ToolProgressed,
-    ToolReturned,
-    operations as op,
-)
+from dragoman.model import Call, ExecutedBy, Failure, events as ev, operations as op, request as req
 
 from .call_lines import MOST_LINES, Line, as_printed, cut, said_of, told_of
 from .console import Console, foreign
@@ -54,8 +36,8 @@ class View(Protocol):
     """Whoever is told of a run."""
 
     def begins(self, text: str) -> None: ...
-    def chunk(self, chunk: AnyChunk) -> None: ...
-    def event(self, event: AnyEvent) -> None: ...
+    def chunk(self, chunk: req.AnyChunk) -> None: ...
+    def event(self, event: ev.AnyEvent) -> None: ...
     def notice(self, error: EngineError, wait: float) -> None: ...
     def progress(self, what: str, done: int, whole: int) -> None: ...
     def pause(self) -> None: ...
@@ -71,7 +53,7 @@ class JsonLines:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def event(self, event: AnyEvent) -> None:
+    def event(self, event: ev.AnyEvent) -> None:
         self._console.json(event)
 
     def notice(self, error: EngineError, wait: float) -> None:
@@ -81,7 +63,7 @@ class JsonLines:
         return nullcontext()
 
     def begins(self, text: str) -> None: ...
-    def chunk(self, chunk: AnyChunk) -> None: ...
+    def chunk(self, chunk: req.AnyChunk) -> None: ...
     def progress(self, what: str, done: int, whole: int) -> None: ...
     def pause(self) -> None: ...
     def asked(self, call: Call) -> None: ...
@@ -134,44 +116,44 @@ class Lines:
     def begins(self, text: str) -> None:
         self._aside(self._wrapped(text), "quiet")
 
-    def chunk(self, chunk: AnyChunk) -> None:
-        if isinstance(chunk, TextChunk | RefusalChunk):
+    def chunk(self, chunk: req.AnyChunk) -> None:
+        if isinstance(chunk, req.TextChunk | req.RefusalChunk):
             if not self._answers:
                 return
             if self._incomplete is None:
                 self._stream(stdout(), chunk.text, None)
             else:
                 self._incomplete.append(chunk.text)
-        elif isinstance(chunk, ThinkingChunk):
+        elif isinstance(chunk, req.ThinkingChunk):
             if sys.stderr.isatty():
                 self._stream(sys.stderr, chunk.text, "quiet")
-        elif isinstance(chunk, CallStarted):
+        elif isinstance(chunk, req.CallStarted):
             self._busy(f"{chunk.name} is being called")
-        elif isinstance(chunk, Restarted):
+        elif isinstance(chunk, req.Restarted):
             if self._incomplete is not None:
                 self._incomplete.clear()
             self._aside(f"The answer broke off ({chunk.reason}) and starts again:", "quiet")
 
-    def event(self, event: AnyEvent) -> None:
+    def event(self, event: ev.AnyEvent) -> None:
         match event:
-            case ModelAsked(model=model):
+            case ev.ModelAsked(model=model):
                 self._busy(f"waiting for {model}")
-            case ModelFinished(stream=stream):
+            case ev.ModelFinished(stream=stream):
                 if stream == "main":
                     self._complete()
                 self._end_line()
                 self._sources(event)
                 self._busy(None)
-            case ToolCalled():
+            case ev.ToolCalled():
                 self._called(event)
-            case ToolReturned():
+            case ev.ToolReturned():
                 self._returned(event)
-            case ToolProgressed():
+            case ev.ToolProgressed():
                 self._progressed(event)
-            case SessionEnded(stream="main"):
+            case ev.SessionEnded(stream="main"):
                 self._give_up()
 
-    def _progressed(self, event: ToolProgressed) -> None:
+    def _progressed(self, event: ev.ToolProgressed) -> None:
         """A tool told something on its way: of a command, that is what it writes."""
         call = self._running.get(event.call_id or "")
         if call is None:
@@ -252,7 +234,7 @@ class Lines:
 
     # ── calls ──────────────────────────────────────────────────────────────
 
-    def _called(self, event: ToolCalled) -> None:
+    def _called(self, event: ev.ToolCalled) -> None:
         call = event.call
         self._running[call.id] = call
         self._head(call)
@@ -269,7 +251,7 @@ class Lines:
             return f"{len(calls)} calls are running"
         return foreign(said_of(calls[0]), one_line=True) if calls else None
 
-    def _returned(self, event: ToolReturned) -> None:
+    def _returned(self, event: ev.ToolReturned) -> None:
         result = event.result
         call = self._running.pop(result.call_id, None)
         if call is None and all(isinstance(one, Failure) and one.kind == "cancelled" for one in result.outcomes):
@@ -289,7 +271,7 @@ class Lines:
             self._aside(f"  {line}", style)
         self._busy(self._doing())
 
-    def _sources(self, event: ModelFinished) -> None:
+    def _sources(self, event: ev.ModelFinished) -> None:
         citations = event.reply.citations if event.reply is not None else ()
         urls = dict.fromkeys(citation.url for citation in citations if citation.url)
         for number, url in enumerate(urls, 1):
