@@ -7,7 +7,6 @@ used (`GOOGLE_SEARCH_WEB`). A call that does not say what was looked for is read
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -45,9 +44,6 @@ def _words(native: NativeResult, otherwise: str) -> str:
 
 class PartResults:
     """Results that stand in a part of the provider's, which says the same of every operation of its call."""
-
-    def to_outcomes(self, operations: Sequence[op.Operation], native: NativeResult) -> tuple[out.Outcome, ...]:
-        return tuple(self.to_outcome(operation, native) for operation in operations)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         match native.item:
@@ -151,7 +147,7 @@ class UrlContext(PartResults, ProviderExecuted[op.FetchPage]):
     def from_operation(cls, operation: op.FetchPage) -> UrlContext:
         return cls(urls=(operation.url,))
 
-    def to_outcomes(self, operations: Sequence[op.Operation], native: NativeResult) -> tuple[out.Outcome, ...]:
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         match native.item:
             case {"toolResponse": {"response": {"urlMetadata": list(read)} | {"url_metadata": list(read)}}}:
                 found = {_address(one): one for one in read if isinstance(one, dict)}

@@ -264,6 +264,10 @@ def _matching_lines(matches: Sequence[out.Match]) -> list[str]:
     return lines
 
 
+_HEADING = re.compile("== (.*)", re.DOTALL)
+_LINE = re.compile(r"(\d+)([:-]) (.*)", re.DOTALL)
+
+
 def _understand_matches(operation: op.SearchText | op.SearchCode, text: str) -> out.Outcome:
     mode = operation.mode if isinstance(operation, op.SearchText) else "content"
     if text == "[no matches]":
@@ -278,7 +282,7 @@ def _understand_matches(operation: op.SearchText | op.SearchCode, text: str) -> 
             return out.TextOutcome(text)
         counted = tuple(out.Match(path, count=int(count)) for path, _, count in counts)
         return out.MatchesOutcome(counted, mode, total, truncated=cut)
-    matches, strange = in_groups(lines, "== (.*)", r"(\d+)([:-]) (.*)")
+    matches, strange = in_groups(lines, _HEADING, _LINE)
     if matches is None or strange:
         return out.TextOutcome(text)
     return out.MatchesOutcome(matches, mode, total, truncated=cut)

@@ -109,20 +109,21 @@ def as_ripgrep(matches: Iterable[out.Match], named: Callable[[str], bool] = lamb
     return shown
 
 
-def in_groups(lines: Iterable[str], heading: str, line: str) -> tuple[tuple[out.Match, ...] | None, list[str]]:
+def in_groups(
+    lines: Iterable[str], heading: re.Pattern[str], line: re.Pattern[str]
+) -> tuple[tuple[out.Match, ...] | None, list[str]]:
     """The matches below headings that name their files, and the lines that are neither.
 
     `heading` is a pattern with the path, `line` one with a number, a mark (":" for a match) and a text.
     """
-    is_heading, is_line = re.compile(heading, re.DOTALL), re.compile(line, re.DOTALL)
     read: list[MatchLine | None] = []
     strange: list[str] = []
     path: str | None = None
     for one in lines:
-        found = is_line.fullmatch(one)
+        found = line.fullmatch(one)
         if found is not None and path is not None:
             read.append(MatchLine(path, int(found[1]), found[2] == ":", found[3]))
-        elif (head := is_heading.fullmatch(one)) is not None:
+        elif (head := heading.fullmatch(one)) is not None:
             path = head[1]
             read.append(None)
         elif one == "--":

@@ -94,9 +94,6 @@ class WebSearch(ProviderExecuted[op.SearchWeb | op.FetchPage | op.FindInPage]):
                 return out.PagesOutcome(pages, query=query)
         return understand(operation, native) if native.content else out.DoneOutcome()
 
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        return tuple(self.to_outcome(operation, native) for operation in operations)
-
 
 def _page(source: dict[str, Any]) -> out.Page:
     """A source: a page by its address; the provider's own feeds (weather, sports) have a name alone."""

@@ -277,11 +277,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
         return tell_all(operations, outcomes), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
-        """One outcome per operation. A result that does not tell them apart says the same of each."""
-        if len(operations) == 1 or self.results is not None:
-            return tuple([self.to_outcome(operation, native) for operation in operations])
-        whole = understand(op.Unrecognised(self.native_name), native)
-        return (whole,) * len(operations)
+        """One outcome per operation. A result that does not tell them apart is read for each."""
+        return tuple([self.to_outcome(operation, native) for operation in operations])
 
     results: ClassVar[ResultWords | None] = None
     """How results are written and read; see `words.py`. Without it: by the default wording, or by the methods above."""

@@ -68,9 +68,6 @@ class InWords(Spelling[Spoken]):
 
     task_progress: str | None = native_only("the client's own list of what there is to do, beside the call")
 
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        return tuple(self.to_outcome(operation, native) for operation in operations)
-
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         text = text_of(native.content)
         refused = _refused(text)

@@ -286,10 +286,6 @@ class Sql(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
         items = None if found is None else _items((found[2] or "").split("\n"))
         return understand(operation, native) if items is None else out.PlanOutcome(items)
 
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        """One statement changes several items: what is told is said of each."""
-        return tuple(self.to_outcome(operation, native) for operation in operations)
-
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -48,6 +48,9 @@ class Glob(Spelling[op.FindFiles]):
     )
 
 
+_HEADING, _LINE = re.compile(r"File: (.*)"), re.compile(r"L(\d+)([:-]) (.*)")
+
+
 def _matches_written(outcome: out.MatchesOutcome, asked: op.SearchText) -> str | None:
     where = f'for pattern "{asked.pattern}" in path "{asked.path}"'
     if outcome.mode == "count":
@@ -81,7 +84,7 @@ def _matches_read(text: str, asked: op.SearchText) -> out.Outcome | None:
     head = re.match(r"Found (\d+) match(?:es)? ", text)
     if head is None:
         return out.TextOutcome(text)
-    matches, _ = in_groups(text.split("\n"), "File: (.*)", r"L(\d+)([:-]) (.*)")
+    matches, _ = in_groups(text.split("\n"), _HEADING, _LINE)
     return out.MatchesOutcome(matches or (), "content", int(head[1]))
 
 

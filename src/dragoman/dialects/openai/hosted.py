@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -23,9 +22,6 @@ class ItemResults:
 
     result_items: tuple[str, ...] = ()
     """Types of the items that hold a result."""
-
-    def to_outcomes(self, operations: Sequence[op.Operation], native: NativeResult) -> tuple[out.Outcome, ...]:
-        return tuple(self.to_outcome(operation, native) for operation in operations)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         if not is_item(native.item, *self.result_items):
@@ -264,9 +260,6 @@ class Computer(Spelling[op.UseComputer]):
         if "type" in operation.arguments:
             return None
         return cls(actions=({"type": operation.action, **operation.arguments},))
-
-    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        return tuple(self.to_outcome(operation, native) for operation in operations)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         match native.item:
