@@ -103,25 +103,26 @@ RUNNING = [
 
 
 @pytest.mark.parametrize("operation, outcome", RUNNING)
-@pytest.mark.parametrize("there, back", PAIRS)
-def test_what_still_runs_is_never_told_as_ended(
-    there: str, back: str, operation: Operation, outcome: out.Outcome
-) -> None:
-    source, target = DIALECTS[there], DIALECTS[back]
+@pytest.mark.parametrize("there", DIALECTS.built_in)
+def test_what_still_runs_is_never_told_as_ended(there: str, operation: Operation, outcome: out.Outcome) -> None:
+    source = DIALECTS[there]
     try:
         (native,) = source.write_call("c", operation)
     except (Unspeakable, ValueError):
         return
-    translation = Translation(source, target)
-    translated = translation.call(native)
-    told = source.write_result(translated.source, (outcome,))
-    if not translated.calls or not still_runs(source.read_result(translated.source, told).outcomes[0]):
-        return
-    retold = translation.split(translated, told)
-    (understood,) = target.read_result(translated.calls[0], retold.results[0]).outcomes
-    # Where any words of a tool mean that it is done, plain ones say how it stands, and that is reported.
-    plainly = any(lost.field == "result" for lost in retold.lost) and retold.results[0].is_error is None
-    assert still_runs(understood) or isinstance(understood, out.TextOutcome | out.ContentOutcome) or plainly
+    for back in DIALECTS.built_in:
+        target = DIALECTS[back]
+        translation = Translation(source, target)
+        translated = translation.call(native)
+        told = source.write_result(translated.source, (outcome,))
+        if not translated.calls or not still_runs(source.read_result(translated.source, told).outcomes[0]):
+            continue
+        retold = translation.split(translated, told)
+        (understood,) = target.read_result(translated.calls[0], retold.results[0]).outcomes
+        # Where any words of a tool mean that it is done, plain ones say how it stands, and that is reported.
+        plainly = any(lost.field == "result" for lost in retold.lost) and retold.results[0].is_error is None
+        text = isinstance(understood, out.TextOutcome | out.ContentOutcome)
+        assert still_runs(understood) or text or plainly, back
 
 
 @pytest.mark.parametrize("name", DIALECTS.built_in)
