@@ -223,7 +223,7 @@ def _tree(number: int) -> Path:
 
 def _is_killed(tree: Path, mutant: Mutant, tests: Sequence[str]) -> bool:
     source = (ROOT / mutant.path).read_bytes()
-    (tree / mutant.path).write_bytes(mutant.mutation.applied(source))
+    _replace(tree / mutant.path, mutant.mutation.applied(source))
     listed = tree / "chosen.json"
     listed.write_bytes(msgspec.json.encode(tests))
     files = sorted({test.partition("::")[0] for test in tests})
@@ -239,12 +239,10 @@ def _is_killed(tree: Path, mutant: Mutant, tests: Sequence[str]) -> bool:
         "tests.mutate.chosen",
         *files,
     ]
-    environment = {
-        **os.environ,
-        "MUTATE_TESTS": str(listed),
-        "PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree)]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    paths = os.pathsep.join([str(tree / "src"), str(tree)])
+    environment = {**os.environ, "MUTATE_TESTS": str(listed), "PYTHONPATH": paths}
+    # Without bytecode, compiling every module again takes longer than most tests of a mutant.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with subprocess.Popen(
         command, cwd=tree, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     ) as running:
@@ -254,7 +252,14 @@ def _is_killed(tree: Path, mutant: Mutant, tests: Sequence[str]) -> bool:
             os.killpg(running.pid, 9)
             return True
         finally:
-            (tree / mutant.path).write_bytes(source)
+            _replace(tree / mutant.path, source)
+
+
+def _replace(module: Path, source: bytes) -> None:
+    """Changes a module, and removes its bytecode, which Python would use after a change within the same second."""
+    module.write_bytes(source)
+    for cached in module.parent.glob(f"__pycache__/{module.stem}.*"):
+        cached.unlink()
 
 
 if __name__ == "__main__":
