@@ -690,6 +690,28 @@ def test_a_stream_without_its_end_is_interrupted_and_one_with_it_is_not() -> Non
     assert streamed(delta("stop", content="x"), done=False)[1].finish is FinishReason.STOP
 
 
+def test_a_stream_has_the_first_id_that_its_events_have() -> None:
+    said = [{**delta(content="x"), "id": id} for id in (None, "", "c1", "c2")]
+    assert streamed(*said, {**delta("stop"), "id": "c3"})[1].id == "c1"
+    called = {"function": {"name": "f", "arguments": "{}"}}
+    _, reply = streamed(delta(tool_calls=[called]), delta("tool_calls"))
+    assert reply == answer({"tool_calls": [called]}, "tool_calls"), "an id that is made is made of the same"
+
+
+@pytest.mark.parametrize("finish", [7, ["stop"], {"reason": "stop"}, True])
+def test_a_reason_to_stop_that_is_no_text_is_kept_as_in_a_whole_answer(finish: Any) -> None:
+    last = delta(content="x")
+    last["choices"][0]["finish_reason"] = finish
+    chunks, reply = streamed(last)
+    assert reply == answer({"content": "x"}, finish)
+    assert chunks == [TextChunk("x"), Finished(FinishReason.UNKNOWN)]
+
+
+def test_a_field_beside_the_answers_has_the_last_value_that_says_something() -> None:
+    said = [{**delta(content="x"), "note": note, "blank": None} for note in (None, "a", "b", None)]
+    assert streamed(*said, delta("stop"))[1].metadata == {NAME: {"note": "b", "blank": None}}
+
+
 def test_an_error_inside_a_stream_is_raised_at_its_end_with_what_came_before() -> None:
     decoder = API.stream()
     decoder.feed(f"data: {json.dumps(delta(content='so f'))}\n\n".encode())

@@ -161,6 +161,31 @@ def test_a_thought_is_its_summary_and_its_own_words_and_goes_back_in_its_pieces(
     assert sent(reply) == [item, message("Done.")]
 
 
+WORDS = {"type": "reasoning_text", "text": "In plain words."}
+SUMMARY = {"type": "summary_text", "text": "First."}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"summary": [SUMMARY]},
+        {"content": [WORDS]},
+        {"summary": [{**SUMMARY, "more": 1}, {"type": "odd"}]},
+        {"summary": [{"type": "odd"}], "encrypted_content": "gAAA"},
+        {"summary": [SUMMARY, {"type": "odd"}, SUMMARY], "content": [WORDS, WORDS]},
+    ],
+)
+def test_a_thought_of_any_pieces_goes_back_as_it_came(fields: dict[str, Any]) -> None:
+    assert sent(decode(reasoning(**fields), message("Done.")))[0] == reasoning(**fields)
+
+
+def test_a_thought_that_no_response_told_has_the_summary_that_must_be_there() -> None:
+    made_here = Provenance(api="openai_responses", model=MODEL)
+    reply = Reply((ThinkingPart("", encrypted="gAAA"),), provenance=made_here)
+    assert sent(reply, user("Go on."))[0] == {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}
+
+
 def test_a_thought_whose_text_was_changed_goes_back_as_it_now_is() -> None:
     reply = decode(reasoning(summary=[{"type": "summary_text", "text": "A secret."}]), message("Done."))
     thought, text = reply.parts
@@ -565,6 +590,13 @@ def test_an_empty_last_response_is_made_of_the_items_before_it() -> None:
         TextChunk("Hello"),
         *ended(reply),
     ]
+
+
+def test_a_last_response_without_output_is_an_empty_one() -> None:
+    bare = {"id": "resp_1", "object": "response", "status": "completed", "model": MODEL}
+    assert streamed(event("response.completed", response=bare))[1] == decode()
+    begun = streamed(event("response.created", response=bare))[1]
+    assert (begun.parts, begun.finish) == ((), FinishReason.INTERRUPTED)
 
 
 def test_a_response_told_only_at_its_end_is_told_all_the_same() -> None:

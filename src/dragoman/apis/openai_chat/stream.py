@@ -102,7 +102,7 @@ class _Choice:
         self.blank: dict[str, Any] = {}
         self.fields: dict[str, Any] = {}
         self.rest: dict[str, Any] = {}
-        self.finish: str | None = None
+        self.finish: Any = None
         self.finished = False
 
     def message(self) -> dict[str, Any]:
@@ -558,7 +558,7 @@ class ChatStream(StreamDecoder):
     # ── the end ────────────────────────────────────────────────────────────
 
     def _finish(self, state: _Choice, finish: Any, chunks: list[req.AnyChunk]) -> None:
-        if isinstance(finish, str) and finish:
+        if finish:
             state.finish = finish
         for call in state.calls:
             if call.finished:
@@ -585,7 +585,7 @@ class ChatStream(StreamDecoder):
             chunks += [req.MediaArrived(part.media) for part in parts if isinstance(part, MediaPart)]
 
     def _finish_reason(self, state: _Choice) -> FinishReason:
-        finish = replies.FINISHES.get(state.finish or "", FinishReason.UNKNOWN)
+        finish = replies.FINISHES.get(as_name(state.finish) or "", FinishReason.UNKNOWN)
         if finish is FinishReason.STOP or state.finish is None:
             if state.calls or state.legacy is not None:
                 return FinishReason.CALLS

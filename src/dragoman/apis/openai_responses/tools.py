@@ -257,7 +257,4 @@ def read_choice(said: Any, definitions: Sequence[req.Definition]) -> req.ToolCho
 
 
 def _name_of(reference: Any, definitions: Sequence[req.Definition]) -> str | None:
-    for definition in definitions:
-        if isinstance(reference, dict) and _reference(definition) == reference:
-            return chosen_by(definition)[0]
-    return None
+    return next((chosen_by(one)[0] for one in definitions if _reference(one) == reference), None)
