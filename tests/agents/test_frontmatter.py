@@ -129,6 +129,36 @@ def test_parameters_may_be_written_as_json_schema() -> None:
     }
 
 
+def test_a_parameter_is_required_unless_it_says_otherwise_or_has_a_default() -> None:
+    agent = parse_agent(
+        page("""
+            custom_tools:
+              - name: t
+                description: d
+                prompt: "{{a}} {{b}} {{c}} {{d}} {{e}}"
+                parameters:
+                  a: {type: string}
+                  b: {type: string, default: x}
+                  c: {type: string, required: false}
+                  d: {type: string, required: true, default: x}
+                  e: {type: object, properties: {f: {type: string}}, required: [f]}
+        """),
+        path="one.md",
+    )
+    assert agent.custom_tools[0].parameters == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "string", "default": "x"},
+            "c": {"type": "string"},
+            "d": {"type": "string", "default": "x"},
+            "e": {"type": "object", "properties": {"f": {"type": "string"}}, "required": ["f"]},
+        },
+        "required": ["a", "d", "e"],
+        "additionalProperties": False,
+    }
+
+
 def test_a_file_of_nothing_but_text_is_named_after_itself() -> None:
     assert parse_agent("Be brief.\n", path="agents/brief.md") == Agent(
         name="brief", instructions="Be brief.", path="agents/brief.md"

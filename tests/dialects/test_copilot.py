@@ -214,6 +214,65 @@ def test_the_plan() -> None:
     assert all_understood(*change, "2 row(s) updated.") == (done, done)
 
 
+def todo(id: str | None, title: str, **fields: Any) -> op.AddPlanItem:
+    return op.AddPlanItem(op.PlanItem(title, id=id, **fields))
+
+
+@pytest.mark.parametrize(
+    "query, operations",
+    [
+        ("INSERT INTO todos (id, title) VALUES ('a', 'Fix'), ('b', 'It''s')", [todo("a", "Fix"), todo("b", "It's")]),
+        ("INSERT INTO todos (title, status) VALUES ('Fix', 'done');", [todo(None, "Fix", status="completed")]),
+        (
+            "INSERT INTO todo_deps (todo_id, depends_on) VALUES ('b', 'a'), ('b', 'c')",
+            [op.ChangePlanItem("b", add_blocked_by=("a", "c"))],
+        ),
+        ("SELECT * FROM todos WHERE id = 'a'", [op.ReadPlan("a")]),
+        ("SELECT * FROM todos WHERE id IN ('a', 'b')", [op.ReadPlan("a"), op.ReadPlan("b")]),
+        (
+            "DELETE FROM todos WHERE id = 'a'; UPDATE todos SET title = 'x', updated_at = 'now' WHERE id = 'b'",
+            [op.ChangePlanItem("a", deleted=True), op.ChangePlanItem("b", "x")],
+        ),
+    ],
+)
+def test_statements_on_the_table_of_todos_change_the_plan(query: str, operations: list[op.Operation]) -> None:
+    assert DIALECT.read_call(NativeCall("1", "sql", {"query": query})).operations == tuple(operations)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "INSERT INTO todos (id, title) VALUES ('a')",
+        "INSERT INTO todos (id, title) VALUES ('a', 'Fix'), ('b')",
+        "INSERT INTO todos (title) VALUES ('Fix', 'It')",
+        "INSERT INTO todos (id) VALUES ('a')",
+        "INSERT INTO todos (title, colour) VALUES ('Fix', 'red')",
+        "INSERT INTO todos (title, status) VALUES ('Fix', 'lost')",
+        "INSERT INTO other (id, title) VALUES ('a', 'Fix')",
+        "INSERT INTO todo_deps (todo_id, depends_on) VALUES ('b', NULL)",
+        "INSERT INTO todo_deps (todo_id, depends_on, more) VALUES ('b', 'a', 'c')",
+        "UPDATE todos SET title = NULL WHERE id = 'b'",
+        "UPDATE todos SET updated_at = 'now' WHERE id = 'b'",
+        "UPDATE todos SET colour = 'red' WHERE id = 'b'",
+        "DELETE FROM todos WHERE id = NULL",
+        "SELECT * FROM todos ORDER BY id",
+        "SELECT 1",
+        "",
+    ],
+)
+def test_any_other_statement_is_the_client_s_own(query: str) -> None:
+    call = DIALECT.read_call(NativeCall("1", "sql", {"query": query}))
+    assert call.operations == (op.SteerClient("sql", {"query": query}),)
+
+
+@pytest.mark.parametrize("said, background", [({}, None), ({"mode": "sync"}, False), ({"mode": "background"}, True)])
+def test_an_agent_is_waited_for_as_the_call_says(said: dict[str, str], background: bool | None) -> None:
+    arguments = {"description": "x", "prompt": "p", "agent_type": "explore", "name": "n", **said}
+    operation = op.SpawnAgent("p", "explore", "n", "x", background=background)
+    assert DIALECT.read_call(NativeCall("1", "task", arguments)).operations == (operation,)
+    assert [call.arguments for call in DIALECT.write_call("1", operation)] == [arguments]
+
+
 def test_agents() -> None:
     task = ("task", {"description": "x", "prompt": "p", "agent_type": "explore", "name": "n"})
     assert understood(*task, "three") == out.AgentsOutcome((out.AgentReport(None, "completed", "three"),))
@@ -331,6 +390,25 @@ async def test_a_shell_that_is_named_stays_until_it_is_stopped(tmp_path: Path) -
         ),
         ("grep_search", {"query": "a|b", "isRegexp": False}, op.SearchText("a|b", literal=True)),
         ("file_search", {"query": "**/*.py"}, op.FindFiles("**/*.py")),
+        ("create", {"path": "a", "file_text": "x"}, op.WriteFile("a", "x", overwrite=False)),
+        ("str_replace_editor", {"command": "view", "path": "a", "view_range": [2, 3]}, op.ReadFile("a", 2, 3)),
+        ("str_replace_editor", {"command": "create", "path": "a"}, op.WriteFile("a", "", overwrite=False)),
+        (
+            "str_replace_editor",
+            {"command": "create", "path": "a", "file_text": "x"},
+            op.WriteFile("a", "x", overwrite=False),
+        ),
+        (
+            "str_replace_editor",
+            {"command": "str_replace", "path": "a", "old_str": "x", "new_str": "y"},
+            op.EditFile("a", (op.Edit("x", "y"),)),
+        ),
+        ("str_replace_editor", {"command": "insert", "path": "a", "insert_line": 2}, op.InsertText("a", 2, "")),
+        (
+            "str_replace_editor",
+            {"command": "insert", "path": "a", "insert_line": 0, "new_str": "x"},
+            op.InsertText("a", 0, "x"),
+        ),
         ("semantic_search", {"query": "matrix"}, op.SearchDocuments("matrix")),
         ("list_dir", {"path": "/p"}, op.ListDirectory("/p")),
         ("create_file", {"filePath": "a.py", "content": "x"}, op.WriteFile("a.py", "x", overwrite=False)),
@@ -362,6 +440,12 @@ async def test_a_shell_that_is_named_stays_until_it_is_stopped(tmp_path: Path) -
 def test_tools_that_are_not_everywhere_are_known(name: str, arguments: dict[str, Any], operation: op.Operation) -> None:
     call = DIALECTS["copilot"].read_call(NativeCall("1", name, arguments))
     assert (call.operations, call.unmapped, call.failure) == ((operation,), {}, None)
+
+
+def test_a_text_is_not_inserted_where_no_line_is_named() -> None:
+    call = DIALECT.read_call(NativeCall("1", "str_replace_editor", {"command": "insert", "path": "a", "new_str": "x"}))
+    assert call.failure is not None
+    assert call.failure.message == "str_replace_editor: insert_line: name the line to insert after"
 
 
 def test_a_result_of_the_editor_may_say_only_that_it_went_well() -> None:
