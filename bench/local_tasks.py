@@ -76,7 +76,7 @@ def orchestrator(engine: LocalEngine, model: str, folder: Path, arguments: argpa
     return Orchestrator(
         engine,
         Toolset([TOOLS[tool] for tool in OFFERED]),
-        ToolPolicy(max_iterations=1 if arguments.first_call else 8),
+        ToolPolicy(max_iterations=arguments.calls or 12),
         model_name=model,
         dialect=arguments.dialect,
         system=SYSTEM,
@@ -100,7 +100,7 @@ async def tried(task: Task, engine: LocalEngine, model: str, arguments: argparse
             return Tried(str(error), "", None, watch)
         after = contents(folder)
         changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-        wrong = task.undone(folder, result) if arguments.first_call else task.done(folder, result)
+        wrong = task.undone(folder, result) if arguments.calls else task.done(folder, result)
         return Tried(wrong, claims(task, result, changed), result, watch)
 
 
@@ -153,7 +153,7 @@ async def measured(arguments: argparse.Namespace) -> int:
             print("".join(f"    {line}\n" for line in said) + f"    → {result.text!r}", flush=True)
     waits = (
         {}
-        if arguments.first_call
+        if arguments.calls
         else {kept: await first_token(engine, model, arguments, kept=kept) for kept in (False, True)}
     )
     await engine.close()
@@ -172,7 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default="local:qwen2.5-coder-1.5b")
     parser.add_argument("--dialect")
-    parser.add_argument("--first-call", action="store_true", help="stop after one call, and look at what it did")
+    parser.add_argument("--calls", type=int, metavar="N", help="stop after N calls, and look at what they did")
     parser.add_argument("--no-guard", action="store_true", help="believe the model when it calls a task done")
     parser.add_argument("--tasks", choices=[*SETS], default="fixed", help="held: those that nothing was tuned on")
     parser.add_argument("--threads", type=int)

