@@ -179,7 +179,7 @@ async def test_settings_and_flags_choose_the_model_its_words_its_tools_and_its_r
     assert "Read" in [tool["name"] for tool in server.requests[1].body["tools"]]
     assert limited.code == 6
     assert "the limit on iterations (1) was reached" in limited.err
-    assert "Go on from here:  dragoman run --resume" in limited.err
+    assert "Continue:  dragoman run --resume" in limited.err
 
 
 async def test_no_tools_and_other_instructions(user: User) -> None:

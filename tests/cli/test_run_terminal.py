@@ -76,7 +76,7 @@ async def test_a_change_is_shown_asked_about_and_made(user: User) -> None:
     after = terminal.screen.partition("[l]ater > y\n")[2].splitlines()
     assert after[:3] == ["● edit notes.txt", "  modified notes.txt (+1 -1)", "It is done."]
     assert after[3].startswith("2 rounds · 20 tokens in · 10 out · cost not known · ")
-    assert after[4] == f'Go on from here:  dragoman run --resume {record(user).stem[:8]} "what to do next"'
+    assert after[4] == f'Continue:  dragoman run --resume {record(user).stem[:8]} "what to do next"'
     assert len(after) == 5
     assert "\x1b[32m  +milk\x1b[0m" in terminal.raw
     assert "\x1b[31m  -tea\x1b[0m" in terminal.raw
@@ -184,7 +184,7 @@ async def test_ctrl_c_stops_a_stream_and_the_run_goes_on_later(user: User) -> No
         terminal, code = await at_terminal(user, server, scene, "run", "talk")
         assert code == 130
         id = record(user).stem[:8]
-        assert f"\nerror: interrupted\nGo on from here:  dragoman run --resume {id}\n" in terminal.screen
+        assert f"\nerror: interrupted\nContinue:  dragoman run --resume {id}\n" in terminal.screen
         *_, last = read_events(record(user))
         assert isinstance(last, SessionEnded)
         assert last.reason == "cancelled"
@@ -202,7 +202,7 @@ async def test_ctrl_c_stops_a_command_and_the_model_hears_of_it_later(user: User
     wait = Turn("I wait.", calls=(("c1", "Bash", {"command": "echo begun; sleep 1000; echo no > never.txt"}),))
     async with loopback(wait, DONE) as server:
         terminal, code = await at_terminal(user, server, scene, "run", "--yes", "wait")
-        assert (code, "error: interrupted\nGo on from here:" in terminal.screen) == (130, True)
+        assert (code, "error: interrupted\nContinue:" in terminal.screen) == (130, True)
         terminal, code = await at_terminal(user, server, watch, "run", "--yes", "--resume", "last")
     assert code == 0
     results = [part for message in server.requests[-1].body["messages"] for part in message["content"]]
@@ -218,7 +218,7 @@ async def test_ctrl_c_at_a_question_is_no_answer(user: User) -> None:
     async with loopback(EDIT) as server:
         terminal, code = await at_terminal(user, server, scene, "run", "go")
     assert (code, (user.here / "notes.txt").read_text()) == (130, "tea\nbread\n")
-    assert "\nerror: interrupted\nGo on from here:" in terminal.screen
+    assert "\nerror: interrupted\nContinue:" in terminal.screen
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
@@ -335,7 +335,7 @@ async def test_a_large_file_is_asked_about_with_its_size(user: User) -> None:
 
     def scene(terminal: Terminal) -> None:
         terminal.sees("No model is set, no key was found and no model server answers on this machine.\n")
-        terminal.sees("Its file is 1.1 GB, fetched once into ")
+        terminal.sees("Its file is 1.1 GB, fetched once into")
         terminal.sees("Fetch it now? [y/N]: ")
         terminal.types("\n")
 
@@ -379,7 +379,7 @@ async def test_a_chat_goes_on_turn_by_turn_past_an_interruption(user: User) -> N
     async with loopback(Turn("Hello you."), stalled("I will say a lot and never end it"), DONE) as server:
         terminal, code = await at_terminal(user, server, scene, "chat")
     assert code == 0
-    assert f"Go on from here:  dragoman chat --resume {record(user).stem[:8]}\n" in terminal.screen
+    assert f"Continue:  dragoman chat --resume {record(user).stem[:8]}\n" in terminal.screen
     assert all(words in said(server.requests[-1]) for words in ("hello", "Hello you.", "talk", "one \\ntwo"))
     assert "hello" in (Path(user.environ["DRAGOMAN_DATA_DIR"]) / "chat_history").read_text()
 

@@ -33,7 +33,7 @@ def test_tools_are_counted_with_their_failures_and_durations(reader: User) -> No
         ["exec_command", "1", "1", "1", "(100%)", "0", "0.10s", "0.10s", "0.10s"],
         ["total", "2", "3", "2", "(67%)", "0", "1.00s", "1.00s", "1.00s"],
     ]
-    assert "Failures: exit 2" in done.err
+    assert "Failures: 2 × exit" in done.err
 
 
 def test_several_columns_are_given_with_commas_or_one_by_one(reader: User) -> None:

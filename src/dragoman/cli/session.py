@@ -521,8 +521,8 @@ class Session:
         trusted = project is not None and project.trust.state == "trusted"
         if self._options.approval == "yes" and given.of_project and not trusted:
             self._console.warn(
-                "--yes allows every call, and this folder is not trusted: its instruction files decide with you what "
-                "the model does. Read them first, or use --no-instructions."
+                "--yes allows every call, and this folder is not trusted: its instruction files tell the model what "
+                "to do. Read them first, or use --no-instructions."
             )
 
     def _place(self, path: Path) -> str:
@@ -659,7 +659,7 @@ class Session:
         return ExitCode.OK
 
     def how_to_resume(self, code: ExitCode, command: str) -> str | None:
-        """How to go on from here, or `None` when there is no record."""
+        """How to continue, or `None` when there is no record."""
         if not self.recorded:
             return None
         if code is ExitCode.WAITING:
@@ -670,7 +670,7 @@ class Session:
             return f"Answer and continue:  dragoman {command} --resume {self.id[:8]}  (or {more})"
         more = ' "what to do next"' if code is ExitCode.OK and command == "run" else ""
         more = " --model provider:model" if code is ExitCode.ENGINE else more
-        return f"Go on from here:  dragoman {command} --resume {self.id[:8]}{more}"
+        return f"Continue:  dragoman {command} --resume {self.id[:8]}{more}"
 
     # ── in the model's own words ───────────────────────────────────────────
 

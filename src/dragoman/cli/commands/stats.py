@@ -137,7 +137,7 @@ def _notes(console: Console, total: history.Group, left_out: int) -> None:
     if left_out:
         console.note(f"{left_out} more groups are not shown; --all shows them.")
     if total.calls is not None and total.calls.failed_by:
-        console.note("Failures: " + ", ".join(f"{kind} {count}" for kind, count in total.calls.failed_by.items()))
+        console.note("Failures: " + ", ".join(f"{number} × {kind}" for kind, number in total.calls.failed_by.items()))
     tokens = total.tokens
     if tokens is None:
         return

@@ -137,7 +137,9 @@ class Console:
             self.line(line, {"+": "good", "-": "bad", "@": "quiet"}.get(mark))
 
     def note(self, text: str) -> None:
-        """Something said beside the result."""
+        """Something said beside the result. Two spaces stand before a command or a column: such lines stay whole."""
+        if "  " not in text and sys.stderr.isatty():
+            text = _wrapped(text, 0, _columns(sys.stderr))
         self._write(sys.stderr, text, "quiet")
 
     def warn(self, text: str) -> None:
@@ -191,7 +193,8 @@ class Console:
             self._plain_table(columns, first, cells)
             return
         rich = self._rich(stdout())
-        show = self._stacked if rich.width < _NARROW else partial(self._rich_table, rich)
+        widths = None if rich.width < _NARROW else _widths(columns, first, rich.width)
+        show = self._stacked if widths is None else partial(self._rich_table, rich, widths)
         show(columns, first)
         while block := list(islice(cells, _BLOCK)):
             show(columns, block)
@@ -206,18 +209,20 @@ class Console:
 
     def _stacked(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         for row in rows:
-            self.line(row[0], "strong")
+            self.line(f"{columns[0]}: {row[0]}", "strong")
             for name, cell in zip(columns[1:], row[1:], strict=True):
                 if cell:
                     self.line(f"  {name}: {cell}")
 
-    def _rich_table(self, rich: RichConsole, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def _rich_table(
+        self, rich: RichConsole, widths: Sequence[int], columns: Sequence[str], rows: Sequence[Sequence[str]]
+    ) -> None:
         from rich.table import Table
         from rich.text import Text
 
         table = Table(box=None, pad_edge=False, header_style="bold" if self.coloured(stdout()) else "")
-        for name in columns:
-            table.add_column(Text(name), overflow="fold")
+        for name, width in zip(columns, widths, strict=True):
+            table.add_column(Text(name), overflow="fold", width=width)
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         rich.print(table)
@@ -246,6 +251,36 @@ class Console:
         with Progress(*columns, console=self._rich(sys.stderr), transient=True) as shown:
             task = shown.add_task(foreign(description, one_line=True), total=total)
             yield lambda steps: shown.advance(task, steps)
+
+
+_GAP: Final = 2
+_TORN: Final = 16
+"""Columns from which on a word of a table may be torn, such as a path."""
+
+
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
+    """How wide each column of a table is, so that it fits and no short word is torn; `None` where it cannot."""
+    from rich.cells import cell_len
+
+    wanted, least = [], []
+    for index, name in enumerate(columns):
+        cells = [name, *(row[index] for row in rows)]
+        words = [word for cell in cells for word in cell.split()] or [""]
+        wanted.append(max(map(cell_len, cells)))
+        least.append(max(cell_len(name), min(_TORN, max(map(cell_len, words)))))
+    room = width - _GAP * (len(columns) - 1)
+    if sum(wanted) <= room:
+        return wanted
+    left = room - sum(least)
+    if left < 0:
+        return None
+    widths = list(least)
+    by_need = sorted(range(len(columns)), key=lambda index: wanted[index] - least[index])
+    for number, index in enumerate(by_need):  # those that need little get it whole, the others share the rest
+        given = min(wanted[index] - least[index], left // (len(columns) - number))
+        widths[index] += given
+        left -= given
+    return widths
 
 
 def _columns(stream: TextIO) -> int:

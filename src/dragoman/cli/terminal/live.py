@@ -225,7 +225,7 @@ class Lines:
 
     def ended(self, result: RunResult, seconds: float) -> None:
         self.pause()
-        self._aside(self._wrapped(_bill(result, seconds)), "quiet")
+        self._aside(self._wrapped(*_bill(result, seconds)), "quiet")
 
     def close(self) -> None:
         self.pause()
@@ -320,15 +320,15 @@ class Lines:
         """One line of the terminal, whatever its width; as it is elsewhere."""
         return fitted(text, width_of(sys.stderr)) if sys.stderr.isatty() else text
 
-    def _wrapped(self, text: str) -> str:
-        """Words that are not torn apart at the end of a terminal's line."""
+    def _wrapped(self, *parts: str) -> str:
+        """A text, or several with dots between them, not torn apart within a word or a part at the terminal's edge."""
         from textwrap import fill
 
-        return (
-            fill(text, width_of(sys.stderr), break_long_words=False, break_on_hyphens=False)
-            if sys.stderr.isatty()
-            else text
-        )
+        between = " · " if speaks(sys.stderr, "·") else ", "
+        if not sys.stderr.isatty():
+            return between.join(parts)
+        text = between.join(part.replace(" ", "\xa0") for part in parts) if len(parts) > 1 else parts[0]
+        return fill(text, width_of(sys.stderr), break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
 
     def _clear(self) -> None:
         if self._status is not None:
@@ -454,7 +454,7 @@ def _dollars(amount: float) -> str:
     return f"${amount:.4f}" if 0 < amount < 1 else f"${amount:.2f}"
 
 
-def _bill(result: RunResult, seconds: float) -> str:
+def _bill(result: RunResult, seconds: float) -> list[str]:
     usage = result.usage
     told = [f"{result.rounds} round{'s' * (result.rounds != 1)}"]
     read, written = usage.cached_read_tokens, usage.cached_write_tokens
@@ -468,4 +468,4 @@ def _bill(result: RunResult, seconds: float) -> str:
     if saved is not None and saved > 0:
         told[-1] += f" ({_dollars(saved)} saved by the prompt cache)"
     told.append(f"{seconds:.1f} s")
-    return " · ".join(told) if speaks(sys.stderr, "·") else ", ".join(told)
+    return told
