@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @click.command
 @click.argument("wanted", metavar="SESSION")
-@click.option("--to", required=True, metavar="CLIENT", help="claude_code, codex or gemini_cli.")
+@click.option(
+    "--to", required=True, metavar="CLIENT", help="claude_code, codex, gemini_cli, qwen_code, copilot, pi or continue."
+)
 @click.option("--cwd", "folder", metavar="DIR", help="Where the new session works. Default: where the old one did.")
 @click.option("--version", metavar="VERSION", help="The client's version, which decides what tools it offers.")
 @click.option("--model", metavar="NAME", help="The model the client will use.")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from dragoman.apis import APIS
-from dragoman.model import Conversation, Request
+from dragoman.model import Conversation, Media, Request
 from dragoman.model.request import Definition
 
 
@@ -45,6 +45,10 @@ class SessionWriter(abc.ABC):
     withheld: ClassVar[frozenset[str]] = frozenset()
     """Tools of its vocabulary that a session of this version begins without: it looks them up when they are needed, or
     has them only beside an MCP server."""
+
+    def keeps(self, media: Media, *, in_result: bool) -> bool:
+        """Whether the client's file holds a picture or a file that was said; else it is named in the text."""
+        return True
 
     def new_id(self, time: datetime.datetime) -> str:
         return str(uuid.uuid4())

@@ -39,6 +39,7 @@ class Continue(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "continue_writer.ContinueWriter"
 
     def recognise(self, sample: Sample) -> float:
         document = sample.document

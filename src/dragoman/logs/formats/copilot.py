@@ -156,6 +156,7 @@ class Copilot(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "copilot_writer.CopilotWriter"
 
     def recognise(self, sample: Sample) -> float:
         if sample.document is not None and recognise_document(sample.document):

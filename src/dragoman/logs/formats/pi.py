@@ -75,6 +75,7 @@ class Pi(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "pi_writer.PiWriter"
 
     def recognise(self, sample: Sample) -> float:
         records = [record for record in sample.records if isinstance(record, dict)]

@@ -62,6 +62,7 @@ class QwenCode(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "qwen_writer.QwenWriter"
 
     def recognise(self, sample: Sample) -> float:
         if isinstance(sample.document, dict) and "messages" in sample.document:

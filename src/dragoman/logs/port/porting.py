@@ -30,6 +30,8 @@ from dragoman.model import (
     Conversation,
     ConversationItem,
     ExecutedBy,
+    Media,
+    MediaPart,
     OpaquePart,
     ResultPart,
     SessionStarted,
@@ -151,8 +153,8 @@ def ported(
     format, writer = _target(to)
     if folder is None:
         raise LogError("the log does not say in which folder the session worked: name one")
-    if not posixpath.isabs(folder):
-        raise LogError(f"{folder!r} is no absolute path")
+    if not posixpath.isabs(folder) or not folder.isprintable():
+        raise LogError(f"{folder!r} is no absolute path that a client could work in")
     time = time or datetime.datetime.now(datetime.UTC)
     homes = list(format.homes(places or Places.here()))
     destination = Destination(
@@ -185,7 +187,7 @@ def ported(
         tokens=len(msgspec.json.encode(messages)) // _BYTES,
         ways=new.ways,
         lost=new.lost,
-        left_out={**(left_out or {}), **own},
+        left_out={**(left_out or {}), **own, **_media_left_out(new.conversation, writer)},
     )
     _checked(result, new.conversation)
     return result
@@ -219,6 +221,17 @@ def _bound_to_maker(part: AnyPart) -> str | None:
         case ResultPart(result) if result.executed_by is not ExecutedBy.CLIENT:
             return "results of calls the provider ran itself"
     return None
+
+
+def _media_left_out(conversation: Conversation, writer: SessionWriter) -> dict[str, int]:
+    count = 0
+    for part in (part for item in conversation for part in item.parts):
+        if isinstance(part, MediaPart):
+            count += not writer.keeps(part.media, in_result=False)
+        elif isinstance(part, ResultPart) and not isinstance(part.result.content, str):
+            media = [one for one in part.result.content if isinstance(one, Media)]
+            count += sum(not writer.keeps(one, in_result=True) for one in media)
+    return {"pictures and files, which are only named": count} if count else {}
 
 
 def _target(to: str) -> tuple[LogFormat, SessionWriter]:
