@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from dragoman.apis import APIS
 from dragoman.apis.base.api import StreamDecoder
+from dragoman.errors import EngineError
 from tests.engine.loopback import Turn, played
 
 NAMES = ("openai_chat", "openai_responses", "anthropic_messages", "gemini_generate")
@@ -48,6 +49,27 @@ def without_plain(api: str) -> StreamDecoder:
 def test_a_plain_event_says_what_it_says_when_it_is_read_in_full(api: str, turn: Turn, size: int) -> None:
     body = played(api, turn, stream=True).body
     assert decoded(APIS[api].stream(), body, size) == decoded(without_plain(api), body, size)
+
+
+@pytest.mark.parametrize("api", NAMES)
+def test_what_is_left_of_a_stream_is_read_the_same_in_full(api: str) -> None:
+    """The shorter way relies on events before, any of which may be lost, twice, too late or under another index."""
+    turn = Turn("Some words.", "A thought.", tuple((f"c{number}", "f", {"text": "abc"}) for number in (0, 1)), pieces=2)
+    events = [event + b"\n\n" for event in played(api, turn, stream=True).body.split(b"\n\n")[:-1]]
+    for place, event in enumerate(events):
+        before, after = events[:place], events[place + 1 :]
+        ways = [[], [event, event], *([event.replace(b'index": %d' % old, b'index": 0')] for old in (1, 2, 3))]
+        for changed in ([*before, *after, event], *([*before, *way, *after] for way in ways)):
+            body = b"".join(changed)
+            assert outcome(APIS[api].stream(), body) == outcome(without_plain(api), body), (place, changed)
+
+
+def outcome(decoder: StreamDecoder, body: bytes) -> tuple[list[Any], Any]:
+    chunks = [*decoder.feed(body), *decoder.end()]
+    try:
+        return chunks, decoder.close()
+    except EngineError as error:
+        return chunks, str(error)
 
 
 @pytest.mark.parametrize("api", NAMES)
