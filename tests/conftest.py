@@ -9,7 +9,7 @@ from collections.abc import Generator
 from typing import TypeVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from dragoman import config
@@ -27,6 +27,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("fuzz", settings.get_profile("fixed"), derandomize=False, database=None, max_examples=100)
+# `make mutate` only asks whether a law fails: making its example smaller can take minutes.
+unshrunk = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
+settings.register_profile("mutate", settings.get_profile("fixed"), phases=unshrunk)
 settings.load_profile("fixed")
 
 # Hypothesis also draws constants from the source of every module of ours that happens to be imported, so the examples

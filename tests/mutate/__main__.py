@@ -235,6 +235,7 @@ def _is_killed(tree: Path, mutant: Mutant, tests: Sequence[str]) -> bool:
         "-x",
         "-p",
         "no:cacheprovider",
+        "--hypothesis-profile=mutate",
         "-p",
         "tests.mutate.chosen",
         *files,
