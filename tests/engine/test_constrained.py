@@ -336,13 +336,13 @@ async def test_a_model_plans_and_is_led_through_its_plan_step_by_step() -> None:
     assert thought == ["1. pick: a colour\n2. keep: which\n"]
 
 
-async def test_a_model_that_is_reminded_of_its_task_can_only_plan() -> None:
+async def test_a_model_that_is_reminded_of_its_task_can_only_make_a_call() -> None:
     conversation = (user("Change it."), assistant("Done."), user(f"{NOT_DONE}No file has been changed."))
     async with model() as (engine, _):
         request = asking(PICK, conversation=conversation)
         told = asking(PICK, conversation=(*conversation[:2], user("Go on.")))
         schemas = [engine.schema(engine.offered(one), one) for one in (request, told)]
-    assert [branches_of(schema) for schema in schemas] == [["plan of pick"], ["say", "plan of pick"]]
+    assert [branches_of(schema) for schema in schemas] == [["pick"], ["say", "plan of pick"]]
 
 
 async def test_what_was_said_before_stays_as_it_was_so_that_nothing_is_read_twice() -> None:

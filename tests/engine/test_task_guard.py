@@ -165,12 +165,6 @@ async def test_a_change_nobody_asked_for_and_nobody_made_is_not_claimed(guarded:
     assert result.report == TaskReport({}, (), ("the answer says that something was changed, but nothing was",))
 
 
-async def test_a_model_that_asks_back_is_not_reminded_and_has_not_done_it(guarded: Guarded) -> None:
-    result = await guarded("Fix it.", "Which file do you mean?")
-
-    assert (result.status, guarded.reminders()) == ("failed", [])
-
-
 async def test_in_a_workspace_without_a_folder_the_tools_say_what_changed() -> None:
     workspace = MemoryWorkspace({"a.txt": "one\n"})
 

@@ -154,9 +154,11 @@ class ConstrainedEngine:
         """What a reply may be: at first a text or a plan, then what the plan says comes next."""
         turn = _Turn(request.conversation)
         text = [] if _must_call(request) else [_branch({"say": request.response_schema or _TEXT})]
+        if turn.begins and turn.reminded:
+            # It would say again that all is done, or plan again what did not do it: only a call leads on.
+            return {"oneOf": [self._call(one) for one in offered]}
         if turn.begins and text:
-            # Reminded of what was not done, a small model says again that it was: then only a plan can be said.
-            return {"oneOf": [*([] if turn.reminded else text), _plan_of([name_of(one) for one in offered])]}
+            return {"oneOf": [*text, _plan_of([name_of(one) for one in offered])]}
         step = turn.step()
         if step is not None:
             planned = [self._call(one) for one in offered if name_of(one) == tool_of(step)]

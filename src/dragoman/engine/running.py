@@ -307,7 +307,7 @@ class Running(Generic[OutputT]):
                 own.policy,
                 done=self._rounds_before,
                 missing=self._missing_call,
-                unfinished=lambda reply: None if guard is None else guard.reminder(reply.text),
+                unfinished=lambda _: None if guard is None else guard.reminder(),
             )
             try:
                 result = await self._driven(steps, executor)

@@ -194,14 +194,14 @@ class TaskGuard:
 
     # ── the end ────────────────────────────────────────────────────────────
 
-    def reminder(self, answer: str) -> str | None:
+    def reminder(self) -> str | None:
         """What the model is told once when it calls a task done that is not; `None` when there is nothing to say."""
-        if self._reminded or self._begun or self._denied or answer.rstrip().endswith("?"):
+        if self._reminded or self._begun or self._denied:
             return None
         missing = [*self._unchanged(), *self._not_run()]
         if not missing:
             return None
-        self._reminded = True
+        self._reminded, self._repeats = True, 0
         return f"{NOT_DONE}{' '.join(told for _, told in missing)}\nThe task: {self.task[:_TASK]}"
 
     def report(self, answer: str, *, called_done: bool = True) -> TaskReport:
