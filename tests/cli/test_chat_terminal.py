@@ -220,7 +220,7 @@ async def test_what_there_is_is_shown_copied_and_saved(user: User) -> None:
             ("/context", "of 200,000"),
             ("/tools", "Bash  "),
             ("/copy", "10 characters were given"),
-            ("/save talk.md", "Written to "),
+            ("/save talk.md", "Written to"),
             ("/save talk.md", "exists already"),
             ("/nonsense", 'there is no command "/nonsense"'),
         ):

@@ -12,6 +12,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
+from dragoman import config
+from dragoman.cli.commands.models import _row
+
 from .conftest import Answer, User
 
 KEY = "sk-test-0123456789"
@@ -138,6 +141,24 @@ async def test_a_key_goes_into_the_systems_keyring_where_there_is_one(user: User
     ring.write_text("{}")
     gone = await asyncio.to_thread(types, user, "keys", "test", "openai", **environ)
     assert "the key of openai is no longer in the system's keyring: dragoman keys set openai" in gone.err
+
+
+async def test_a_provider_whose_key_is_set_and_that_fails_is_named_and_local_models_cost_nothing(user: User) -> None:
+    with lists("gpt-5.2") as url:
+        environ = {
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "sk-x",
+            "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+            "OLLAMA_BASE_URL": "http://127.0.0.1:9",
+            "LLAMACPP_BASE_URL": "http://127.0.0.1:9",
+            "LMSTUDIO_BASE_URL": "http://127.0.0.1:9",
+        }
+        listed = await asyncio.to_thread(types, user, "models", "--json", **environ)
+    assert {row["model"] for row in listed.json} == {"openai:gpt-5.2", "openai-chat:gpt-5.2"}
+    assert listed.err.count("warning:") == 1
+    assert "warning: anthropic: " in listed.err
+    assert [_row(config.load(), name, "qwen3")["output"] for name in ("ollama", "openai")] == [0.0, None]
 
 
 def test_a_key_is_no_argument_and_a_provider_must_be_known(user: User) -> None:

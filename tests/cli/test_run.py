@@ -321,9 +321,7 @@ async def test_a_run_goes_on_from_its_record_again_and_again(user: User) -> None
         (record,) = records(user)
         done = await runs(user, server, "--resume", "last")
         assert (done.code, len(server.requests)) == (2, 2)
-        assert (
-            f'This run was done. Say what is to be done next: dragoman run --resume {record.stem[:8]} "…"' in done.err
-        )
+        assert f'This run is complete. Say what to do next: dragoman run --resume {record.stem[:8]} "…"' in done.err
         await runs(user, server, "--resume", record.stem[:4], "do more")
         last = await runs(user, server, "--resume", "last", "do all", "--workspace", ".")
     assert (last.code, last.out) == (0, "All is done.\n")
@@ -548,7 +546,7 @@ async def test_a_reader_that_went_away_is_no_error(user: User) -> None:
 @pytest.mark.parametrize(
     "words, message",
     [
-        ([], 'Say what is to be done: dragoman run "…"'),
+        ([], 'Give the task: dragoman run "…"'),
         (["--model", "cluade-opus-5", "hi"], 'Did you mean "anthropic:claude-opus-5"?'),
         (["--model", "antropic:claude-opus-5", "hi"], 'there is no provider "antropic". Did you mean "anthropic"?'),
         (["--dialect", "claude-code", "hi"], 'there is no dialect "claude-code". Did you mean "claude_code"?'),

@@ -146,7 +146,7 @@ def test_an_agent_of_unknown_state_is_not_told_as_done_where_any_answer_means_th
     translation = Translation(CLAUDE, DIALECTS["qwen_code"])
     retold = translation.split(translation.say(call), told)
     assert [result.content for result in retold.results] == ["Agent (id a1) is in an unknown state."]
-    reason = "its tool has no words for what still runs; it is told in plain ones"
+    reason = "its tool has no words for what still runs; plain ones are used"
     assert retold.lost == (Lost("c1", call.native.name, "result", reason),)
 
 

@@ -104,7 +104,7 @@ def test_a_call_that_cannot_be_said_is_told_to_the_model_as_text_with_its_result
     )
     assert [entry[:2] for entry in said(new)] == [("c2", "Read"), ("c2", "1\ta")]
     assert new[3:] == (user(text, picture), user("b"))
-    assert notes == (Note("made_up", 'a call of it is told as text: There is no tool "made_up".'),)
+    assert notes == (Note("made_up", 'a call of it is sent as text: There is no tool "made_up".'),)
 
 
 def test_a_turn_of_nothing_but_such_calls_is_left_out() -> None:

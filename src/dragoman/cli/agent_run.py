@@ -50,7 +50,7 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
             runner.finish(session.close())
     hint = session.how_to_resume(code, "run") if code is ExitCode.WAITING else None
     if hint is not None:
-        console.note("It goes on as a run of its own, with the usual tools: no custom ones, and no agents below it.")
+        console.note("It continues as a run of its own, with the usual tools: without custom tools and sub-agents.")
         console.note(hint)
     return code
 

@@ -118,7 +118,8 @@ class ChatCommands:
 
         if sys.stderr.isatty():
             columns = max(width_of(sys.stderr), len(head) + 20)
-            text = fill(text, columns - len(head)).replace("\n", "\n" + " " * len(head))
+            wrapped = fill(text, columns - len(head), break_long_words=False, break_on_hyphens=False)
+            text = wrapped.replace("\n", "\n" + " " * len(head))
         self._console.note(head + text)
 
     def _model(self, wanted: str) -> None:
@@ -128,10 +129,14 @@ class ChatCommands:
 
     def _tools(self, _: str) -> None:
         facade = self._session.orchestrator.facade_of()
+        rows: list[tuple[str, str]] = []
         for definition in facade.definitions:
             about = getattr(definition, "description", "") or ""
             name = getattr(definition, "name", None) or getattr(definition, "id", "")
-            self._console.note(foreign(f"{name}  {about.strip().partition(chr(10))[0]}", one_line=True))
+            rows.append((foreign(str(name), one_line=True), foreign(about.strip().partition("\n")[0], one_line=True)))
+        width = max((len(name) for name, _ in rows), default=0)
+        for name, about in rows:
+            self._wrapped(f"{name:<{width}}  ", about)
         for note in facade.notes:
             self._console.note(f"{note.tool}: {note.message}")
 

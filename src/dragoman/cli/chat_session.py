@@ -176,7 +176,7 @@ class ChatSession(Session):
         self._note(
             ContextCompacted(id=self._next_id(), summary=result.text.strip(), trigger="manual", tokens_before=before)
         )
-        self._console.note("The summary stands for the conversation from here on. The record keeps all of it.")
+        self._console.note("The summary replaces the conversation from here on; the record keeps all of it.")
 
     async def begin_anew(self) -> None:
         """Leaves the conversation, which stays in its record, for an empty one with the same model."""

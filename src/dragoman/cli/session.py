@@ -256,7 +256,7 @@ class Session:
         return self.configuration.settings.retries if chosen is None else chosen
 
     def _parts_of(self, model: str, *, by_hand: bool) -> tuple[str, str]:
-        """A model's provider and name; a mistake on the command line is told as one."""
+        """A model's provider and name; a mistake on the command line is a usage error."""
         try:
             provider, name = models.split_model(model)
         except ConfigError as error:

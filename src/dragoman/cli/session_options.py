@@ -174,7 +174,7 @@ def session_options(function: Function) -> Function:
         click.option("--no-record", is_flag=True, help="Keep no record; such a run cannot be resumed."),
         click.option("--debug", is_flag=True, help="Show what the model is offered and says, in its own words."),
         json_option,
-        click.option("--resume", metavar="ID", help="Go on with an earlier run: the beginning of its id, or last."),
+        click.option("--resume", metavar="ID", help="Continue an earlier run: the beginning of its id, or last."),
         click.option(
             "--from",
             "from_session",
@@ -191,7 +191,9 @@ def session_options(function: Function) -> Function:
 def concluded(console: Console, options: Options, run: Callable[[], ExitCode]) -> ExitCode:
     """Runs a command of ours with the settings and the eyes its own options ask for."""
     if options.resume is not None and options.from_session is not None:
-        raise click.UsageError("--resume goes on with a run of ours and --from begins one: use one of them.")
+        raise click.UsageError(
+            "--resume continues a run of ours and --from begins one from another session: use one of them."
+        )
     console.flags = {**console.flags, **options.flags}
     use_mode(console, options.sandbox)
     use_profile(console, options.profile)

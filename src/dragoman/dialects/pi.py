@@ -189,7 +189,7 @@ EDITS = one_of(
 
 
 class Edit(Spelling[op.EditFile]):
-    """Replace one or several pieces of text in a file; each must stand there exactly once, none within another."""
+    """Replace one or several pieces of text in a file. Each must occur exactly once, and none may overlap another."""
 
     native_name = "edit"
     results = EDITS
@@ -335,7 +335,7 @@ class Grep(Spelling[op.SearchText]):
     ignoreCase: bool | None = means("case_sensitive", "Whether case is ignored.", default=None)  # noqa: N815 - native
     literal: bool = means("literal", "Take the pattern as plain text.", default=False)
     context: float | None = means("before", "Lines to show before and after each match.", default=None)
-    limit: float | None = means("limit", "At most so many matches.", default=None)
+    limit: float | None = means("limit", "Maximum number of matches.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         around = whole_number(self.context)
@@ -395,14 +395,14 @@ class Grep(Spelling[op.SearchText]):
 
 
 class Find(Spelling[op.FindFiles]):
-    """Find files whose path matches a glob pattern; ignored files are passed over."""
+    """Find files whose path matches a glob pattern; ignored files are left out."""
 
     native_name = "find"
     on_request = BY_NAME
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     path: str = means("path", "The folder to look in.", default=".")
-    limit: float | None = means("limit", "At most so many files.", default=None, convert=WHOLE)
+    limit: float | None = means("limit", "Maximum number of files.", default=None, convert=WHOLE)
 
     results = _listed(out.PathsOutcome, "paths", "results", lines(empty="No files found matching pattern"))
 
@@ -414,7 +414,7 @@ class Ls(Spelling[op.ListDirectory]):
     on_request = BY_NAME
 
     path: str = means("path", "The folder to list.", default=".")
-    limit: float | None = means("limit", "At most so many entries.", default=None, convert=WHOLE)
+    limit: float | None = means("limit", "Maximum number of entries.", default=None, convert=WHOLE)
 
     results = _listed(
         out.DirectoryOutcome,

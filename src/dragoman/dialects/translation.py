@@ -433,7 +433,7 @@ def _told(
             words = [tell(operations[min(one, len(operations) - 1)], outcomes[one]) for one in range(len(outcomes))]
             content = words[0] if len(words) == 1 else "\n".join(str(one) for one in words)
             told = msgspec.structs.replace(told, content=content, is_error=None)
-            return told, [("result", "its tool has no words for what still runs; it is told in plain ones")]
+            return told, [("result", "its tool has no words for what still runs; plain ones are used")]
         lost += _differences(outcome, understood) if losses else []
     return told, lost
 

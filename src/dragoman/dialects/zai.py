@@ -47,7 +47,7 @@ class WriteFile(Spelling[op.WriteFile]):
 
 
 class EditFile(Spelling[op.EditFile]):
-    """Replace a piece of text in a file by another; it must stand there exactly once."""
+    """Replace a piece of text in a file. It must occur exactly once in the file."""
 
     native_name = "edit_file"
     approximated = {"edits": "a text is matched, not whole lines; anchors cannot be said"}

@@ -296,11 +296,11 @@ class Orchestrator(Generic[OutputT]):
                 yield item
 
     def resume(self, events: Iterable[AnyEvent], **options: Any) -> Running[OutputT]:
-        """A run that goes on from its record, also from one that broke off; its events are to be added to it.
+        """A run that continues from its record, also from an interrupted one; its events are to be added to it.
 
         Without a new prompt it is the same run, and its limits count what it has used so far, unless one of them had
-        ended it. `answers` (call id → `Answer`) decides calls that waited. A call that had begun and of which no
-        result is recorded is told to the model as unknown, unless doing it again does no harm.
+        ended it. `answers` (call id → `Answer`) decides calls that waited. The model gets the
+        result of a call that had begun and was not recorded as unknown, unless repeating the call does no harm.
         """
         recorded = list(events)
         history = conversation_of(recorded)

@@ -23,4 +23,4 @@ def respoken(conversation: Conversation, facade: Offer, speaker: Speaker) -> tup
 
     new = respoken_in(conversation, facade.dialect.name, translation)
     told = [one for one in new.lost if one.field == WHOLE]
-    return new.conversation, tuple(Note(one.tool, f"a call of it is told as text: {one.reason}") for one in told)
+    return new.conversation, tuple(Note(one.tool, f"a call of it is sent as text: {one.reason}") for one in told)

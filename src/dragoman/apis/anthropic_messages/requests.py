@@ -301,7 +301,7 @@ class RequestWriter:
         block = write_media(media)
         if block is not None:
             return block
-        self._note(turn.where, f"{media.media_type} cannot travel on this API: its place is told in words")
+        self._note(turn.where, f"{media.media_type} cannot be sent over this API: a text says where it is")
         name = f" ({media.name or media.path})" if media.name or media.path else ""
         return {"type": "text", "text": f"[{media.media_type}{name}: not shown]"}
 

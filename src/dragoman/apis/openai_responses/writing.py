@@ -88,7 +88,8 @@ class ItemWriter:
                 if "name" in item and part.call.item is None and not _LEGAL_NAME.fullmatch(part.call.name):
                     item["name"] = re.sub(r"[^a-zA-Z0-9_-]", "_", part.call.name)[:64] or "_"
                     self._note(
-                        turn, f"the call {part.call.name!r} is told as {item['name']!r}: no tool may be named so here"
+                        turn,
+                        f"the call {part.call.name!r} is sent as {item['name']!r}: this API does not allow that name",
                     )
                 if free and part.call.item is None:  # the program that called stays behind with its reasoning too
                     item = without(item, "id", "caller")

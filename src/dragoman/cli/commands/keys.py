@@ -10,7 +10,7 @@ import click
 from dragoman.cli.runner import run
 from dragoman.cli.terminal.call_lines import count
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-from dragoman.errors import nearest
+from dragoman.errors import DragomanError, nearest
 
 
 @click.group
@@ -86,8 +86,8 @@ def test_key(console: Console, *, provider: str) -> ExitCode:
 
     _check(provider, _known(console))
     _, models = run(_listed(console.configuration(), provider))
-    if isinstance(models, str):
-        console.error(models)
+    if isinstance(models, DragomanError):
+        console.error(str(models))
         return ExitCode.ENGINE
     console.note(f"{provider} accepts the key and lists {count(len(models), 'model')}.")
     return ExitCode.OK

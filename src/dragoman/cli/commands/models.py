@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.cli.runner import run
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-from dragoman.errors import DragomanError, nearest
+from dragoman.errors import ConfigError, DragomanError, EngineError, nearest
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
@@ -40,8 +41,9 @@ def command(console: Console, *, providers: tuple[str, ...], as_json: bool) -> E
     found = run(_all(configuration, providers or known))
     rows: list[dict[str, Any]] = []
     for name, models in found:
-        if isinstance(models, str):
-            if providers:
+        if isinstance(models, DragomanError):
+            # Where nobody named providers, one without a key and a server that is not running are no news.
+            if providers or (isinstance(models, EngineError) and _is_set_up(configuration, name)):
                 console.warn(f"{name}: {models}")
             continue
         rows += [_row(configuration, name, model) for model in models]
@@ -57,11 +59,23 @@ def command(console: Console, *, providers: tuple[str, ...], as_json: bool) -> E
     return ExitCode.OK if rows else ExitCode.NO
 
 
-async def _all(configuration: Configuration, names: tuple[str, ...]) -> list[tuple[str, tuple[str, ...] | str]]:
+def _is_set_up(configuration: Configuration, provider: str) -> bool:
+    """Whether a provider has a key, or a section in the settings."""
+    from dragoman.config.files import stored_keys
+    from dragoman.engine.models import PROVIDERS
+
+    variables = PROVIDERS[provider].key if provider in PROVIDERS else ()
+    named = provider in configuration.settings.providers or provider in stored_keys(configuration.config_dir)
+    return named or any(os.environ.get(variable) for variable in variables)
+
+
+async def _all(
+    configuration: Configuration, names: tuple[str, ...]
+) -> list[tuple[str, tuple[str, ...] | DragomanError]]:
     return list(await asyncio.gather(*(_listed(configuration, name) for name in names)))
 
 
-async def _listed(configuration: Configuration, name: str) -> tuple[str, tuple[str, ...] | str]:
+async def _listed(configuration: Configuration, name: str) -> tuple[str, tuple[str, ...] | DragomanError]:
     """The models of one provider, or why there are none."""
     from dragoman.engine import HttpEngine, Retry
     from dragoman.engine.models import engine_for, models_of
@@ -69,20 +83,20 @@ async def _listed(configuration: Configuration, name: str) -> tuple[str, tuple[s
     try:
         engine, _ = engine_for(f"{name}:?", configuration=configuration, retry=Retry(times=0))
         if not isinstance(engine, HttpEngine):
-            return name, "its models run in this process; see dragoman run --help"
+            return name, ConfigError("its models run in this process; see dragoman run --help")
         try:
             return name, tuple(sorted(await models_of(engine)))
         finally:
             await engine.close()
     except DragomanError as error:
-        return name, str(error)
+        return name, error
 
 
 def _row(configuration: Configuration, provider: str, model: str) -> dict[str, Any]:
     from dragoman.context_windows import window_of
-    from dragoman.prices import price_of
+    from dragoman.prices import FREE, price_of
 
-    price = price_of(model, own=configuration.settings.prices)
+    price = price_of(f"{provider}:{model}" if provider in FREE else model, own=configuration.settings.prices)
     return {
         "model": f"{provider}:{model}",
         "context": window_of(model),

@@ -114,7 +114,7 @@ def _text(task: tuple[str, ...], options: Options) -> str:
             raise click.UsageError("Standard input holds nothing.")
         return f"{text}\n\n{given}".strip()
     if not text and not options.attach and options.resume is None and options.from_session is None:
-        raise click.UsageError('Say what is to be done: dragoman run "…"')
+        raise click.UsageError('Give the task: dragoman run "…"')
     return text
 
 
@@ -131,7 +131,7 @@ def _run(console: Console, options: Options, task: str, given: Given, *, dry_run
         session = runner.run(Session.open(console, options, sending=not dry_run))
         try:
             if options.from_session is not None and not task and session.finished():
-                raise click.UsageError("The model had said all there was to say. Say what is to be done next.")
+                raise click.UsageError("The session is complete. Say what to do next.")
             message = runner.run(session.with_attachments(task))
             if dry_run:
                 return _show(console, session, message, as_json=options.as_json)
@@ -155,9 +155,7 @@ def _answers(session: Session, task: str, given: Given) -> Mapping[str, Answer]:
     An answer is for the exact operations that were asked about, under the definitions their tools had then.
     """
     if session.finished() and not task:
-        raise click.UsageError(
-            f'This run was done. Say what is to be done next: dragoman run --resume {session.id[:8]} "…"'
-        )
+        raise click.UsageError(f'This run is complete. Say what to do next: dragoman run --resume {session.id[:8]} "…"')
     waiting = session.waiting_calls()
     answers: dict[str, Answer] = {}
 

@@ -127,7 +127,7 @@ def _change(change: out.Change, *, diffs: bool, most: int | None) -> Iterator[Li
 def _ended(outcome: out.CommandOutcome, seconds: float | None) -> Line:
     took = f" after {seconds:.1f} s" if seconds is not None and seconds >= 0.1 else ""
     if outcome.timed_out:
-        return f"its time was up{took}", "bad"
+        return f"timed out{took}", "bad"
     if outcome.running:
         return f"left running as {outcome.job}", "quiet"
     if outcome.signal is not None:

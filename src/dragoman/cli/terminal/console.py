@@ -47,8 +47,8 @@ class ExitCode(enum.IntEnum):
         return code
 
     OK = 0, "done"
-    NO = 1, "the answer is no: nothing found, it differs, is broken, is refused"
-    USAGE = 2, "the command was called wrongly"
+    NO = 1, "no match, difference found, check failed or refused"
+    USAGE = 2, "wrong usage"
     DEFINITION = 3, "a setting, a definition or a plugin is wrong, or a part is missing"
     ENGINE = 4, "a provider or the network failed"
     LOG = 5, "a log cannot be read"

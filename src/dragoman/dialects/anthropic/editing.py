@@ -50,7 +50,9 @@ class Editor(Spelling[Spoken]):
         "first_line", "The first and the last line wanted, from 1; -1 is the end.", default=None
     )
     file_text: str | None = means("content", "The whole content of the file to create.", default=None)
-    old_str: str | None = means("edits", "The exact text to replace; it must stand there once.", default=None)
+    old_str: str | None = means(
+        "edits", "The exact text to replace; it must occur exactly once in the file.", default=None
+    )
     new_str: str | None = means(None, "The text to put in its place.", default=None)
     insert_line: int | None = means("line", "The line to insert after; 0 is the beginning.", default=None)
     insert_text: str | None = means("text", "The text to insert.", default=None)

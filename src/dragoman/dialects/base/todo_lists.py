@@ -56,7 +56,7 @@ class AddingItem(Spelling[op.AddPlanItem]):
     subject: str = means("item.text", "What is to be done, in a few words.")
     description: str = means("item.description", "What is to be done, in full.", convert=EMPTY_IS_UNSAID)
     activeForm: str | None = means(  # noqa: N815 - the native name
-        "item.doing", "The same as it is said while it is being done.", default=None
+        "item.doing", 'The same in the form shown while it is in progress, such as "Running the tests".', default=None
     )
     metadata: dict[str, Any] | None = means("item.metadata", "Anything to keep beside it.", default=None)
 
@@ -68,7 +68,7 @@ class ChangingItem(Spelling[op.ChangePlanItem]):
     subject: str | None = means("text", "What is to be done, in a few words.", default=None)
     description: str | None = means("description", "What is to be done, in full.", default=None)
     activeForm: str | None = means(  # noqa: N815 - the native name
-        "doing", "The same as it is said while it is being done.", default=None
+        "doing", 'The same in the form shown while it is in progress, such as "Running the tests".', default=None
     )
     status: Literal["pending", "in_progress", "completed", "deleted"] | None = means(
         "status", "How it stands with it; `deleted` removes it.", default=None

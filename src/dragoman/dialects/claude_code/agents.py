@@ -109,7 +109,7 @@ class Agent(Spelling[op.SpawnAgent]):
     results = REPORTS
     unless_said = {"background": False}
     since = "2.1.123"
-    described_until = {"2.1.123": "Give a task to another agent and have its answer, or let it work in the background."}
+    described_until = {"2.1.123": "Give a task to another agent and get its answer, or let it work in the background."}
     approximated = {**SPAWN_NEARLY, "effort": "only the client's own levels can be said"}
     unsaid = {"continues": "an agent goes on when a message is sent to it"}
 
@@ -154,13 +154,13 @@ class AgentInTeam(Spelling[op.SpawnAgent]):
     run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
     isolation: str | None = means("isolation", "Give it a copy of the files to itself.", default=None)
     max_turns: int | None = means("max_turns", "How many turns it may take.", default=None)
-    resume: str | None = means("continues", "An earlier agent to go on with.", default=None)
+    resume: str | None = means("continues", "Id of an earlier agent to continue.", default=None)
     team_name: str | None = native_only(TEAM)
     mode: str | None = native_only("what an agent may do is the client's to ask")
 
 
 class Task(Spelling[op.SpawnAgent]):
-    """Give a task to another agent and have its answer, or let it work in the background."""
+    """Give a task to another agent and get its answer, or let it work in the background."""
 
     native_name = "Task"
     results = REPORTS
@@ -174,7 +174,7 @@ class Task(Spelling[op.SpawnAgent]):
     model: Literal["sonnet", "opus", "haiku"] | None = means(
         "model", "Which model it runs on.", default=None, convert=among(*MODELS)
     )
-    resume: str | None = means("continues", "An earlier agent to go on with.", default=None)
+    resume: str | None = means("continues", "Id of an earlier agent to continue.", default=None)
     run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
     isolation: Literal["worktree"] | None = means(
         "isolation",
@@ -196,7 +196,7 @@ class Task(Spelling[op.SpawnAgent]):
 
 
 class TaskOfType(Spelling[op.SpawnAgent]):
-    """Give a task to another agent and have its answer."""
+    """Give a task to another agent and get its answer."""
 
     native_name = "Task"
     results = REPORTS

@@ -295,7 +295,7 @@ class TaskOutput(Spelling[op.ReadOutput]):
     results = TASKS
     since, until = "2.0.76", "2.1.252"
     described_until = {
-        "2.0.76": "Read what a background task has written, waiting for its end unless told not to.",
+        "2.0.76": "Read what a background task has written; waits for its end by default.",
     }
     unsaid = {**READING_UNSAID, "pattern": "the output is given whole"}
 
@@ -425,7 +425,7 @@ class Socket(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Monitor(Spelling[op.WatchCommand]):
-    """Run a command in the background and be told of each line it writes."""
+    """Run a command in the background and be notified of each line it writes."""
 
     native_name = "Monitor"
     since = "2.1.325"

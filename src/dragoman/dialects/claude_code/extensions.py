@@ -91,7 +91,7 @@ class ToolSearch(Spelling[op.SearchTools]):
     approximated = {"limit": "it is required: 5 when nothing was said"}
 
     query: str = means("query", "What to look for.")
-    max_results: float = means("limit", "At most so many tools.", convert=FIVE, schema={"default": 5})
+    max_results: float = means("limit", "Maximum number of tools.", convert=FIVE, schema={"default": 5})
 
     results = one_of(
         by_hand(

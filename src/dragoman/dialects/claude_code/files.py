@@ -126,11 +126,11 @@ def _limit(operation: op.ReadFile) -> int | None:
     return None if last is None else last - (first or 1) + 1
 
 
-WITHOUT_PAGES = "Read a file: numbered lines of a text, an image as it is, the cells of a notebook."
+WITHOUT_PAGES = "Read a file: a text as numbered lines, an image, or the cells of a notebook."
 
 
 class Read(ReadingFiles, Spelling[op.ReadFile]):
-    """Read a file: numbered lines of a text, an image as it is, the cells of a notebook, pages of a PDF."""
+    """Read a file: a text as numbered lines, an image, the cells of a notebook, or pages of a PDF."""
 
     native_name = "Read"
     described_until = {"2.1.54": WITHOUT_PAGES}
@@ -420,7 +420,7 @@ EDITS = "a text is matched, not whole lines; anchors and an expected count canno
 
 
 class Edit(Spelling[op.EditFile]):
-    """Replace a piece of text in a file by another; it must stand there exactly once unless all are to be replaced."""
+    """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
     native_name = "Edit"
     results = CHANGES

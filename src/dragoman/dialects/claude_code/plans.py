@@ -36,8 +36,11 @@ Status = Literal["pending", "in_progress", "completed"]
 # ── the whole list ───────────────────────────────────────────────────────────
 
 Words = Annotated[str, Meta(description="What is to be done.", min_length=1)]
-Doing = Annotated[str, Meta(description="The same as it is said while it is being done.", min_length=1)]
-State = Annotated[Status, Meta(description="How it stands with it.")]
+Doing = Annotated[
+    str,
+    Meta(description='The same in the form shown while it is in progress, such as "Running the tests".', min_length=1),
+]
+State = Annotated[Status, Meta(description="Status of the item: pending, in_progress or completed.")]
 
 
 class Todo(msgspec.Struct, frozen=True, gc=False):

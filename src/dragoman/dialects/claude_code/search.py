@@ -217,7 +217,7 @@ class Grep(Spelling[op.SearchText]):
     glob: str | None = means("include", "Only files that match this glob.", default=None)
     include: str | None = means(None, "Only files that match this glob.", default=None, until="1.0.43")
     output_mode: Mode | None = means(
-        "mode", "What to give: matching lines, the files that have any (so if not said), or counts.", default=None
+        "mode", "What to return: matching lines, the files that contain a match (the default), or counts.", default=None
     )
     lines_before: float | None = means("before", "Lines to show before each match.", default=None, name="-B")
     lines_after: float | None = means("after", "Lines to show after each match.", default=None, name="-A")
@@ -227,8 +227,8 @@ class Grep(Spelling[op.SearchText]):
     any_case: bool | None = means("case_sensitive", "Pass over differences of case.", default=None, name="-i")
     only: bool = means("only_matching", "Give only what matches.", default=False, name="-o", since="2.1.325")
     type: str | None = means("file_type", "Only files of this type: `py`, `rust`.", default=None)
-    head_limit: float | None = means("limit", "At most so many results.", default=None)
-    offset: float | None = means("offset", "Results to pass over before the first.", default=None, since="2.0.76")
+    head_limit: float | None = means("limit", "Maximum number of results.", default=None)
+    offset: float | None = means("offset", "Number of results to skip.", default=None, since="2.0.76")
     multiline: bool = means("multiline", "Let a match go over several lines.", default=False)
 
     def to_operations(self) -> tuple[op.Operation, ...]:

@@ -115,7 +115,7 @@ def _pages_read(_asked: op.SearchWeb, native: NativeResult) -> out.PagesOutcome 
 
 
 class WebSearch(Spelling[op.SearchWeb]):
-    """Search the web; links come back, and what stands behind them."""
+    """Search the web; the results are links with a summary of each page."""
 
     native_name = "WebSearch"
 

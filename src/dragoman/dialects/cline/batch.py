@@ -113,7 +113,7 @@ _COMPARED = words(
 
 
 class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
-    """Make a new file, replace a text that stands exactly once in a file, or insert lines before a line of it."""
+    """Create a file, replace a text that occurs exactly once in a file, or insert lines before a line of it."""
 
     native_name = "editor"
     alone = True

@@ -457,7 +457,7 @@ class UseSkillBefore(InWords[op.UseSkill]):
 
 
 class ReadCommandOutput(InWords[op.ReadOutput]):
-    """Read what a command printed that was too long to be told."""
+    """Read the output of a command that was too long to be returned."""
 
     native_name = "read_command_output"
 

@@ -320,7 +320,7 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class ListAgents(Spelling[op.ListAgents]):
-    """List the agents and how they stand."""
+    """List the agents and their status."""
 
     native_name, namespace = "list_agents", "collaboration"
     since = "0.166.0"

@@ -36,7 +36,7 @@ def _patched(invocation: Invocation | None, directory: str | None) -> tuple[op.O
 
 
 class ExecCommand(OrPatched, Spelling[op.RunCommand]):
-    """Run a shell command; what is still running after `yield_time_ms` goes on as a session."""
+    """Run a shell command; what is still running after `yield_time_ms` continues as a session."""
 
     native_name = "exec_command"
     since, families = "0.101.0", CLASSIC

@@ -33,7 +33,7 @@ class FreeStep(msgspec.Struct, frozen=True):
 
 
 class UpdatePlan(Spelling[op.UpdatePlan]):
-    """Say the plan: all its steps and how they stand."""
+    """Set the plan: all its steps with the status of each."""
 
     native_name = "update_plan"
     since, until = "0.77.0", "0.151.0"
@@ -122,7 +122,7 @@ class Titled(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RequestUserInputAsync(Spelling[op.AskUser]):
-    """Ask the user questions and go on without waiting for the answers."""
+    """Ask the user questions and continue without waiting for the answers."""
 
     native_name, namespace = "request_user_input_async", "functions"
     since, families = "0.166.0", ("gpt-6*",)

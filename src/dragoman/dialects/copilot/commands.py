@@ -111,7 +111,7 @@ class StopBash(Spelling[op.StopCommand]):
 
 
 class ListBash(Spelling[op.ListCommands]):
-    """List the shells and how it stands with their commands."""
+    """List the shells and the status of their commands."""
 
     native_name = "list_bash"
 
@@ -173,7 +173,7 @@ class StopPowershell(StopBash):
 
 
 class ListPowershell(ListBash):
-    """List the shells of PowerShell and how it stands with their commands."""
+    """List the PowerShell shells and the status of their commands."""
 
     native_name = "list_powershell"
     read_only = "it is offered on Windows alone"

@@ -152,7 +152,7 @@ def never_replaced(operation: op.WriteFile) -> op.Operation:
 
 
 class Create(Spelling[op.WriteFile]):
-    """Make a new file; one that is there is never replaced."""
+    """Create a file; an existing one is never replaced."""
 
     native_name = "create"
     families = EDITING
@@ -177,7 +177,7 @@ class Create(Spelling[op.WriteFile]):
 
 
 class Edit(Spelling[op.EditFile]):
-    """Replace a text that stands exactly once in a file."""
+    """Replace a text that occurs exactly once in a file."""
 
     native_name = "edit"
     families = EDITING

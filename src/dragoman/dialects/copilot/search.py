@@ -93,7 +93,7 @@ class Grep(Spelling[op.SearchText]):
     before: float | None = means("before", "Lines to show before each match.", default=None, name="-B")
     around: float | None = means(None, "Lines to show before and after each match.", default=None, name="-C")
     numbers: bool | None = means("line_numbers", "Show the numbers of lines.", default=None, name="-n")
-    head_limit: float | None = means("limit", "At most so many results.", default=None)
+    head_limit: float | None = means("limit", "Maximum number of results.", default=None)
     multiline: bool | None = means("multiline", "Let a match span lines.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -212,4 +212,4 @@ class ToolSearchTool(Spelling[op.SearchTools]):
     on_request = "only agents that work for another are offered it"
 
     pattern: str = means("query", "What to look for.")
-    limit: int | None = means("limit", "At most so many tools.", default=None)
+    limit: int | None = means("limit", "Maximum number of tools.", default=None)

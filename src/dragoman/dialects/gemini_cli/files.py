@@ -94,7 +94,7 @@ class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
         "last_line", "Last line to read, inclusive.", default=None, since="0.53", schema={"minimum": 1}, was=_BY_NUMBER
     )
     offset: float | None = means(
-        "first_line", "Lines to pass over before the first.", default=None, until="0.24", convert=whole(FROM_ZERO)
+        "first_line", "Number of lines to skip.", default=None, until="0.24", convert=whole(FROM_ZERO)
     )
     limit: float | None = means(
         "last_line", "How many lines to read.", default=None, until="0.24", convert=whole(LINE_COUNT)
@@ -194,7 +194,7 @@ class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
 
 
 class Replace(ChangingFiles, Spelling[op.EditFile]):
-    """Replace a piece of text in a file by another; it must stand there exactly once unless several are allowed."""
+    """Replace a piece of text in a file. It must occur exactly once in the file, unless several are allowed."""
 
     native_name = "replace"
     since = "0.34"
@@ -212,7 +212,7 @@ class Replace(ChangingFiles, Spelling[op.EditFile]):
 
 
 class ReplaceCounted(ChangingFiles, Spelling[op.EditFile]):
-    """Replace a piece of text in a file by another, as many times as is expected."""
+    """Replace a piece of text in a file, as many times as is expected."""
 
     native_name = "replace"
     until = "0.24"

@@ -138,7 +138,7 @@ REPORTS = one_of(
 
 
 class Task(Spelling[op.SpawnAgent]):
-    """Give a task to another agent and wait for its result, or go on with one that ended."""
+    """Give a task to another agent and wait for its result, or continue one that has ended."""
 
     native_name = "task"
     results = REPORTS

@@ -239,7 +239,7 @@ class ReadFromZero(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
     approximated = READ_NEARLY
 
     filePath: str = means("path", "Path of the file, or of the folder with a slash at its end.")  # noqa: N815 - native
-    offset: float | None = means("first_line", "Lines to pass over before the first.", default=None)
+    offset: float | None = means("first_line", "Number of lines to skip.", default=None)
     limit: float | None = means("last_line", "How many lines or entries to read.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -353,7 +353,7 @@ def replaced_or_written(operation: op.EditFile) -> op.Operation:
 
 
 class Edit(Spelling[op.EditFile]):
-    """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
+    """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
     native_name = "edit"
     results = _EDITS
@@ -370,7 +370,7 @@ class Edit(Spelling[op.EditFile]):
 
 
 class EditForAll(Edit):
-    """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
+    """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
     since, until, families = "1.1.11", "1.1.11", ("*",)
 

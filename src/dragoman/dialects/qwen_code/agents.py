@@ -117,7 +117,7 @@ class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
     native_name = "agent"
     since = "0.15"
     unsaid = SPAWN_UNSAID
-    described_until = {"0.15": "Give a task to another agent and have its answer, or let it work in the background."}
+    described_until = {"0.15": "Give a task to another agent and get its answer, or let it work in the background."}
     approximated = {
         **DESCRIBED,
         "isolation": "only a worktree can be asked for",
@@ -173,7 +173,7 @@ MESSAGE_UNSAID = {
 
 
 class CreateSubSession(Spelling[op.SpawnAgent]):
-    """Give a task to a session of its own, which goes on by itself."""
+    """Give a task to a session of its own, which continues by itself."""
 
     native_name = "create_sub_session"
     read_only = "only a client that runs as a service has sessions to spare, and none was captured"

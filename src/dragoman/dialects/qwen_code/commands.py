@@ -160,7 +160,7 @@ _NUMBER = was("0.15", type=float | None, convert=WHOLE)
 
 
 class Monitor(Spelling[op.WatchCommand]):
-    """Run a command in the background and be told of each line it writes."""
+    """Run a command in the background and be notified of each line it writes."""
 
     native_name = "monitor"
     since = "0.15"
@@ -168,7 +168,7 @@ class Monitor(Spelling[op.WatchCommand]):
 
     command: str = means("command", "The command line.")
     description: str | None = means("purpose", "What is watched, in a few words.", default=None)
-    max_events: int | None = means("limit", "Stop after so many lines.", default=None, since="0.24", was=_NUMBER)
+    max_events: int | None = means("limit", "Stop after this many lines.", default=None, since="0.24", was=_NUMBER)
     idle_timeout_ms: int | None = means(
         "idle_timeout_ms",
         "Milliseconds without a line after which to stop.",

@@ -58,7 +58,7 @@ class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
     file_path: str = means("path", "Absolute path of the file.", since="0.15", was=was("0.12", name="absolute_path"))
     offset: int | None = means(
         "first_line",
-        "Lines to pass over before the first.",
+        "Number of lines to skip.",
         default=None,
         since="0.24",
         convert=FROM_ZERO,
@@ -186,7 +186,7 @@ class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
 
 
 class Edit(ChangingFiles, Spelling[op.EditFile]):
-    """Replace a piece of text in a file by another; it must stand there exactly once unless all are replaced."""
+    """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
     native_name = "edit"
     since = "0.7"
@@ -200,7 +200,7 @@ class Edit(ChangingFiles, Spelling[op.EditFile]):
 
 
 class EditCounted(ChangingFiles, Spelling[op.EditFile]):
-    """Replace a piece of text in a file by another, as many times as is expected."""
+    """Replace a piece of text in a file, as many times as is expected."""
 
     native_name = "edit"
     until = "0.1"

@@ -143,7 +143,7 @@ class ToolSearch(Spelling[op.SearchTools]):
     since = "0.15"
 
     query: str = means("query", "Words, or `select:` and names with commas between them.", schema={"minLength": 1})
-    max_results: int | None = means("limit", "At most so many; 5 if not given.", default=None)
+    max_results: int | None = means("limit", "Maximum number of results; default 5.", default=None)
 
     def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
         if not isinstance(outcome, out.ToolsOutcome) or outcome.definitions:

@@ -198,7 +198,7 @@ class ClaudeCode(LogFormat):
 _HEAD = 4096
 """How much of a file is looked at to tell what it is."""
 _REMEMBERED = 16
-"""Calls kept after their result: a session that is gone on with tells a call again before its result."""
+"""Calls kept after their result: a session that is continued repeats a call before its result."""
 
 
 class _About(msgspec.Struct):
@@ -490,7 +490,7 @@ class _Reader(LinesReader):
         if id is None or last is None or (message := last.message) is None:
             return
         self._open = self._last = None
-        if id in self._counted:  # a session that was gone on with may hold what was said before once more
+        if id in self._counted:  # a session that was continued may hold what was said before once more
             return
         self._counted.add(id)
         last.uuid, last.number = id, 0  # where its last line stood, whose own events are all told

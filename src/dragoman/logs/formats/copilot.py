@@ -555,7 +555,7 @@ class _Reader(LinesReader):
 class _Tally:
     """What was counted so far, by model: the client's totals count all of it once more.
 
-    Up to 1.0.67 the totals are of the run that ended, later of the session: a session gone on with has both.
+    Up to 1.0.67 the totals are of the run that ended, later of the session: a continued session has both.
     """
 
     def __init__(self) -> None:

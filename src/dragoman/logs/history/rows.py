@@ -288,6 +288,6 @@ What `dragoman query SQL` asks, in DuckDB, and `Query.table(name)` gives; `drago
   that was cut is still JSON. The column `…_length` beside has the whole length, and `source_offset` and `source_length`
   say which bytes of `file` hold all of it (NULL where the client keeps it in yet another file).
 - Sub-agents have rows of their own, in all tables; `parent_session` and `parent_call` name what spawned them.
-- An exchange with a model that several sessions tell of (one that was gone on with under another id), or several files
+- An exchange with a model that several sessions tell of (one that was continued under another id), or several files
   of one session, is `repeated` in all but the first: `SELECT sum(tokens) FROM usage WHERE NOT repeated` counts nothing
   twice. A log that is a copy of another (same name, same size, same end) has no rows."""

@@ -494,7 +494,7 @@ def digest_of(text: str) -> str:
 
 
 def exchange_of(event: ev.TokensUsed) -> str | None:
-    """What names an exchange in every copy of it: a session that was gone on with may hold it once more."""
+    """What names an exchange in every copy of it: a session that was continued may hold it once more."""
     if event.provider_id is None:
         return None
     # The id of an event is session:record:number, and a copy stands in another session.
