@@ -1062,6 +1062,33 @@ def test_a_recorded_request_in_snake_case_is_read_and_sent_again() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "response, content, is_error",
+    [
+        ({"error": "x"}, "x", True),
+        ({"output": "y"}, "y", None),
+        ({"error": "x", "output": "y"}, '{"error":"x","output":"y"}', None),
+        ({"error": {"code": 1}}, '{"error":{"code":1}}', True),
+        ({"output": 1}, '{"output":1}', None),
+        ({"result": 1}, '{"result":1}', None),
+        ({}, "{}", None),
+    ],
+)
+def test_a_recorded_response_of_a_function_is_its_text_or_its_json(
+    response: dict[str, Any], content: str, is_error: bool | None
+) -> None:
+    result = {"functionResponse": {"id": "c", "name": "clock", "response": response}}
+    turns = [
+        {"role": "user", "parts": [{"text": "?"}]},
+        {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "clock", "args": {}}}]},
+        {"role": "user", "parts": [result]},
+    ]
+    request = API.read_request({"contents": turns}, model="gemini-3-flash-preview")
+    (part,) = request.conversation[-1].parts
+    assert (part.result.content, part.result.is_error) == (content, is_error)
+    assert API.encode(request).body["contents"][-1]["parts"] == [result]
+
+
 def test_a_schema_that_was_changed_after_reading_is_written_anew() -> None:
     declaration = {"name": "f", "parameters": {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}}}
     recorded = {

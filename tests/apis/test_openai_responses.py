@@ -593,8 +593,9 @@ def test_an_empty_last_response_is_made_of_the_items_before_it() -> None:
 
 
 def test_a_last_response_without_output_is_an_empty_one() -> None:
-    bare = {"id": "resp_1", "object": "response", "status": "completed", "model": MODEL}
-    assert streamed(event("response.completed", response=bare))[1] == decode()
+    bare = {"id": "resp_1", "status": "completed", "model": MODEL}
+    whole = streamed(event("response.completed", response=bare))[1]
+    assert (whole.parts, whole.finish, whole.id) == ((), FinishReason.STOP, "resp_1")
     begun = streamed(event("response.created", response=bare))[1]
     assert (begun.parts, begun.finish) == ((), FinishReason.INTERRUPTED)
 
@@ -653,6 +654,13 @@ def test_events_without_a_place_belong_to_the_item_of_their_id_or_to_the_last() 
     )
     assert [(call.id, call.arguments) for call in reply.calls] == [("call_1", {"a": 1}), ("call_2", {"b": 2})]
     assert chunks[2:4] == [ArgumentsChunk("call_1", '{"a":1}'), ArgumentsChunk("call_2", '{"b":2}')]
+
+
+def test_items_without_a_place_stand_in_the_order_they_came() -> None:
+    nameless = {key: value for key, value in function_call().items() if key not in ("id", "call_id")}
+    items = [nameless, {**nameless, "name": "clock"}]
+    _, reply = streamed(*(event("response.output_item.done", item=item) for item in items), completed())
+    assert reply == decode(*items), "ids that are made are made of the place"
 
 
 def test_items_that_share_a_place_are_all_kept() -> None:

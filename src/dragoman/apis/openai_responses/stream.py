@@ -404,11 +404,8 @@ class ResponsesStream(StreamDecoder):
         """The reply the items and the response give."""
         ended = self._ended is not None
         output, ids = self._output()
-        return read_reply(self._body(ended=ended), output=output, ids=ids, interrupted=not ended)
-
-    def _body(self, *, ended: bool) -> dict[str, Any]:
-        """The response as it was told of last; a stream without one is still a response."""
-        return self._response if not ended or "output" in self._response else {**self._response, "output": []}
+        body = {"output": [], **self._response}  # a stream whose last event has no output is still a response
+        return read_reply(body, output=output, ids=ids, interrupted=not ended)
 
     def _output(self) -> tuple[list[Any], dict[int, str]]:
         """What the last event says whole, where it says it, else the items as they were told; and the ids told of."""
