@@ -12,6 +12,7 @@ import click
 from dragoman.cli.from_session import one_session, told_of
 from dragoman.cli.log_files import are_own, events_of, files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
+from dragoman.engine import models
 from dragoman.errors import LogError
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def command(
         left_out={**told.left_out, **({"turns": turns} if turns else {})},
         version=version,
         model=model,
+        family=None if model is None else models.family_of(model),
     )
     if not dry_run:
         result.place()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         check_unvouched_model as check_unvouched_model,
         dialect_of as dialect_of,
         engine_for as engine_for,
+        family_of as family_of,
         real_name as real_name,
         split_model as split_model,
     )
@@ -41,6 +42,7 @@ else:
                 "check_provider",
                 "check_unvouched_model",
                 "dialect_of",
+                "family_of",
                 "engine_for",
                 "real_name",
                 "split_model",

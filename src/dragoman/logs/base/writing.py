@@ -46,6 +46,10 @@ class SessionWriter(abc.ABC):
     """Tools of its vocabulary that a session of this version begins without: it looks them up when they are needed, or
     has them only beside an MCP server."""
 
+    def home(self, homes: Sequence[Path], user: Path, environment: Mapping[str, str]) -> Path:
+        """The folder that sessions are written below: the first of the client's homes."""
+        return homes[0]
+
     def keeps(self, media: Media, *, in_result: bool) -> bool:
         """Whether the client's file holds a picture or a file that was said; else it is named in the text."""
         return True

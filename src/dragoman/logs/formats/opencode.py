@@ -70,6 +70,7 @@ class Opencode(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "opencode_writer.OpencodeWriter"
 
     def recognise(self, sample: Sample) -> float:
         if sample.head.startswith(SQLITE):

@@ -110,13 +110,14 @@ def port(
     folder: str | None = None,
     version: str | None = None,
     model: str | None = None,
+    family: str | None = None,
     places: Places | None = None,
     time: datetime.datetime | None = None,
 ) -> Ported:
     """The main stream of a session of the client `source` as a session of the client `to`.
 
-    `folder` is where the new session works, by default where the old one did. `version` and `model` choose the tools
-    that the client offers. Nothing is written to disk before `Ported.place`.
+    `folder` is where the new session works, by default where the old one did. `version` and the `family` of models
+    choose the tools that the client offers. Nothing is written to disk before `Ported.place`.
     """
     events = list(events)
     told = history_of(events, FORMATS[source].dialect)
@@ -132,6 +133,7 @@ def port(
         left_out=told.left_out,
         version=version,
         model=model,
+        family=family,
         places=places,
         time=time,
     )
@@ -146,6 +148,7 @@ def ported(
     left_out: dict[str, int] | None = None,
     version: str | None = None,
     model: str | None = None,
+    family: str | None = None,
     places: Places | None = None,
     time: datetime.datetime | None = None,
 ) -> Ported:
@@ -156,16 +159,16 @@ def ported(
     if not posixpath.isabs(folder) or not folder.isprintable():
         raise LogError(f"{folder!r} is no absolute path that a client could work in")
     time = time or datetime.datetime.now(datetime.UTC)
-    homes = list(format.homes(places or Places.here()))
+    places = places or Places.here()
     destination = Destination(
         writer.new_id(time),
         posixpath.normpath(folder),
         time,
         version or writer.version,
         model or writer.model,
-        homes[0],
+        writer.home(list(format.homes(places)), places.home, places.environment),
     )
-    dialect = DIALECTS[format.dialect].at(destination.version)
+    dialect = DIALECTS[format.dialect].at(destination.version, family)
     offered = tuple(one for one in dialect.definitions() if one.name not in writer.withheld)
 
     def translation(source: str) -> Translation | None:
