@@ -116,7 +116,7 @@ async def test_where_nobody_can_be_asked_what_would_be_is_refused(user: User) ->
     async with loopback(writes, Turn("I could not.")) as server:
         answer = await runs(user, server, "--agent", str(path), "Go")
     assert answer.code == 0
-    assert "Refused, since nobody could be asked: 1." in answer.err
+    assert "Calls refused, since nobody could be asked: 1." in answer.err
     assert not (user.here / "a.txt").exists()
 
 

@@ -58,7 +58,7 @@ def test_bash_accepts_the_script(user: User) -> None:
 
 
 def test_on_a_terminal_it_says_what_the_script_is_for(user: User) -> None:
-    assert "`dragoman completion --help` says where to put it" in user.sees("completion", "fish").out
+    assert "`dragoman completion --help` says where to put it" in user.sees("completion", "fish", columns=120).out
 
 
 def test_completing_loads_no_command(user: User) -> None:

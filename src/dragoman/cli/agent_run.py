@@ -84,9 +84,7 @@ class AgentSession(Session):
         whole = _whole(ended, kernel.root, self.configuration.settings.prices)
         self.view.ended(whole, time.monotonic() - began)
         if self._refused:
-            self._console.note(
-                f"Refused, since nobody could be asked: {self._refused}. --yes allows what would be asked."
-            )
+            self._console.note(f"Calls refused, since nobody could be asked: {self._refused}. --yes allows them.")
         if kernel.root.waiting:
             return self._verdict(whole)
         return await self._told_end(ended, kernel.root.cause)

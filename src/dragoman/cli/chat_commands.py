@@ -100,7 +100,8 @@ class ChatCommands:
             self._session.stopped()
             forget_ctrl_c()
         except click.UsageError as error:
-            self._console.error(error.format_message())
+            # The name of the command line's option means nothing here.
+            self._console.error(error.message if isinstance(error, click.BadParameter) else error.format_message())
         except DragomanError as error:
             self._console.error(str(error))
 

@@ -106,7 +106,7 @@ def session_options(function: Function) -> Function:
             "-d",
             metavar="NAME",
             shell_complete=_complete_dialects,
-            help="The vocabulary to speak, when not the model's own.",
+            help="Vocabulary to use instead of the model's own.",
         ),
         click.option(
             "--tools",
@@ -114,19 +114,26 @@ def session_options(function: Function) -> Function:
             metavar="NAMES",
             multiple=True,
             shell_complete=_complete_tools,
-            help="The tools to offer, by name, glob or kind (read, search, write, …), with commas; none for none.",
+            help="Tools to offer: names, globs or kinds (read, write, …), separated by commas; none offers none.",
         ),
-        click.option("--no-mcp", is_flag=True, help="Start no MCP server; else those that are set up are offered."),
+        click.option(
+            "--no-mcp", is_flag=True, help="Do not start MCP servers; by default, those that are set up are offered."
+        ),
         click.option(
             "--workspace",
             "-w",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="The folder to work in; the current one, when none is named.",
+            help="Folder to work in; the default is the current one.",
         ),
         sandbox_option,
-        click.option("--yes", "-y", "approval", flag_value="yes", help="Allow every call that would be asked about."),
-        click.option("--ask", "approval", flag_value="ask", help="Ask; where nobody can be asked, the run waits."),
-        click.option("--deny", "approval", flag_value="deny", help="Refuse every call that would be asked about."),
+        click.option("--yes", "-y", "approval", flag_value="yes", help="Allow every call that needs approval."),
+        click.option(
+            "--ask",
+            "approval",
+            flag_value="ask",
+            help="Ask for approval; without a terminal, the run stops and waits for it.",
+        ),
+        click.option("--deny", "approval", flag_value="deny", help="Refuse every call that needs approval."),
         click.option(
             "--max-iterations",
             "--max-turns",
@@ -156,12 +163,12 @@ def session_options(function: Function) -> Function:
             "--retries",
             type=click.IntRange(min=0),
             metavar="N",
-            help="How often a request is sent again that failed for the moment.",
+            help="Number of retries after a temporary failure of a request.",
         ),
         click.option(
             "--fetch", is_flag=True, help="Fetch the file of a local: model if it is missing, without asking."
         ),
-        click.option("--system", metavar="TEXT", help="Instructions for the model, instead of our own few words."),
+        click.option("--system", metavar="TEXT", help="System prompt, instead of the short default one."),
         click.option(
             "--no-instructions", is_flag=True, help="Do not read AGENTS.md, CLAUDE.md or GEMINI.md of the project."
         ),
@@ -169,9 +176,9 @@ def session_options(function: Function) -> Function:
             "--record-wire",
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
-            help="Add what goes over the wire to FILE, without keys.",
+            help="Append requests and responses to FILE, without keys.",
         ),
-        click.option("--no-record", is_flag=True, help="Keep no record; such a run cannot be resumed."),
+        click.option("--no-record", is_flag=True, help="Keep no record; the run cannot be resumed then."),
         click.option("--debug", is_flag=True, help="Show what the model is offered and says, in its own words."),
         json_option,
         click.option("--resume", metavar="ID", help="Continue an earlier run: the beginning of its id, or last."),

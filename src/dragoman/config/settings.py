@@ -290,7 +290,7 @@ class Price(Table, frozen=True):
 
 
 ModelName = Annotated[str | None, setting("The model to ask, as provider:model.", Kind.MODEL)]
-DialectName = Annotated[str | None, setting("The vocabulary to speak, when not the model's own.", Kind.NAME)]
+DialectName = Annotated[str | None, setting("Vocabulary to use instead of the model's own.", Kind.NAME)]
 Prompt = Annotated[str | None, setting("Instructions for the model, instead of a few words of ours.", Kind.OPTIONS)]
 ToolNames = Annotated[
     tuple[str, ...], setting("The tools to offer, by name, glob or kind, when not the usual ones.", Kind.OPTIONS)

@@ -737,7 +737,7 @@ def _hidden(conversation: conv.Conversation) -> frozenset[str]:
 
 
 def _unknown(call: Call) -> Call:
-    message = "Its arguments were hidden in the record this run goes on from, so it was not run. Make it again."
+    message = "Its arguments were hidden in the record this run continues from, so it was not run. Make it again."
     return msgspec.structs.replace(call, operations=(), failure=Failure("failed", message, {"masked": True}))
 
 

@@ -50,7 +50,7 @@ def command() -> None:
     "--workspace",
     "-w",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder to work in; the current one, when none is named.",
+    help="Folder to work in; the default is the current one.",
 )
 @click.option("--yes", "-y", "approval", flag_value="yes", help="Allow what would be asked about; clients ask too.")
 @click.option("--deny", "approval", flag_value="deny", help="Refuse it (so it is when nothing is said).")

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 @click.argument("task", nargs=-1)
 @session_options
 @click.option(
-    "--agent", metavar="NAME|FILE", shell_complete=complete_agents, help="Run an agent that is written as a file."
+    "--agent", metavar="NAME|FILE", shell_complete=complete_agents, help="Run an agent that is defined in a file."
 )
 @click.option(
-    "--approve", metavar="CALL", multiple=True, help="With --resume: allow a call that waits, by id or digest, or all."
+    "--approve", metavar="CALL", multiple=True, help="With --resume: allow a waiting call, by id or digest, or all."
 )
 @click.option(
-    "--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a call that waits, by id or digest, or all."
+    "--refuse", metavar="CALL", multiple=True, help="With --resume: refuse a waiting call, by id or digest, or all."
 )
 @click.option(
     "--answer",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     metavar="FILE|CLASS",
     help="Print the answer as JSON that fits a JSON Schema, or a class: package.module:Name or file.py:Name.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the exact request, and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the exact request without sending it.")
 @click.pass_obj
 def command(
     console: Console,
@@ -64,8 +64,8 @@ def command(
     Without --model, the model of your settings answers, else one of the first provider whose key is set, else one
     that a server on this machine has (Ollama, llama.cpp, LM Studio), else a small one in this process.
 
-    What only reads runs at once. Before anything is changed, run or fetched you are asked; where nobody can be asked
-    it is refused, unless --yes allows it or --ask makes the run wait.
+    Calls that only read run at once. You are asked before anything is changed, run or fetched; without a terminal
+    such calls are refused, unless --yes allows them or --ask makes the run wait.
 
     \b
     dragoman run "why does the last test fail?"

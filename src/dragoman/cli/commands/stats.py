@@ -146,6 +146,6 @@ def _notes(console: Console, total: history.Group, left_out: int) -> None:
     if tokens.unsaid:
         console.note(f"The tokens of {tokens.unsaid} exchanges are not in the logs.")
     if tokens.repeated:
-        console.note(f"{tokens.repeated} exchanges were told by another session or file before, and are counted there.")
+        console.note(f"{tokens.repeated} exchanges are in another session or file as well, and are counted there.")
     if tokens.logged_cost is not None:
         console.note(f"The logs themselves say ${tokens.logged_cost:.2f} for those exchanges they put a price on.")
