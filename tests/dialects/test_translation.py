@@ -185,3 +185,16 @@ def test_losses_need_not_be_looked_for_but_a_call_that_cannot_be_said_is_listed_
     assert quick.call(NativeCall("c1", "made_up", {})).lost == (
         Lost("c1", "made_up", "*", "its vocabulary has no tool 'made_up'"),
     )
+
+
+def test_codex_is_given_a_reason_only_with_a_request_to_leave_the_sandbox() -> None:
+    codex = CODEX.at("0.166.0")
+    (plain,) = codex.write_call("c1", op.RunCommand("ls", purpose="list"))
+    (outside,) = codex.write_call("c1", op.RunCommand("ls", purpose="list", unsandboxed=True))
+    assert plain.arguments == {"cmd": "ls"}
+    assert outside.arguments == {
+        "cmd": "ls",
+        "sandbox_permissions": "require_escalated",
+        "justification": "list",
+    }
+    assert [one.field for one in codex.loss(op.RunCommand("ls", purpose="list"))] == ["purpose"]

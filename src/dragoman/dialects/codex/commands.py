@@ -23,6 +23,8 @@ ESCALATED = "require_escalated"
 PERMISSIONS = ("use_default", ESCALATED)
 ROUNDED = "it is counted in tokens of four characters"
 LOGIN = "a login shell is what is used when nothing is said, so saying it makes no difference"
+REASON = "a reason is said only when it asks to run outside the sandbox"
+"""0.166.0 refuses any other: "`justification` requires an explicit `sandbox_permissions`"."""
 APPROVALS = "a rule for the client's own approvals"
 
 
@@ -45,7 +47,7 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
         "background": "whatever outlives its wait goes on in the background",
         "job": "the client numbers its sessions itself",
     }
-    approximated = {"output_limit": ROUNDED}
+    approximated = {"output_limit": ROUNDED, "purpose": REASON}
 
     cmd: str = means("command", "Shell command to run.")
     workdir: str | None = means("cwd", "Folder to run it in.", default=None)
@@ -104,7 +106,7 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
             yield_time_ms=operation.wait_ms,
             max_output_tokens=TOKENS.back(operation.output_limit),
             sandbox_permissions=ESCALATED if operation.unsandboxed else None,
-            justification=operation.purpose,
+            justification=operation.purpose if operation.unsandboxed else None,
         )
 
 
@@ -174,6 +176,7 @@ class ShellCommand(OrPatched, Spelling[op.RunCommand]):
         "shell": "the client chooses the shell",
         "terminal": "commands have no terminal",
     }
+    approximated = {"purpose": REASON}
 
     command: str = means("command", "Shell command to run.")
     workdir: str | None = means("cwd", "Folder to run it in.", default=None)
@@ -205,7 +208,7 @@ class ShellCommand(OrPatched, Spelling[op.RunCommand]):
             timeout_ms=operation.timeout_ms,
             login=operation.login,
             sandbox_permissions=ESCALATED if operation.unsandboxed else None,
-            justification=operation.purpose,
+            justification=operation.purpose if operation.unsandboxed else None,
         )
 
 
@@ -222,7 +225,7 @@ class Shell(OrPatched, Spelling[op.RunCommand]):
         "job": "every command has a shell of its own",
         "terminal": "commands have no terminal",
     }
-    approximated = {"login": LOGIN, "shell": "bash is what is used when nothing is said"}
+    approximated = {"login": LOGIN, "purpose": REASON, "shell": "bash is what is used when nothing is said"}
 
     command: tuple[str, ...] = means("command", "The program and its arguments.")
     workdir: str | None = means("cwd", "Folder to run it in.", default=None)
@@ -268,7 +271,7 @@ class Shell(OrPatched, Spelling[op.RunCommand]):
             workdir=operation.cwd,
             timeout_ms=operation.timeout_ms,
             sandbox_permissions=ESCALATED if operation.unsandboxed else None,
-            justification=operation.purpose,
+            justification=operation.purpose if operation.unsandboxed else None,
         )
 
 
