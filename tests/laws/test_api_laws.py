@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from dragoman.apis import APIS, Encoded
 from dragoman.errors import DefinitionError, EngineError
@@ -70,6 +70,7 @@ USUAL_USAGES = st.fixed_dictionaries(
 @pytest.mark.parametrize("api", ALL)
 @examples(200)
 @given(usage=USUAL_USAGES | USAGES | JSON)
+@example(usage=dict.fromkeys(COUNTED[:4], 7) | {"cache_creation": {"a": 1}, "service_tier": "b", "inference_geo": "c"})
 def test_tokens_as_they_are_written_are_read_as_those_that_are_decoded(api: str, usage: Any) -> None:
     written = json.dumps(usage).encode()
     expected = APIS[api].read_usage(usage) if isinstance(usage, dict) else None
