@@ -994,7 +994,9 @@ def test_a_turn_of_another_provider_is_said_in_plain_words() -> None:
 def test_a_call_by_a_name_that_is_not_legal_here_is_told_by_a_legal_one() -> None:
     conversation = (calls_message(NativeCall("call_1", "geo.weather")), results_message(NativeResult("call_1", "ok")))
     assert sent(*conversation)[0]["name"] == "geo_weather"
-    assert said_of(*conversation) == ["the call 'geo.weather' is told as 'geo_weather': no tool may be named so here"]
+    assert said_of(*conversation) == [
+        "the call 'geo.weather' is sent as 'geo_weather': this API does not allow that name"
+    ]
 
 
 def test_two_messages_that_are_alike_stay_two() -> None:

@@ -124,7 +124,7 @@ async def test_what_cannot_be_gone_on_with_is_said(user: User) -> None:
     path = str(session(user))
     finished = await runs(user, None, "--from", path, "--model", MODELS["openai_chat"], "--dry-run", **KEYS)
     assert finished.code == ExitCode.USAGE
-    assert "what is to be done next" in finished.err
+    assert "Say what to do next" in finished.err
     both = await runs(user, None, "--from", path, "--resume", "last", "x", **KEYS)
     assert both.code == ExitCode.USAGE
     nobody = await runs(user, None, "--from", "ffff", "--model", MODELS["openai_chat"], "--dry-run", "x", **KEYS)

@@ -66,7 +66,7 @@ def told_of(events: list[model.AnyEvent], found: list[logs.Found]) -> Told:
 
 def _say(console: Console, told: Told, session: str) -> None:
     left_out = ", ".join(f"{what} ({count})" for what, count in told.left_out.items())
-    console.note(f"Going on from {session}" + (f"; left out: {left_out}" if left_out else ""))
+    console.note(f"Continuing {session}" + (f"; left out: {left_out}" if left_out else ""))
 
 
 def _as_events(conversation: model.Conversation, run: str, facts: dict[str, Any]) -> Iterator[model.AnyEvent]:
