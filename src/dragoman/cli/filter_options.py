@@ -25,7 +25,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime.datetime | None:
     if text is None:
         return None
-
     try:
         return history.moment_asked(text)
     except ValueError as error:
@@ -35,7 +34,6 @@ def _moment(_: click.Context, __: click.Parameter, text: str | None) -> datetime
 def _client(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
     if name is None:
         return None
-
     if name not in logs.FORMATS:
         raise click.BadParameter(
             f"there is no client {name!r}; there are {', '.join(logs.FORMATS)}.{nearest(name, logs.FORMATS)}"
@@ -58,7 +56,6 @@ def operation_named(context: click.Context, __: click.Parameter, name: str | Non
     """`--op`: a plugin may have operations of its own, so one that is not known is only warned of."""
     if name is None:
         return None
-
     known = {str(kind.__struct_config__.tag) for kind in _kinds_of(model.Operation)}
     if name not in known:
         context.find_root().obj.warn(

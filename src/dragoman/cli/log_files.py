@@ -16,14 +16,11 @@ from dragoman import logs, model
 from dragoman.errors import LogError
 from dragoman.logs import base, history
 
-from .terminal.console import Console, Function
+from .terminal.console import Console
 
-
-def format_option(function: Function) -> Function:
-    """`--format`, the same for every command that reads files it is given."""
-    return click.option("--format", metavar="NAME", help="Read files as this format, instead of by what they hold.")(
-        function
-    )
+format_option = click.option(
+    "--format", metavar="NAME", help="Read files as this format, instead of by what they hold."
+)
 
 
 def files_of(

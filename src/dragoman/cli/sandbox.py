@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
 if TYPE_CHECKING:
     from .terminal.console import Console
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 MODES: Final = ("off", "auto", "require", "bubblewrap", "landlock")
 
 
-def sandbox_option(function: Function) -> Function:
-    """`--sandbox`, for commands that run commands."""
-    return click.option(
-        "--sandbox",
-        type=click.Choice(MODES),
-        metavar="MODE",
-        help="The sandbox for commands: auto (the best one that works here, or none), require, bubblewrap, landlock "
-        "or off. Default: the setting sandbox.mode.",
-    )(function)
+sandbox_option = click.option(
+    "--sandbox",
+    type=click.Choice(MODES),
+    metavar="MODE",
+    help="The sandbox for commands: auto (the best one that works here, or none), require, bubblewrap, landlock "
+    "or off. Default: the setting sandbox.mode.",
+)
 
 
 def use_mode(console: Console, mode: str | None) -> None:

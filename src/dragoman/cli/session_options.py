@@ -79,15 +79,13 @@ def _complete_profiles(_: click.Context, __: click.Parameter, incomplete: str) -
     return [name for name in config.load().settings.profiles if name.startswith(incomplete)]
 
 
-def profile_option(function: Function) -> Function:
-    """`--profile`, for commands whose settings it chooses among."""
-    return click.option(
-        "--profile",
-        "-p",
-        metavar="NAME",
-        shell_complete=_complete_profiles,
-        help="The profile of your settings to use: its model, instructions, tools and policy.",
-    )(function)
+profile_option = click.option(
+    "--profile",
+    "-p",
+    metavar="NAME",
+    shell_complete=_complete_profiles,
+    help="The profile of your settings to use: its model, instructions, tools and policy.",
+)
 
 
 def use_profile(console: Console, name: str | None) -> None:

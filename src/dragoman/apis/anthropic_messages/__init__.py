@@ -27,36 +27,22 @@ class AnthropicMessages(Api):
     families = FAMILIES
     results_at_once = True  # "Each `tool_use` block must have a corresponding `tool_result` block in the next message"
 
-    def decode(self, body: dict[str, Any]) -> Reply:
-        """A whole message."""
-        return read_reply(body)
+    decode = staticmethod(read_reply)
+    error = staticmethod(read_error)
+    read_parts = staticmethod(read_blocks)
+    read_usage = staticmethod(read_usage)
 
     def stream(self) -> StreamDecoder:
-        """A decoder for one streamed message."""
         from .stream import MessageStream
 
         return MessageStream()
 
     def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
-        """A recorded request; `model` where the URL names it."""
         from .reading import read_request
 
         return read_request(body, model or "", self.family)
 
-    def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
-        """An error response."""
-        return read_error(status, headers, body)
-
-    def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
-        """Content blocks."""
-        return read_blocks(items)
-
-    def read_usage(self, usage: Any) -> Usage:
-        """A usage object."""
-        return read_usage(usage)
-
     def read_usage_json(self, usage: bytes | msgspec.Raw) -> Usage | None:
-        """The same as it is written."""
         try:
             return read_usual_usage(usage)
         except msgspec.ValidationError:
@@ -67,7 +53,6 @@ class AnthropicMessages(Api):
         return self._of_family(Family(), model)
 
     def features(self, model: str) -> Features:
-        """What a model can do."""
         return msgspec.structs.replace(super().features(model), strict_tools=self.family(model).strict)
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:

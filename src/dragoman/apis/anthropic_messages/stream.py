@@ -14,6 +14,7 @@ from dragoman.apis.base.api import StreamDecoder, read_arguments
 from dragoman.model import request as req
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason, MediaPart, Provenance, Reply, ResultPart, TextPart
+from dragoman.model.request import ArgumentsChunk, TextChunk, ThinkingChunk
 
 from .blocks import CALLS, call_id, read_block, read_call
 from .families import NAME
@@ -100,19 +101,19 @@ class MessageStream(StreamDecoder):
                 return False
             if delta.text:
                 block.text.append(delta.text)
-                chunks.append(req.TextChunk(delta.text))
+                chunks.append(TextChunk(delta.text))
         elif isinstance(delta, _Json):
             if block.call_id is None:
                 return False
             if delta.partial_json:
                 block.json.append(delta.partial_json)
-                chunks.append(req.ArgumentsChunk(block.call_id, delta.partial_json))
+                chunks.append(ArgumentsChunk(block.call_id, delta.partial_json))
         else:
             if block.kind != "thinking":
                 return False
             if delta.thinking:
                 block.thinking.append(delta.thinking)
-                chunks.append(req.ThinkingChunk(delta.thinking))
+                chunks.append(ThinkingChunk(delta.thinking))
         return True
 
     def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
@@ -203,7 +204,7 @@ class MessageStream(StreamDecoder):
         self._blocks.append(block)
         self._unstopped.append(block)
         kind = block.raw.get("type")
-        for key, chunk in (("text", req.TextChunk), ("thinking", req.ThinkingChunk)):
+        for key, chunk in (("text", TextChunk), ("thinking", ThinkingChunk)):
             said = block.raw.get(key)
             if kind == key and isinstance(said, str) and said:
                 chunks.append(chunk(said))
@@ -251,15 +252,15 @@ class MessageStream(StreamDecoder):
         if kind == "text_delta" and type_ == "text" and isinstance(delta.get("text"), str):
             if delta["text"]:
                 block.text.append(delta["text"])
-                chunks.append(req.TextChunk(delta["text"]))
+                chunks.append(TextChunk(delta["text"]))
         elif kind == "input_json_delta" and block.call_id is not None and isinstance(delta.get("partial_json"), str):
             if delta["partial_json"]:
                 block.json.append(delta["partial_json"])
-                chunks.append(req.ArgumentsChunk(block.call_id, delta["partial_json"]))
+                chunks.append(ArgumentsChunk(block.call_id, delta["partial_json"]))
         elif kind == "thinking_delta" and type_ == "thinking" and isinstance(delta.get("thinking"), str):
             if delta["thinking"]:
                 block.thinking.append(delta["thinking"])
-                chunks.append(req.ThinkingChunk(delta["thinking"]))
+                chunks.append(ThinkingChunk(delta["thinking"]))
             if delta.get("estimated_tokens") is not None:
                 block.raw = {**block.raw, "estimated_tokens": delta["estimated_tokens"]}
         elif kind == "signature_delta" and type_ == "thinking" and isinstance(delta.get("signature"), str):
@@ -298,7 +299,7 @@ class MessageStream(StreamDecoder):
         except (RecursionError, UnicodeEncodeError, msgspec.MsgspecError):  # nested deeper than it can be written
             return
         block.json.append(text)
-        chunks.append(req.ArgumentsChunk(block.call_id, text))
+        chunks.append(ArgumentsChunk(block.call_id, text))
 
     def _stop_all(self, chunks: list[req.AnyChunk]) -> None:
         for block in self._unstopped:

@@ -26,6 +26,10 @@ class GeminiGenerate(Api):
     base_features: ClassVar[Features] = FEATURES
     families: ClassVar[tuple[tuple[str, Mapping[str, Any]], ...]] = FAMILIES
 
+    stream = staticmethod(GeminiStream)
+    error = staticmethod(read_error)
+    read_usage = staticmethod(read_usage)
+
     def decode(self, body: Any) -> Reply:
         """A whole response; also a stream's chunks in one list, as they come without `alt=sse`."""
         if isinstance(body, list):
@@ -34,20 +38,11 @@ class GeminiGenerate(Api):
             return whole.close()
         return read_body(body)
 
-    def stream(self) -> StreamDecoder:
-        return GeminiStream()
-
-    def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
-        return read_error(status, headers, body)
-
     def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
         reader = PartReader(Pairing("parts"))
         for item in items:
             reader.read(item)
         return tuple(reader.parts)
-
-    def read_usage(self, usage: Any) -> Usage:
-        return read_usage(usage)
 
     def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
         from .reading import read_request

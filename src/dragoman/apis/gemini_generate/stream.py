@@ -17,6 +17,7 @@ from dragoman.apis.base.api import StreamDecoder
 from dragoman.model import conversation as conv, request as req
 from dragoman.model.calls import ExecutedBy, NativeCall
 from dragoman.model.json_values import as_list, as_name
+from dragoman.model.request import ArgumentsChunk, TextChunk, ThinkingChunk
 
 from .fields import NAME, camel, write_json
 from .parts import Pairing, PartReader
@@ -243,7 +244,7 @@ class GeminiStream(StreamDecoder):
             if not text or live.texts is None or live.thought is not part.thought:
                 return False
             live.texts.append(text)
-            chunks.append(req.ThinkingChunk(text) if part.thought else req.TextChunk(text))
+            chunks.append(ThinkingChunk(text) if part.thought else TextChunk(text))
             return True
         if text or part.thought or live.texts is not None or live.call is None or not call.will_continue:
             return False
@@ -253,7 +254,7 @@ class GeminiStream(StreamDecoder):
         added = arguments.assign(call.partial_args[0])
         if added is not None:
             self.pieces[told.id].append(added[1])
-            chunks.append(req.ArgumentsChunk(told.id, added[1], added[0]))
+            chunks.append(ArgumentsChunk(told.id, added[1], added[0]))
         return True
 
     def _count(self, usage: dict[str, Any]) -> None:
@@ -373,7 +374,7 @@ class GeminiStream(StreamDecoder):
             candidate.texts, candidate.thought = [text], thought
             candidate.parts.append({"text": "", "thought": True} if thought else {"text": ""})
         if chunks is not None:
-            chunks.append(req.ThinkingChunk(text) if thought else req.TextChunk(text))
+            chunks.append(ThinkingChunk(text) if thought else TextChunk(text))
 
     def _part(self, candidate: _Candidate, part: Any, chunks: list[req.AnyChunk] | None) -> None:
         """A part that stands by itself: signed text, a call, a result, media, or one we do not know."""
@@ -387,7 +388,7 @@ class GeminiStream(StreamDecoder):
             return
         text = said.get("text")
         if isinstance(text, str) and text and not isinstance(call, dict):
-            chunks.append(req.ThinkingChunk(text) if said.get("thought") is True else req.TextChunk(text))
+            chunks.append(ThinkingChunk(text) if said.get("thought") is True else TextChunk(text))
         for read in self._read(part):
             self._tell(read, chunks)
 
@@ -407,7 +408,7 @@ class GeminiStream(StreamDecoder):
             text = call.arguments if isinstance(call.arguments, str) else write_json(call.arguments)
             self.pieces[call.id] = [text]
             chunks.append(req.CallStarted(call.id, call.name, executed_by=call.executed_by))
-            chunks.append(req.ArgumentsChunk(call.id, text))
+            chunks.append(ArgumentsChunk(call.id, text))
             chunks.append(req.CallFinished(call))
         elif isinstance(part, conv.ResultPart):
             chunks.append(req.ResultArrived(part.result))
@@ -456,7 +457,7 @@ class GeminiStream(StreamDecoder):
             added = arguments.assign(assignment)
             if added is not None and chunks is not None and told is not None:
                 self.pieces[told.id].append(added[1])
-                chunks.append(req.ArgumentsChunk(told.id, added[1], path=added[0]))
+                chunks.append(ArgumentsChunk(told.id, added[1], path=added[0]))
         if call.get("willContinue") is not True:
             self._end_call(candidate, chunks)
 

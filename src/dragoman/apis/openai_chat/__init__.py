@@ -34,19 +34,14 @@ class OpenAIChat(Api):
     families = FAMILIES
     results_at_once = True  # "An assistant message with 'tool_calls' must be followed by tool messages responding to …"
 
-    def decode(self, body: dict[str, Any]) -> Reply:
-        return read_body(body)
+    decode = staticmethod(read_body)
+    error = staticmethod(read_error)
+    read_usage = staticmethod(read_usage)
 
     def stream(self) -> StreamDecoder:
         from .stream import ChatStream
 
         return ChatStream()
-
-    def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
-        return read_error(status, headers, body)
-
-    def read_usage(self, usage: Any) -> Usage:
-        return read_usage(usage)
 
     def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
         """Messages of an assistant (their fields become parts) or blocks of content, in order."""

@@ -19,6 +19,7 @@ from dragoman.model import request as req
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import CallPart, FinishReason, MediaPart, Reply, Usage
 from dragoman.model.json_values import as_list, as_name, as_object
+from dragoman.model.request import ArgumentsChunk, TextChunk, ThinkingChunk
 
 from . import replies
 from .faults import is_error, read_error
@@ -200,14 +201,14 @@ class ChatStream(StreamDecoder):
             if text is _UNSET or not text or state.blocks is not None:
                 return False
             state.content.append(text)
-            chunks.append(req.TextChunk(text))
+            chunks.append(TextChunk(text))
             return True
         call = state.by_index.get(calls[0].index) if text is _UNSET else None
         said = calls[0].function.arguments
         if call is None or call.id is None or call.is_custom or not said:
             return False
         call.pieces.append(said)
-        chunks.append(req.ArgumentsChunk(call.id, said))
+        chunks.append(ArgumentsChunk(call.id, said))
         return True
 
     def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
@@ -274,7 +275,7 @@ class ChatStream(StreamDecoder):
                         state.content.append(value)
                     else:
                         self._block(state, {"type": "text", "text": value})
-                    told.append(req.TextChunk(value))
+                    told.append(TextChunk(value))
                 elif key == "tool_calls":
                     self._tool_calls(state, value, told)
                 elif key != "role" or value != "assistant":
@@ -324,7 +325,7 @@ class ChatStream(StreamDecoder):
                 chunks.append(req.RefusalChunk(value))
             elif state.voice is None or state.voice == key:
                 state.voice = key
-                chunks.append(req.ThinkingChunk(value))
+                chunks.append(ThinkingChunk(value))
         elif key == "content" and type(value) is list:
             for block in value:
                 self._block(state, block)
@@ -374,11 +375,11 @@ class ChatStream(StreamDecoder):
 
     def _tell_block(self, block: Any, chunks: list[req.AnyChunk]) -> None:
         if isinstance(block, str):
-            chunks.append(req.TextChunk(block))
+            chunks.append(TextChunk(block))
             return
         text = _block_text(block) if isinstance(block, dict) else None
         if text:
-            chunks.append(req.ThinkingChunk(text) if block.get("type") == "thinking" else req.TextChunk(text))
+            chunks.append(ThinkingChunk(text) if block.get("type") == "thinking" else TextChunk(text))
         elif text is None and isinstance(block, dict):
             part = read_media(block)
             if part is not None:
@@ -406,7 +407,7 @@ class ChatStream(StreamDecoder):
                 state.known_details[place] = (kept, pieces)
             if isinstance(text, str) and text and state.voice in (None, "reasoning_details"):
                 state.voice = "reasoning_details"
-                chunks.append(req.ThinkingChunk(text))
+                chunks.append(ThinkingChunk(text))
         else:
             state.details.append((detail, key, []))
 
@@ -418,7 +419,7 @@ class ChatStream(StreamDecoder):
                 if isinstance(value, str) and value:
                     state.audio[key].append(value)
                     if key == "transcript":
-                        chunks.append(req.TextChunk(value))
+                        chunks.append(TextChunk(value))
             elif value is not None:
                 state.audio[key] = value
 
@@ -443,7 +444,7 @@ class ChatStream(StreamDecoder):
             said = whole.get("arguments")
             if isinstance(said, str) and said:
                 self.pieces[call.id] = [said]
-                chunks.append(req.ArgumentsChunk(call.id, said))
+                chunks.append(ArgumentsChunk(call.id, said))
         if result is not None and before.get("output") is None:
             chunks += [req.CallFinished(call), req.ResultArrived(result)]
 
@@ -457,11 +458,11 @@ class ChatStream(StreamDecoder):
             known.id = made_id(state.seed, "function_call")
             self.pieces[known.id] = known.pieces
             chunks.append(req.CallStarted(known.id, known.name))
-            chunks += [req.ArgumentsChunk(known.id, piece) for piece in known.pieces]
+            chunks += [ArgumentsChunk(known.id, piece) for piece in known.pieces]
         if said:
             known.pieces.append(said)
             if known.id is not None:
-                chunks.append(req.ArgumentsChunk(known.id, said))
+                chunks.append(ArgumentsChunk(known.id, said))
         for key, value in call.items():
             if key not in ("name", "arguments"):
                 _merge(known.function, key, value)
@@ -482,7 +483,7 @@ class ChatStream(StreamDecoder):
                 if not function.get("name") and type(said) is str and len(item) <= 4:  # more of a call we know
                     if said:
                         call.pieces.append(said)
-                        chunks.append(req.ArgumentsChunk(call.id, said))
+                        chunks.append(ArgumentsChunk(call.id, said))
                     if len(item) > 2:
                         self._more(call, item, function)
                     continue
@@ -513,7 +514,7 @@ class ChatStream(StreamDecoder):
             call.pieces.append(said)
         if call.id is not None:
             if said:
-                chunks.append(req.ArgumentsChunk(call.id, said))
+                chunks.append(ArgumentsChunk(call.id, said))
         elif call.name and (call.given is not None or call.pieces):
             self._start(state, call, chunks)
 
@@ -553,7 +554,7 @@ class ChatStream(StreamDecoder):
         if state is self._first:  # those of an alternative are in the reply alone
             self.pieces[call.id] = call.pieces
         chunks.append(req.CallStarted(call.id, call.name))
-        chunks += [req.ArgumentsChunk(call.id, piece) for piece in call.pieces]
+        chunks += [ArgumentsChunk(call.id, piece) for piece in call.pieces]
 
     # ── the end ────────────────────────────────────────────────────────────
 

@@ -30,22 +30,17 @@ class OpenAIResponses(Api):
 
     # ── replies ────────────────────────────────────────────────────────────
 
-    def decode(self, body: dict[str, Any]) -> Reply:
-        return read_reply(body)
+    decode = staticmethod(read_reply)
+    error = staticmethod(read_error)
+    read_usage = staticmethod(read_usage)
 
     def stream(self) -> StreamDecoder:
         from .stream import ResponsesStream
 
         return ResponsesStream()
 
-    def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
-        return read_error(status, headers, body)
-
     def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
         return read_items(list(items), reply=False)
-
-    def read_usage(self, usage: Any) -> Usage:
-        return read_usage(usage)
 
     # ── requests ───────────────────────────────────────────────────────────
 

@@ -17,6 +17,7 @@ from dragoman.model import request as req
 from dragoman.model.calls import NativeCall
 from dragoman.model.conversation import CallPart, RefusalPart, Reply, ResultPart, TextPart, ThinkingPart
 from dragoman.model.json_values import as_list, as_name, as_object
+from dragoman.model.request import ArgumentsChunk, TextChunk, ThinkingChunk
 
 from .content import read_citation
 from .fields import NAME, as_count, without
@@ -127,13 +128,13 @@ class ResponsesStream(StreamDecoder):
             if pieces is None:
                 return False
             pieces.append(delta)
-            chunks.append(req.TextChunk(delta))
+            chunks.append(TextChunk(delta))
             return True
         item = self._items.get(said.output_index)
         if item is None or item.call is None:
             return False
         item.pieces.append(delta)
-        chunks.append(req.ArgumentsChunk(item.call, delta))
+        chunks.append(ArgumentsChunk(item.call, delta))
         return True
 
     def _event(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
@@ -184,7 +185,7 @@ class ResponsesStream(StreamDecoder):
         if pieces is None:
             pieces = self._texts[place, within] = self._item(data, "message").places.setdefault(("text", within), [])
         pieces.append(delta)
-        chunks.append(req.TextChunk(delta))
+        chunks.append(TextChunk(delta))
 
     def _refusal(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         delta = as_name(data.get("delta"))
@@ -205,10 +206,10 @@ class ResponsesStream(StreamDecoder):
             return
         item = self._item(data, "reasoning")
         if item.thought is not None and item.thought != place:
-            chunks.append(req.ThinkingChunk(SEPARATOR))
+            chunks.append(ThinkingChunk(SEPARATOR))
         item.thought = place
         item.places.setdefault(place, []).append(delta)
-        chunks.append(req.ThinkingChunk(delta))
+        chunks.append(ThinkingChunk(delta))
 
     def _arguments(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         delta = data.get("delta")
@@ -217,7 +218,7 @@ class ResponsesStream(StreamDecoder):
         item = self._begun(data, chunks)
         assert item.call is not None
         item.pieces.append(delta)
-        chunks.append(req.ArgumentsChunk(item.call, delta))
+        chunks.append(ArgumentsChunk(item.call, delta))
 
     def _begun(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> _Item:
         """The item of a call whose arguments come before it was told of."""
@@ -234,7 +235,7 @@ class ResponsesStream(StreamDecoder):
         text = as_name(data.get("arguments"))
         if text is not None and not item.pieces and item.call is not None:
             item.pieces.append(text)
-            chunks.append(req.ArgumentsChunk(item.call, text))
+            chunks.append(ArgumentsChunk(item.call, text))
 
     def _code(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         self._piece_of_code(data, 0, "code", chunks)
@@ -250,7 +251,7 @@ class ResponsesStream(StreamDecoder):
         item = self._begun(data, chunks)
         if item.call is not None:
             item.code.setdefault(place, []).append(delta)
-            chunks.append(req.ArgumentsChunk(item.call, delta, path))
+            chunks.append(ArgumentsChunk(item.call, delta, path))
 
     def _annotation(self, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
         annotation = data.get("annotation")
@@ -340,7 +341,7 @@ class ResponsesStream(StreamDecoder):
             elif isinstance(part, ResultPart):
                 chunks.append(req.ResultArrived(part.result))
             elif isinstance(part, ThinkingPart) and part.text and item.thought is None:
-                chunks.append(req.ThinkingChunk(part.text))
+                chunks.append(ThinkingChunk(part.text))
             elif isinstance(part, RefusalPart | TextPart):
                 self._untold(item, part, said_before, chunks)
                 for citation in part.citations if isinstance(part, TextPart) else ():
@@ -352,7 +353,7 @@ class ResponsesStream(StreamDecoder):
         text = item.item.get("input" if item.item.get("type") == "custom_tool_call" else "arguments")
         if isinstance(text, str) and text and not item.pieces:
             item.pieces.append(text)
-            chunks.append(req.ArgumentsChunk(call.id, text))
+            chunks.append(ArgumentsChunk(call.id, text))
         chunks.append(req.CallFinished(call))
 
     def _untold(
@@ -363,7 +364,7 @@ class ResponsesStream(StreamDecoder):
         if not part.text or (field, place) in item.places:
             return
         if part.text not in said_before:  # Bedrock counts places otherwise
-            chunks.append(req.TextChunk(part.text) if isinstance(part, TextPart) else req.RefusalChunk(part.text))
+            chunks.append(TextChunk(part.text) if isinstance(part, TextPart) else req.RefusalChunk(part.text))
 
     # ── the end ────────────────────────────────────────────────────────────
 

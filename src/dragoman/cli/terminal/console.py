@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rich.console import Console as RichConsole
 
     from dragoman.config import Configuration
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class ExitCode(enum.IntEnum):
@@ -341,9 +339,8 @@ def here() -> Path:
     return current_folder()
 
 
-def json_option(function: Function) -> Function:
-    """`--json`, the same for every command that has it."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(function)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+"""`--json`, the same for every command that has it."""
 
 
 def _complete_setting(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -359,17 +356,15 @@ def _read_flags(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -
     return {key.strip(): value for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
-def set_option(function: Function) -> Function:
-    """`--set`, for the settings of one call."""
-    return click.option(
-        "--set",
-        "flags",
-        metavar="KEY=VALUE",
-        multiple=True,
-        callback=_read_flags,
-        shell_complete=_complete_setting,
-        help="Change a setting for this call, for example policy.timeout=5. May be repeated.",
-    )(function)
+set_option = click.option(
+    "--set",
+    "flags",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_read_flags,
+    shell_complete=_complete_setting,
+    help="Change a setting for this call, for example policy.timeout=5. May be repeated.",
+)
 
 
 # --- errors ------------------------------------------------------------------------------------------------------
