@@ -55,6 +55,24 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
 
 
+def type_of(value: Any) -> str:
+    """What JSON Schema calls a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+    return "object"
+
+
 def same(one: Any, other: Any) -> bool:
     """Equality as JSON has it: 1 is 1.0, true is not 1."""
     if isinstance(one, bool) or isinstance(other, bool):
@@ -67,6 +85,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def among(value: Any, values: Iterable[Any]) -> bool:
+    """Whether values hold one, as JSON has it."""
     return any(same(value, other) for other in values)
 
 

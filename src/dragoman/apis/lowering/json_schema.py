@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from .words import ANNOTATIONS, ASSERTIONS, KINDS, NUMBER_KEYWORDS, UNSAID, among, kinds_of
+from dragoman.schema.values import among
+
+from .words import ANNOTATIONS, ASSERTIONS, KINDS, NUMBER_KEYWORDS, UNSAID, kinds_of
 
 Schema = dict[str, Any]
 

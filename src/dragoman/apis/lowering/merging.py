@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .words import ANNOTATIONS, KINDS, OBJECT_KEYWORDS, among, is_of, kinds_of, same
+from dragoman.schema.values import among, same
+
+from .words import ANNOTATIONS, KINDS, OBJECT_KEYWORDS, is_of, kinds_of
 
 Schema = dict[str, Any]
 

@@ -10,6 +10,7 @@ from typing import Any
 from dragoman.apis.base.lowered import Undo, fitting
 from dragoman.errors import PatternError
 from dragoman.patterns import compiled
+from dragoman.schema.values import among, type_of
 
 from .inverse import choice, joined, texts
 from .json_schema import or_null
@@ -27,10 +28,8 @@ from .words import (
     OBJECT_KEYWORDS,
     STRING_KEYWORDS,
     UNSAID,
-    among,
     described,
     is_of,
-    kind_of,
     kinds_of,
     said,
     text,
@@ -218,7 +217,7 @@ class Walk(Resolving):
             return dict(IMPOSSIBLE), None
         nulls = [value for value in values if value is None]
         rest = [value for value in values if value is not None]
-        if self._takes("const") and "const" in node and kind_of(values[0]) in allowed:
+        if self._takes("const") and "const" in node and type_of(values[0]) in allowed:
             kinds = [kind for kind in kinds_of(node) if is_of(values[0], kind)][:1]
             return {**without(node, "enum"), **({"type": kinds[0]} if kinds else {})}, None
         if not rest and "null" not in allowed:
@@ -227,11 +226,11 @@ class Walk(Resolving):
             self._note(path, "const", "a constant is offered as an enum of one")
             node = {("enum" if key == "const" else key): value for key, value in node.items() if key != "enum"}
         undo = None
-        if any(kind_of(value) not in allowed for value in rest):
+        if any(type_of(value) not in allowed for value in rest):
             node, rest, undo = self._as_text(node, rest, path)
         if nulls and "null" not in allowed:
             self._note(path, "null", "null stands beside the enum, not in it")
-            kinds = [kind for kind in kinds_of(node) if kind != "null"] or list(dict.fromkeys(map(kind_of, rest)))
+            kinds = [kind for kind in kinds_of(node) if kind != "null"] or list(dict.fromkeys(map(type_of, rest)))
             # The values were chosen by all that is said of them, which need not be said again.
             node = {**{key: value for key, value in node.items() if key not in ASSERTIONS}, "enum": rest}
             node["type"] = kinds[0] if len(kinds) == 1 else kinds
@@ -285,7 +284,7 @@ class Walk(Resolving):
         if not self.rules.typed_values and {"enum", "const"} & node.keys():
             return node
         if values := ([node["const"]] if "const" in node else node.get("enum")):
-            kinds = list(dict.fromkeys(map(kind_of, values)))
+            kinds = list(dict.fromkeys(map(type_of, values)))
             self._note(path, "type", "the type of the listed values is said")
             return {"type": kinds[0] if len(kinds) == 1 else kinds, **node}
         for kind, keywords in _TELLING:

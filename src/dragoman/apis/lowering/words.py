@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from dragoman.schema.values import type_of
+
 KINDS = ("string", "number", "integer", "boolean", "object", "array", "null")
 ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment"}
@@ -126,36 +128,7 @@ def is_of(value: Any, kind: str) -> bool:
         )
     if kind == "number":
         return isinstance(value, int | float) and not isinstance(value, bool)
-    return kind_of(value) == kind
-
-
-def kind_of(value: Any) -> str:
-    """The JSON type of a value, the narrowest."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "integer" if is_of(value, "integer") else "number"
-    return "array" if isinstance(value, list) else "object"
-
-
-def same(one: Any, other: Any) -> bool:
-    """Equality as JSON has it: 1 is 1.0, true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    return bool(one == other)
-
-
-def among(value: Any, values: list[Any]) -> bool:
-    """Whether a list holds a value, as JSON has it."""
-    return any(same(value, other) for other in values)
+    return type_of(value) == kind
 
 
 def kinds_of(node: dict[str, Any]) -> list[str]:

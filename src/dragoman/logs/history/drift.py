@@ -22,6 +22,7 @@ from dragoman.logs.base.raw_bytes import Original, Originals
 from dragoman.model import Failure, NativeCall, events as ev, operations as op
 from dragoman.registry import FORMATS
 from dragoman.schema import schema_of
+from dragoman.schema.values import type_of
 
 from .discover import Found, read_log
 
@@ -106,24 +107,6 @@ class Shape:
         if not self.words or set(self.types) != {"string"} or self.count < 2 * len(self.words):
             return None
         return sorted(self.words) if all(_WORD.fullmatch(word) for word in self.words) else None
-
-
-def type_of(value: Any) -> str:
-    """What JSON Schema calls a value."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "number"
-        case str():
-            return "string"
-        case list() | tuple():
-            return "array"
-    return "object"
 
 
 class Shapes:
