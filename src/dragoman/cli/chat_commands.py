@@ -18,8 +18,7 @@ from .chat_session import ChatSession
 from .records import newest_first, runs_folder
 from .stopping import Terminated, forget_ctrl_c
 from .terminal.call_lines import count, told_of
-from .terminal.console import Console, foreign
-from .terminal.live import width_of
+from .terminal.console import Console, foreign, width_of
 
 if TYPE_CHECKING:
     from .runner import Runner

@@ -3,7 +3,6 @@ turns reaches the model with the next message."""
 
 from __future__ import annotations
 
-import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from dragoman.tools import workspace
 from dragoman.tools.workspace import LARGEST_ATTACHMENT
 
 from .attachments import attached, content_of, message_of
-from .records import find_record, runs_folder
+from .records import find_record, private, runs_folder
 from .session import Session
 from .session_options import Options
 from .terminal.console import Console, ExitCode
@@ -219,7 +218,7 @@ class ChatSession(Session):
     def save(self, path: Path) -> None:
         """Writes the conversation as Markdown, with known secrets masked."""
         events = [self._secrets.value(event) for event in self.events]
-        with writing(path), open(path, "xb", opener=_private) as file:
+        with writing(path), open(path, "xb", opener=private) as file:
             logs.write_as(logs.Chosen(lambda: events, "clean"), "markdown", file)
 
     def request_sizes(self) -> list[tuple[str, int]]:
@@ -260,7 +259,3 @@ def _words(outcome: Any) -> str:
         half = _LONGEST_OUTPUT // 2
         output = f"{output[:half]}\n… {len(output) - _LONGEST_OUTPUT:,} characters left out …\n{output[-half:]}"
     return f"It wrote:\n{output.rstrip()}\nExit code: {outcome.exit_code}"
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.api import joined_name, read_arguments
 from dragoman.apis.base.conversation_order import made_id
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
@@ -336,14 +336,9 @@ def write_call(call: NativeCall) -> dict[str, Any]:
     block = dict(item) if item else {"type": "server_tool_use" if provider else "tool_use"}
     for key in RECEIVED_ONLY & block.keys():
         del block[key]
-    name = call.name if call.namespace is None or "toolset_name" in block else joined(call.namespace, call.name)
+    name = call.name if call.namespace is None or "toolset_name" in block else joined_name(call.namespace, call.name)
     arguments = call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
     return {**block, "id": call.id, "name": name, "input": arguments}
-
-
-def joined(namespace: str | None, name: str) -> str:
-    """A name with its namespace, for an API that has none."""
-    return name if namespace is None else f"{namespace}__{name}"
 
 
 def write_media(media: Media) -> dict[str, Any] | None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.base.api import chosen_by, once
+from dragoman.apis.base.api import chosen_by, joined_name, once
 from dragoman.apis.lowering import ANTHROPIC_STRICT, Lowered, lower
 from dragoman.model.request import ProviderDefinition, Request, Thinking, ToolChoice
 
 from . import families
-from .blocks import inside, joined
+from .blocks import inside
 
 # All recorded traffic is of this version. 2026-10-21 differs from it only in what it refuses: sampling parameters, and
 # documents in the model's turns and citations in the user's, which are never written.
@@ -54,7 +54,7 @@ def wire_name(chosen: str, request: Request) -> str | None:
         if chosen in chosen_by(definition):
             if isinstance(definition, ProviderDefinition):
                 return definition.name
-            return joined(definition.namespace, definition.name)
+            return joined_name(definition.namespace, definition.name)
     return chosen
 
 

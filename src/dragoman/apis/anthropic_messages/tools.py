@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.base.api import Problem, Tools, definitions_problems, foreign_tools, written_tools
+from dragoman.apis.base.api import Problem, Tools, definitions_problems, foreign_tools, joined_name, written_tools
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import ANTHROPIC, ANTHROPIC_STRICT, LoweredTool, lower_tools
 from dragoman.model.request import Definition, Features, FreeformDefinition, FunctionDefinition, Limits
 
-from .blocks import joined, own
+from .blocks import own
 
 
 def write_tools(definitions: tuple[Definition, ...], limits: Limits, features: Features) -> Tools:
@@ -38,7 +38,7 @@ def _offered(definition: Definition, remarks: list[Remark]) -> Definition:
     """A definition in the terms this API has: no namespaces, no freeform input."""
     if not isinstance(definition, FunctionDefinition | FreeformDefinition):
         return definition
-    name = joined(definition.namespace, definition.name)
+    name = joined_name(definition.namespace, definition.name)
     if name != definition.name:
         remarks.append(
             Remark(f"tools.{name}", f"this API has no namespaces: {definition.name!r} is offered as {name!r}")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.api import joined_name, read_arguments
 from dragoman.apis.base.conversation_order import History, Remark, Turn
 from dragoman.model.calls import ExecutedBy, NativeResult
 from dragoman.model.conversation import (
@@ -33,7 +33,6 @@ from dragoman.model.request import Request
 from .families import ways
 from .media import takes_media, write_media
 from .replies import read_block
-from .settings import joined_name
 from .tools import freeform_names
 from .values import NAME, of_this_api, with_signature, write_json
 

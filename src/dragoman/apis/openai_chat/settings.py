@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from dragoman.apis.base.api import joined_name
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, lower
 from dragoman.model import request as req
@@ -94,11 +95,6 @@ def _chosen(name: str, definitions: tuple[req.Definition, ...], *, freeform: boo
             kind = "custom" if freeform and isinstance(definition, req.FreeformDefinition) else "function"
             return {"type": kind, kind: {"name": joined_name(definition.namespace, definition.name)}}
     return {"type": "function", "function": {"name": name}}
-
-
-def joined_name(namespace: str | None, name: str) -> str:
-    """One name for a tool in a namespace, where the protocol knows no namespaces."""
-    return name if namespace is None else f"{namespace}__{name}"
 
 
 def read_choice(given: Any) -> req.ToolChoice | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.apis.base.api import Problem, Tools, definitions_problems, foreign_tools, once, written_tools
+from dragoman.apis.base.api import Problem, Tools, definitions_problems, foreign_tools, joined_name, once, written_tools
 from dragoman.apis.base.conversation_order import Remark
 from dragoman.apis.lowering import OPENAI, OPENAI_STRICT, LoweredTool, lower_tools
 from dragoman.model.json_values import as_name, as_object
@@ -20,7 +20,6 @@ from dragoman.model.request import (
     ProviderDefinition,
 )
 
-from .settings import joined_name
 from .values import beside, of_this_api, write_json
 
 BESIDE = {"plugins": list, "web_search_options": dict}

@@ -17,10 +17,10 @@ from dragoman.model import AnyEvent, Call, ClientNoted, NativeCall, operations a
 from dragoman.tools import Workspace, answer_to
 
 from .call_lines import said_of
-from .console import Console
+from .console import Console, width_of
 from .interview import HELP, prompt_for, shown_asked
 from .keyboard import Keyboard
-from .live import View, width_of
+from .live import View
 from .pager import viewed
 from .question import Shown, folded_rows, rows_of, shown_question
 from .streams import stdout

@@ -137,7 +137,7 @@ class Console:
     def note(self, text: str) -> None:
         """Something said beside the result. Two spaces stand before a command or a column: such lines stay whole."""
         if "  " not in text and sys.stderr.isatty():
-            text = _wrapped(text, 0, _columns(sys.stderr))
+            text = _wrapped(text, 0, width_of(sys.stderr))
         self._write(sys.stderr, text, "quiet")
 
     def warn(self, text: str) -> None:
@@ -150,7 +150,7 @@ class Console:
         head = self.styled(stream, f"{label}:", label) + " " if label else ""
         safe = foreign(text)
         if label and stream.isatty():
-            safe = _wrapped(safe, len(label) + 2, _columns(stream))
+            safe = _wrapped(safe, len(label) + 2, width_of(stream))
         stream.write(f"{head}{self.styled(stream, safe, style)}\n")
 
     def styled(self, stream: TextIO, text: str, style: str | None) -> str:
@@ -281,7 +281,8 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
     return widths
 
 
-def _columns(stream: TextIO) -> int:
+def width_of(stream: TextIO) -> int:
+    """Columns of a terminal; 80 of anything else."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from dragoman.model import Call, ExecutedBy, Failure, events as ev, operations as op, request as req
 
 from .call_lines import MOST_LINES, Line, as_printed, cut, said_of, told_of
-from .console import Console, foreign
+from .console import Console, foreign, width_of
 from .markdown_stream import Prose
 from .streams import stdout
 
@@ -432,14 +432,6 @@ def _bullet() -> str:
 
 def _bar() -> str:
     return "│" if speaks(sys.stderr, "│") else "|"
-
-
-def width_of(stream: TextIO) -> int:
-    """Columns of a terminal; 80 of anything else."""
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or 80
-    except OSError:
-        return 80
 
 
 def fitted(text: str, width: int) -> str:
