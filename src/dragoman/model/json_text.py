@@ -19,7 +19,7 @@ def json_text(value: Any, *, too_deep: str | None = None) -> str:
     try:
         try:
             return msgspec.json.encode(value).decode()
-        except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, or a number beyond 64 bits
+        except UnicodeEncodeError:
             from json import dumps
 
             return dumps(msgspec.to_builtins(value), separators=(",", ":"))
