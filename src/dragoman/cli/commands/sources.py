@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
+from dragoman import logs
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.cli.terminal.text import is_utf8
 from dragoman.errors import LogError, nearest
+from dragoman.logs import history
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
 
@@ -29,13 +31,10 @@ def command() -> None:
 @click.pass_obj
 def run(console: Console, *, as_json: bool) -> ExitCode:
     """List the folders that are looked at, and how many files each has."""
-    from dragoman.logs import FORMATS
-    from dragoman.logs.history import all_logs, homes
-
     places = console.configuration().settings.logs
-    rows = [_row(name, home, FORMATS[name].files(home)) for name, home in homes(named=places.homes)]
+    rows = [_row(name, home, logs.FORMATS[name].files(home)) for name, home in history.homes(named=places.homes)]
     for folder in places.folders:
-        found = [one for one in all_logs(named=places.homes, folders=[folder]) if one.home == folder]
+        found = [one for one in history.all_logs(named=places.homes, folders=[folder]) if one.home == folder]
         rows.append(_row("any", folder, (one.path for one in found)))
     if as_json:
         console.json(rows)
@@ -43,7 +42,7 @@ def run(console: Console, *, as_json: bool) -> ExitCode:
         shown = [(row["format"], row["home"], str(row["files"]), str(row["bytes"])) for row in rows]
         console.table(("format", "folder", "files", "bytes"), shown)
     else:
-        console.note(f"No logs were found here. Known formats: {', '.join(FORMATS)}.")
+        console.note(f"No logs were found here. Known formats: {', '.join(logs.FORMATS)}.")
     return ExitCode.OK if rows else ExitCode.NO
 
 
@@ -58,17 +57,14 @@ def _row(format: str, home: Path, files: Iterable[Path]) -> dict[str, Any]:
 @click.pass_obj
 def detect(console: Console, *, folder: Path, as_json: bool) -> ExitCode:
     """Look for logs below FOLDER, by what the files hold, and say which client wrote them and how sure that is."""
-    from dragoman.logs import recognise
-    from dragoman.logs.history import find_logs
-
     try:
-        found = find_logs(str(folder))
+        found = history.find_logs(str(folder))
     except LogError as error:
         console.note(str(error))
         if as_json:
             console.json([])
         return ExitCode.NO
-    rows = [(one.path, one.format, recognise(one.path)[1]) for one in found]
+    rows = [(one.path, one.format, logs.recognise(one.path)[1]) for one in found]
     if as_json:
         console.json([{"file": str(path), "format": format, "confidence": sure} for path, format, sure in rows])
     else:
@@ -82,22 +78,22 @@ def detect(console: Console, *, folder: Path, as_json: bool) -> ExitCode:
 @click.pass_obj
 def add(console: Console, *, folder: Path, client: str | None) -> ExitCode:
     """Look for logs in FOLDER too, from now on. It is written into your settings."""
-    from dragoman.logs import FORMATS
-
-    if client is not None and client not in FORMATS:
-        raise click.BadParameter(f"there is no client {client!r}.{nearest(client, FORMATS)}", param_hint="--client")
+    if client is not None and client not in logs.FORMATS:
+        raise click.BadParameter(
+            f"there is no client {client!r}.{nearest(client, logs.FORMATS)}", param_hint="--client"
+        )
 
     if not is_utf8(str(folder)):
         raise click.BadParameter("settings can hold only names that are UTF-8.", param_hint="FOLDER")
 
-    def added(logs: Any) -> bool:
+    def added(table: Any) -> bool:
         if client is not None:
-            homes = logs.setdefault("homes", {})
+            homes = table.setdefault("homes", {})
             if homes.get(client) == str(folder):
                 return False
             homes[client] = str(folder)
             return True
-        folders = logs.setdefault("folders", [])
+        folders = table.setdefault("folders", [])
         if str(folder) in folders:
             return False
         folders.append(str(folder))
@@ -112,9 +108,9 @@ def add(console: Console, *, folder: Path, client: str | None) -> ExitCode:
 def remove(console: Console, *, folder: Path) -> ExitCode:
     """Look into FOLDER no longer. It is taken out of your settings; its files stay."""
 
-    def removed(logs: Any) -> bool:
-        folders = logs.get("folders", [])
-        homes = logs.get("homes", {})
+    def removed(table: Any) -> bool:
+        folders = table.get("folders", [])
+        homes = table.get("homes", {})
         there = [name for name, home in homes.items() if home == str(folder)]
         for name in there:
             del homes[name]
