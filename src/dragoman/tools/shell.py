@@ -15,7 +15,7 @@ import os
 from collections import deque
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -34,7 +34,7 @@ from .tool import Tool
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 
     from dragoman.config import Sandbox
 
@@ -635,33 +635,22 @@ def _how_it_ended(command: Command) -> str:
     return f"signal {process.signal}" if process.signal is not None else f"exit code {process.exit_code}"
 
 
-async def _run(operation: op.RunCommand, context: Context) -> CommandOutcome:
-    return await context.get(Shell).run(operation, context)
+def _with_shell(act: Callable[[Shell, Any, Context], Awaitable[CommandOutcome]]) -> Callable[..., Any]:
+    """What a tool does that a method of the run's shell does."""
 
+    async def run(operation: Any, context: Context) -> CommandOutcome:
+        return await act(context.get(Shell), operation, context)
 
-async def _read(operation: op.ReadOutput, context: Context) -> CommandOutcome:
-    return await context.get(Shell).read(operation, context)
-
-
-async def _type(operation: op.TypeInto, context: Context) -> CommandOutcome:
-    return await context.get(Shell).type(operation, context)
-
-
-async def _stop(operation: op.StopCommand, context: Context) -> CommandOutcome:
-    return await context.get(Shell).stop(operation, context)
+    return run
 
 
 async def _list(operation: op.ListCommands, context: Context) -> JobsOutcome:
     return await context.get(Shell).list()
 
 
-async def _watch(operation: op.WatchCommand, context: Context) -> CommandOutcome:
-    return await context.get(Shell).watch(operation, context)
-
-
-run_command = Tool.from_operation(op.RunCommand, _run, name="run_command")
-read_output = Tool.from_operation(op.ReadOutput, _read, name="read_output")
-type_into = Tool.from_operation(op.TypeInto, _type, name="type_into")
-stop_command = Tool.from_operation(op.StopCommand, _stop, name="stop_command", repeatable=True)
+run_command = Tool.from_operation(op.RunCommand, _with_shell(Shell.run), name="run_command")
+read_output = Tool.from_operation(op.ReadOutput, _with_shell(Shell.read), name="read_output")
+type_into = Tool.from_operation(op.TypeInto, _with_shell(Shell.type), name="type_into")
+stop_command = Tool.from_operation(op.StopCommand, _with_shell(Shell.stop), name="stop_command", repeatable=True)
 list_commands = Tool.from_operation(op.ListCommands, _list, name="list_commands", repeatable=True)
-watch_command = Tool.from_operation(op.WatchCommand, _watch, name="watch_command")
+watch_command = Tool.from_operation(op.WatchCommand, _with_shell(Shell.watch), name="watch_command")
