@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
 import msgspec
 
@@ -11,7 +12,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
 from .conversions import Conversion
-from .default_words import up_to_here
+from .default_words import as_called, text_of, up_to_here
 from .edits import or_new_file
 from .spelling import Spelling, means, native_only
 from .words import (
@@ -20,10 +21,13 @@ from .words import (
     PATH,
     Kind,
     Reads,
+    Results,
     Template,
     body,
+    by_hand,
     lines,
     maybe,
+    one_of,
     or_none,
     skipped,
     words,
@@ -193,13 +197,61 @@ def display_of(native: NativeResult) -> Mapping[str, Any]:
     return shown if isinstance(shown, dict) else {}
 
 
-def changed(native: NativeResult, path: str, kind: Literal["created", "modified"], count: str | None) -> out.Outcome:
-    """One changed file; the lines added and removed are counted in the log's record for display."""
+_CHANGED = re.compile(
+    r"(?:(?:The file:|Notebook) (?P<updated>.+?) has been updated\."
+    r"|(?:Successfully )?[Cc]reated (?:and wrote to )?new file: (?P<created>.+?)(?: with provided content)?\."
+    r"|Successfully (?:overwrote|modified) file: (?P<modified>.+?)(?: \((?P<count>\d+) replacements?\))?"
+    r"(?: with provided content)?\.)(?:\s|$)"
+)
+
+
+def change_results(
+    edited: Callable[[op.Operation, out.Change, str], str],
+    text: Callable[[NativeResult], str] = lambda native: text_of(native.content),
+) -> Results:
+    """What happened to one file. `edited` gives the sentence for an edit, of the operation, the change and its path.
+
+    By hand: the client may go on after the sentence, and a path may hold a full stop.
+    """
+
+    def write(outcome: out.ChangesOutcome, asked: op.Operation) -> str | None:
+        if len(outcome.changes) != 1:
+            return None
+        change = outcome.changes[0]
+        path = as_called(asked, change.path)
+        if change.kind == "created":
+            return f"Successfully created and wrote to new file: {path}."
+        if change.kind != "modified":
+            return None
+        return (
+            f"Successfully overwrote file: {path}." if isinstance(asked, op.WriteFile) else edited(asked, change, path)
+        )
+
+    def read(said: str, _asked: op.Operation) -> out.ChangesOutcome | None:
+        found = _CHANGED.match(said)
+        if found is None:
+            return None
+        path = found["created"] or found["updated"] or found["modified"]
+        count = int(found["count"]) if found["count"] else None
+        kind: out.ChangeKind = "created" if found["created"] else "modified"
+        return out.ChangesOutcome((out.Change(path, kind, replacements=count),))
+
+    said = by_hand(
+        out.ChangesOutcome,
+        write,
+        read,
+        nearly={"changes": "of one file its path and whether it is new are said, and of some edits their number"},
+    )
+    return one_of(said, text=text, recorded=_counted)
+
+
+def _counted(_asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
+    """The lines added and removed are counted in the log's record for display."""
     counts = display_of(native).get("diffStat")
-    counts = counts if isinstance(counts, dict) else {}
-    added, removed = counts.get("model_added_lines"), counts.get("model_removed_lines")
-    replacements = int(count) if count else None
-    return out.ChangesOutcome((out.Change(path, kind, None, None, _number(added), _number(removed), replacements),))
+    if not isinstance(outcome, out.ChangesOutcome) or not isinstance(counts, dict):
+        return outcome
+    added, removed = _number(counts.get("model_added_lines")), _number(counts.get("model_removed_lines"))
+    return out.ChangesOutcome((msgspec.structs.replace(outcome.changes[0], added=added, removed=removed),))
 
 
 def _number(value: Any) -> int | None:

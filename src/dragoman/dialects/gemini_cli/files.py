@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from dragoman.dialects.base.conversions import (
@@ -14,7 +13,7 @@ from dragoman.dialects.base.conversions import (
     WHOLE,
     whole,
 )
-from dragoman.dialects.base.default_words import as_called, tell, text_of, understand
+from dragoman.dialects.base.default_words import text_of
 from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.gemini_family import (
     COUNTED,
@@ -30,49 +29,22 @@ from dragoman.dialects.base.gemini_family import (
     WHOLE_FILE,
     FilterOptions,
     ReadingManyFiles,
-    changed,
+    change_results,
     counted_or_new_file,
     listed,
     none_ignored,
     noted_file,
 )
-from dragoman.dialects.base.spelling import (
-    Content,
-    ResultWords,
-    Spelling,
-    Tells,
-    absent,
-    means,
-    native_only,
-    was,
-)
+from dragoman.dialects.base.spelling import Spelling, Tells, absent, means, native_only, was
 from dragoman.dialects.base.words import one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 from .results import first_line_left
-
-
-class ReadingFiles:
-    """How a file is told: as it is, or under a note that says which lines of how many these are."""
-
-    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
-    results: ClassVar[ResultWords | None] = one_of(
-        picture("Binary content provided (1 item(s))."),
-        noted_file(
-            "\nIMPORTANT: The file content has been truncated.\nStatus: ",
-            "{_about}\n--- FILE CONTENT (truncated) ---\n",
-            skipped("\nAction: ask for the rest with 'start_line' and 'end_line'.\n", "(?s:.*?)"),
-        ),
-        WHOLE_FILE,
-        read_first=(stays_text("<tool_output_masked>\n"),),
-    )
-
 
 _BY_NUMBER = was("0.34", since="0.34", type=float | None, convert=WHOLE, schema=None)
 
 
-class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
+class ReadFile(Spelling[op.ReadFile]):
     """Read a text file, or a range of its lines; an image or a sound comes back as it is."""
 
     native_name = "read_file"
@@ -98,6 +70,18 @@ class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
     )
     limit: float | None = means(
         "last_line", "How many lines to read.", default=None, until="0.24", convert=whole(LINE_COUNT)
+    )
+
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
+    results = one_of(
+        picture("Binary content provided (1 item(s))."),
+        noted_file(
+            "\nIMPORTANT: The file content has been truncated.\nStatus: ",
+            "{_about}\n--- FILE CONTENT (truncated) ---\n",
+            skipped("\nAction: ask for the rest with 'start_line' and 'end_line'.\n", "(?s:.*?)"),
+        ),
+        WHOLE_FILE,
+        read_first=(stays_text("<tool_output_masked>\n"),),
     )
 
 
@@ -127,17 +111,7 @@ class ReadManyIncluded(Spelling[op.ReadFiles]):
     )
 
 
-class ListingDirectories:
-    """How a listing is told: folders first, files with their sizes, what was left out counted."""
-
-    results: ClassVar[ResultWords | None] = one_of(
-        EMPTY_FOLDER,
-        listed("Directory listing for {path}:\n", "", SIZED_FILE, FILE),
-        back=none_ignored,
-    )
-
-
-class ListDirectory(ListingDirectories, Spelling[op.ListDirectory]):
+class ListDirectory(Spelling[op.ListDirectory]):
     """List the files and folders directly inside a folder."""
 
     native_name = "list_directory"
@@ -152,51 +126,32 @@ class ListDirectory(ListingDirectories, Spelling[op.ListDirectory]):
         "respect_ignore", "Whether ignore files count.", default=None, convert=FILTER_OPTIONS, without=IGNORE_FILES
     )
 
-
-class ChangingFiles:
-    """How a change is told: what happened to which file, how many replacements."""
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
-            return tell(operation, outcome)
-        change = outcome.changes[0]
-        if change.kind == "created":
-            return f"Successfully created and wrote to new file: {as_called(operation, change.path)}."
-        if change.kind == "modified" and isinstance(operation, op.WriteFile):
-            return f"Successfully overwrote file: {as_called(operation, change.path)}."
-        if change.kind == "modified":
-            counted = "" if change.replacements is None else f" ({change.replacements} replacements)"
-            return f"Successfully modified file: {as_called(operation, change.path)}{counted}."
-        return tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = first_line_left(text_of(native.content))
-        found = re.match(
-            r"(?:Successfully )?(?P<created>[Cc]reated (?:and wrote to )?new file|Created new file)"
-            r"|Successfully (?:overwrote file|modified file)",
-            text,
-        )
-        named = re.match(
-            r".*?: (?P<path>.+?)(?: \((?P<count>\d+) replacements?\))?(?: with provided content)?\.(?:\s|$)", text
-        )
-        if found is None or named is None:
-            return understand(operation, native)
-        return changed(native, named["path"], "created" if found["created"] else "modified", named["count"])
+    results = one_of(EMPTY_FOLDER, listed("Directory listing for {path}:\n", "", SIZED_FILE, FILE), back=none_ignored)
 
 
-class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
+def _modified(_asked: op.Operation, change: out.Change, path: str) -> str:
+    counted = "" if change.replacements is None else f" ({change.replacements} replacements)"
+    return f"Successfully modified file: {path}{counted}."
+
+
+CHANGES = change_results(_modified, lambda native: first_line_left(text_of(native.content)))
+
+
+class WriteFile(Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced."""
 
     native_name = "write_file"
+    results = CHANGES
 
     file_path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
 
 
-class Replace(ChangingFiles, Spelling[op.EditFile]):
+class Replace(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once in the file, unless several are allowed."""
 
     native_name = "replace"
+    results = CHANGES
     since = "0.34"
     approximated = {
         "edits": "a text is matched, not whole lines; anchors and an expected count cannot be said",
@@ -211,10 +166,11 @@ class Replace(ChangingFiles, Spelling[op.EditFile]):
     allow_multiple: bool = means("edits.everywhere", "Replace every occurrence.", default=False)
 
 
-class ReplaceCounted(ChangingFiles, Spelling[op.EditFile]):
+class ReplaceCounted(Spelling[op.EditFile]):
     """Replace a piece of text in a file, as many times as is expected."""
 
     native_name = "replace"
+    results = CHANGES
     until = "0.24"
     approximated = {"edits": COUNTED, "purpose": Replace.approximated["purpose"]}
     refine = counted_or_new_file

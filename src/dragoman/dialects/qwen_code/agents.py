@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from dragoman.dialects.base.conversions import among, or_word
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Content, Conversion, Spelling, means, native_only, was
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, Conversion, Spelling, means, native_only, was
 from dragoman.dialects.base.todo_lists import AddingItem, ChangingItem
-from dragoman.dialects.base.words import body, one_of, words
+from dragoman.dialects.base.words import CALLED, Reads, body, either, one_of, single, skipped, way, without, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 TEAM = "only sessions that have teams switched on offer it"
 
@@ -66,32 +63,27 @@ class TaskList(Spelling[op.ReadPlan]):
     )
 
 
-class ToldByAgents:
-    """How an agent is told: that it was started, with its id, or what it answered."""
-
-    unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
-    _STARTED = re.compile(r"Background agent launched successfully\.\ntask_id: (\S+)")
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1:
-            return tell(operation, outcome)
-        agent = outcome.agents[0]
-        if agent.status == "running" and agent.id is not None:
-            return (
-                f"Background agent launched successfully.\ntask_id: {agent.id} (go on with it by send_message)\n"
-                "It works in the background; its result will be given to you."
-            )
-        return agent.text or "" if agent.status == "completed" else tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        agent = operation.agent if isinstance(operation, op.SpawnAgent) else None
-        if started := self._STARTED.match(text):
-            return out.AgentsOutcome((out.AgentReport(started[1], "running", agent=agent),))
-        if text.startswith('{"type":'):
-            return understand(operation, native)
-        return out.AgentsOutcome((out.AgentReport(status="completed", text=text, agent=agent),))
-
+_STARTED = words(
+    out.AgentReport,
+    "Background agent launched successfully.\ntask_id: {id}",
+    either(way(" {_rest}"), way("\n{_rest}"), way("")),
+    status="running",
+    agent=CALLED,
+    text=Reads(None),
+    id=without(" "),
+    _rest=skipped(
+        "(go on with it by send_message)\nIt works in the background; its result will be given to you.", "(?s:.*)"
+    ),
+)
+REPORTS = one_of(
+    single(
+        out.AgentsOutcome,
+        _STARTED,
+        words(out.AgentReport, "{text}", status="completed", agent=CALLED, id=Reads(None), text=body(or_nothing=True)),
+    ),
+    default_first=True,
+)
+"""An agent that was started, with its id, or what it answered."""
 
 SPAWN_UNSAID = {
     "effort": "an agent's type has its own",
@@ -111,10 +103,12 @@ def _turns(turns: Any) -> str | None:
 TURNS = Conversion(to=_turns, back=lambda turns: turns if re.fullmatch(r"all|[1-9][0-9]*", turns or "") else None)
 
 
-class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
+class Agent(Spelling[op.SpawnAgent]):
     """Give a task to another agent; it works in the background and reports when it is done."""
 
     native_name = "agent"
+    results = REPORTS
+    unless_said = {"background": False}
     since = "0.15"
     unsaid = SPAWN_UNSAID
     described_until = {"0.15": "Give a task to another agent and get its answer, or let it work in the background."}
@@ -150,10 +144,12 @@ class Agent(ToldByAgents, Spelling[op.SpawnAgent]):
     working_dir: str | None = means("cwd", "The folder it works in.", default=None, since="0.24")
 
 
-class Task(ToldByAgents, Spelling[op.SpawnAgent]):
+class Task(Spelling[op.SpawnAgent]):
     """Give a task to another agent and wait for its answer."""
 
     native_name = "task"
+    results = REPORTS
+    unless_said = {"background": False}
     until = "0.12"
     unsaid = SPAWN_UNSAID
     approximated = {**DESCRIBED, "agent": "a type is required: without one it is the general agent"}
@@ -228,12 +224,11 @@ class ListAgents(Spelling[op.ListAgents]):
     since = "0.24"
     unsaid = {"query": "all are listed", "scope": "all are listed"}
 
-    _NONE = "No ordinary background subagents are available in this session."
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        none = isinstance(outcome, out.AgentsOutcome) and not outcome.agents
-        return self._NONE if none else tell(operation, outcome)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        none = text_of(native.content).startswith(self._NONE)
-        return out.AgentsOutcome(()) if none else understand(operation, native)
+    results = one_of(
+        words(
+            out.AgentsOutcome,
+            "No ordinary background subagents are available in this session.{_more}",
+            agents=(),
+            _more=skipped("", "(?s:.*)"),
+        )
+    )

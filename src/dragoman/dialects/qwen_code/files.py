@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar, Literal
 
 from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME, TUPLE, WHOLE, whole
-from dragoman.dialects.base.default_words import as_called, tell, text_of, understand
 from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.gemini_family import (
     COUNTED,
@@ -19,34 +17,20 @@ from dragoman.dialects.base.gemini_family import (
     WHOLE_FILE,
     FilterOptions,
     ReadingManyFiles,
-    changed,
+    change_results,
     counted_or_new_file,
     listed,
     none_ignored,
     noted_file,
 )
-from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, Tells, means, native_only, was
+from dragoman.dialects.base.spelling import Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import count_of, one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
-
-
-class ReadingFiles:
-    """How a file is told: as it is, or under a note that says which lines of how many these are."""
-
-    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
-    results: ClassVar[ResultWords | None] = one_of(
-        picture("Binary content provided (1 item(s))."),
-        noted_file("", "{_about}\n\n---\n\n", skipped("", "[^\\n]*")),
-        WHOLE_FILE,
-        read_first=(stays_text("Jupyter Notebook ("), stays_text("[Unsupported ")),
-    )
-
 
 OR_NULL = {"type": ["integer", "null"]}
 
 
-class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
+class ReadFile(Spelling[op.ReadFile]):
     """Read a file by its absolute path, or `limit` of its lines from `offset` (from 0), or pages of a document."""
 
     native_name = "read_file"
@@ -81,6 +65,14 @@ class ReadFile(ReadingFiles, Spelling[op.ReadFile]):
         since="0.24",
         schema={"type": ["string", "null"]},
         was=was("0.15", since="0.15", schema=None),
+    )
+
+    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
+    results = one_of(
+        picture("Binary content provided (1 item(s))."),
+        noted_file("", "{_about}\n\n---\n\n", skipped("", "[^\\n]*")),
+        WHOLE_FILE,
+        read_first=(stays_text("Jupyter Notebook ("), stays_text("[Unsupported ")),
     )
 
 
@@ -143,52 +135,31 @@ class ZoomImage(Spelling[op.ViewImage]):
         return cls(file_path=operation.path, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
-class ChangingFiles:
-    """How a change is told: what happened to which file; the log counts the lines."""
-
-    _TOLD = re.compile(
-        r"(?:The file: (?P<updated>.+?) has been updated\.|Notebook (?P<notebook>.+?) has been updated\."
-        r"|(?:Successfully created and wrote to new file|Created new file): (?P<created>.+?)"
-        r"(?: with provided content)?\."
-        r"|Successfully (?:overwrote|modified) file: (?P<modified>.+?)(?: \((?P<count>\d+) replacements?\))?\.)(?:\s|$)"
-    )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ChangesOutcome) or len(outcome.changes) != 1:
-            return tell(operation, outcome)
-        change = outcome.changes[0]
-        if change.kind == "created":
-            return f"Successfully created and wrote to new file: {as_called(operation, change.path)}."
-        if change.kind != "modified":
-            return tell(operation, outcome)
-        if isinstance(operation, op.EditNotebook):
-            return f"Notebook {as_called(operation, change.path)} has been updated. {operation.mode} cell."
-        if isinstance(operation, op.WriteFile):
-            return f"Successfully overwrote file: {as_called(operation, change.path)}."
-        return f"The file: {as_called(operation, change.path)} has been updated."
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        found = self._TOLD.match(text_of(native.content))
-        if found is None:
-            return understand(operation, native)
-        path = found["created"] or found["updated"] or found["notebook"] or found["modified"]
-        return changed(native, path, "created" if found["created"] else "modified", found["count"])
+def _updated(asked: op.Operation, _change: out.Change, path: str) -> str:
+    if isinstance(asked, op.EditNotebook):
+        return f"Notebook {path} has been updated. {asked.mode} cell."
+    return f"The file: {path} has been updated."
 
 
-class WriteFile(ChangingFiles, Spelling[op.WriteFile]):
+CHANGES = change_results(_updated)
+
+
+class WriteFile(Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced."""
 
     native_name = "write_file"
+    results = CHANGES
 
     file_path: str = means("path", "Absolute path of the file.")
     content: str = means("content", "The whole new content.")
     record_as_artifact: bool | None = native_only("what the client shows as a product is its own affair", since="0.24")
 
 
-class Edit(ChangingFiles, Spelling[op.EditFile]):
+class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
     native_name = "edit"
+    results = CHANGES
     since = "0.7"
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
     refine = or_new_file
@@ -199,10 +170,11 @@ class Edit(ChangingFiles, Spelling[op.EditFile]):
     replace_all: bool = means("edits.everywhere", "Replace every occurrence.", default=False)
 
 
-class EditCounted(ChangingFiles, Spelling[op.EditFile]):
+class EditCounted(Spelling[op.EditFile]):
     """Replace a piece of text in a file, as many times as is expected."""
 
     native_name = "edit"
+    results = CHANGES
     until = "0.1"
     approximated = {"edits": COUNTED}
     refine = counted_or_new_file
@@ -215,10 +187,11 @@ class EditCounted(ChangingFiles, Spelling[op.EditFile]):
     )
 
 
-class NotebookEdit(ChangingFiles, Spelling[op.EditNotebook]):
+class NotebookEdit(Spelling[op.EditNotebook]):
     """Replace, insert or delete one cell of a notebook."""
 
     native_name = "notebook_edit"
+    results = CHANGES
     since = "0.24"
 
     notebook_path: str = means("path", "Absolute path of the notebook.")
