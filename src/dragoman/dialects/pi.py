@@ -11,11 +11,11 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
 from .base.conversions import INVERTED, LINE_COUNT, SECONDS, WHOLE, whole, whole_number
-from .base.default_words import FailuresInWords, tell, text_of, understand, up_to_here
+from .base.default_words import FailuresInWords, text_of, up_to_here
 from .base.dialect import Dialect
 from .base.match_lines import MatchLine, lines_of, matches_in
 from .base.reasons import usual
-from .base.spelling import Content, Spelling, Tells, means, native_only
+from .base.spelling import Spelling, Tells, means, native_only
 from .base.words import (
     ANY,
     CALLED,
@@ -27,6 +27,7 @@ from .base.words import (
     Results,
     Template,
     body,
+    by_hand,
     count_of,
     done,
     either,
@@ -315,6 +316,34 @@ _MATCHED = re.compile(r"(.+?)(?::(\d+):|-(\d+)-)(?: (.*))?")
 _NO_MATCHES = "No matches found"
 
 
+_LIMITED = re.compile(r"(.*)\n\n\[[^\n]*limit[^\n]*\]", re.DOTALL)
+
+
+def _matches_written(outcome: out.MatchesOutcome, _asked: op.Operation) -> str | None:
+    if outcome.mode != "content":
+        return None
+    shown = [
+        f"{line.path}{mark}{line.number}{mark} {line.text}"
+        for match in outcome.matches
+        for line in lines_of(match, 1)
+        for mark in (":" if line.matched else "-")
+    ]
+    if not shown:
+        return _NO_MATCHES
+    return "\n".join(shown) + (f"\n\n[{len(outcome.matches)} matches limit reached]" if outcome.truncated else "")
+
+
+def _matches_read(text: str, asked: op.SearchText) -> out.MatchesOutcome | None:
+    cut = _LIMITED.fullmatch(text)
+    body = cut[1] if cut else text
+    if body == _NO_MATCHES:
+        return out.MatchesOutcome(())
+    found = [_MATCHED.fullmatch(line) for line in body.split("\n")]
+    shown = [MatchLine(one[1], int(one[2] or one[3]), bool(one[2]), one[4] or "") for one in found if one is not None]
+    matches = matches_in(shown, asked.before) if None not in found else None
+    return None if matches is None else out.MatchesOutcome(matches, truncated=cut is not None)
+
+
 class Grep(Spelling[op.SearchText]):
     """Search file contents with a regular expression; ignored files are passed over."""
 
@@ -365,33 +394,18 @@ class Grep(Spelling[op.SearchText]):
             limit=operation.limit,
         )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.MatchesOutcome) or outcome.mode != "content":
-            return tell(operation, outcome)
-        if not outcome.matches:
-            return _NO_MATCHES
-        shown = [
-            f"{line.path}{mark}{line.number}{mark} {line.text}"
-            for match in outcome.matches
-            for line in lines_of(match, 1)
-            for mark in (":" if line.matched else "-")
-        ]
-        return "\n".join(shown) + (f"\n\n[{len(outcome.matches)} matches limit reached]" if outcome.truncated else "")
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        cut = re.fullmatch(r"(.*)\n\n\[[^\n]*limit[^\n]*\]", text, re.DOTALL)
-        body = cut[1] if cut else text
-        if body == _NO_MATCHES:
-            return out.MatchesOutcome(())
-        found = [_MATCHED.fullmatch(line) for line in body.split("\n")]
-        shown = [
-            MatchLine(one[1], int(one[2] or one[3]), bool(one[2]), one[4] or "") for one in found if one is not None
-        ]
-        matches = matches_in(shown, whole_number(self.context)) if None not in found else None
-        return (
-            understand(operation, native) if matches is None else out.MatchesOutcome(matches, truncated=cut is not None)
+    results = one_of(
+        by_hand(
+            out.MatchesOutcome,
+            _matches_written,
+            _matches_read,
+            nearly={
+                "matches": "columns are not given, and a match of several lines is read as several",
+                "mode": "only lines are given in these words",
+                "truncated": "a note about any limit is read as that",
+            },
         )
+    )
 
 
 class Find(Spelling[op.FindFiles]):

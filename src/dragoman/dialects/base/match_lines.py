@@ -93,6 +93,12 @@ def read_by_mode(
     return tuple([out.Match(path, count=int(count)) for path, _, count in counts])
 
 
+def matched_lines(matches: Iterable[out.Match]) -> list[str]:
+    """The lines of matches alone, as `path:7:text`."""
+    lines = [line for match in matches for line in lines_of(match, 1) if line.matched]
+    return [f"{line.path}:{line.number}:{line.text}" for line in lines]
+
+
 def as_ripgrep(matches: Iterable[out.Match], named: Callable[[str], bool] = lambda _path: True) -> list[str]:
     """As ripgrep prints them: `path:7:text`, `path-8-text` around a match. `named`: whether a path is printed."""
     shown: list[str] = []

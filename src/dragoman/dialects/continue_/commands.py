@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
+from dragoman.dialects.base.default_words import tell, text_of
 from dragoman.dialects.base.spelling import SECONDS, Content, Spelling, Tells, means
+from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import converted, json_text, read_json
+from dragoman.model.json_text import converted
 
 _STDERR = "\nStderr: "
 ENDED = re.compile(
@@ -119,6 +120,34 @@ class NoJob(msgspec.Struct, frozen=True):
     available_jobs: list[dict[str, Any]]
 
 
+def _kept(asked: op.ReadOutput, outcome: out.CommandOutcome) -> KeptJob:
+    ended = "failed" if outcome.exit_code or outcome.signal is not None or outcome.timed_out else "completed"
+    return KeptJob(
+        asked.job,
+        "running" if outcome.running else ended,
+        output=_printed(outcome),
+        exit_code=outcome.exit_code,
+        signal=outcome.signal,
+        timed_out=outcome.timed_out,
+    )
+
+
+def _checked(_asked: op.Operation, said: dict[str, Any]) -> out.Outcome:
+    if "available_jobs" in said:
+        missing = converted(said, NoJob)
+        return out.Failure("failed", missing.error, {"available_jobs": missing.available_jobs})
+    job = converted(said, KeptJob)
+    return out.CommandOutcome(
+        job.exit_code,
+        output=job.output,
+        signal=job.signal,
+        running=job.status in ("pending", "running"),
+        timed_out=job.timed_out,
+        job=job.job_id,
+        duration_ms=None if job.duration_seconds is None else job.duration_seconds * 1000,
+    )
+
+
 class CheckBackgroundJob(Spelling[op.ReadOutput]):
     """Look at a background job: whether it runs, how it ended, and all it has written."""
 
@@ -133,37 +162,14 @@ class CheckBackgroundJob(Spelling[op.ReadOutput]):
 
     job_id: str = means("job", "Id of the job.")
 
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out")}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.CommandOutcome):
-            return tell(operation, outcome)
-        ended = "failed" if outcome.exit_code or outcome.signal is not None or outcome.timed_out else "completed"
-        kept = KeptJob(
-            self.job_id,
-            "running" if outcome.running else ended,
-            output=_printed(outcome),
-            exit_code=outcome.exit_code,
-            signal=outcome.signal,
-            timed_out=outcome.timed_out,
+    results = one_of(
+        in_json(
+            out.CommandOutcome,
+            dict[str, Any],
+            to=_checked,
+            back=_kept,
+            says=("exit_code", "signal", "running", "timed_out"),
+            nearly={"output": "both streams are one text", "job": "it is that of the call"},
+            indent=2,
         )
-        return msgspec.json.format(json_text(kept).encode(), indent=2).decode()
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        try:
-            kept = read_json(text_of(native.content), type=dict[str, Any])
-            if "available_jobs" in kept:
-                missing = converted(kept, NoJob)
-                return out.Failure("failed", missing.error, {"available_jobs": missing.available_jobs})
-            job = converted(kept, KeptJob)
-        except msgspec.DecodeError:
-            return understand(operation, native)
-        return out.CommandOutcome(
-            job.exit_code,
-            output=job.output,
-            signal=job.signal,
-            running=job.status in ("pending", "running"),
-            timed_out=job.timed_out,
-            job=job.job_id,
-            duration_ms=None if job.duration_seconds is None else job.duration_seconds * 1000,
-        )
+    )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means
+from dragoman.dialects.base.spelling import Spelling, means
+from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 _BOX = re.compile(r"\s*[-*+] \[([ xX])\] ?(.*)", re.DOTALL)
 
@@ -38,6 +37,9 @@ def _write_list(items: Sequence[op.PlanItem], explanation: str | None) -> str:
     return "\n".join(lines)
 
 
+_TOLD = "Task list status:\n"
+
+
 class Checklist(Spelling[op.UpdatePlan]):
     """Keep the list of things to do: the whole list each time, as Markdown boxes, ticked when done."""
 
@@ -56,15 +58,13 @@ class Checklist(Spelling[op.UpdatePlan]):
     def from_operation(cls, operation: op.UpdatePlan) -> Checklist:
         return cls(checklist=_write_list(operation.items, operation.explanation))
 
-    _TOLD = "Task list status:\n"
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PlanOutcome):
-            return tell(operation, outcome)
-        return self._TOLD + _write_list(outcome.items, outcome.explanation)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if not text.startswith(self._TOLD):
-            return understand(operation, native)
-        return out.PlanOutcome(*_read_list(text.removeprefix(self._TOLD)))
+    results = one_of(
+        by_hand(
+            out.PlanOutcome,
+            lambda outcome, _asked: _TOLD + _write_list(outcome.items, outcome.explanation),
+            lambda text, _asked: (
+                out.PlanOutcome(*_read_list(text.removeprefix(_TOLD))) if text.startswith(_TOLD) else None
+            ),
+            nearly={"items": "an item is a text that is done or not", "explanation": "it stands above the list"},
+        )
+    )

@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, Tells, means
-from dragoman.dialects.base.words import CALLED, body, one_of, single, words
+from dragoman.dialects.base.match_lines import matched_lines
+from dragoman.dialects.base.spelling import Spelling, means
+from dragoman.dialects.base.words import CALLED, body, by_hand, one_of, single, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 NO_MATCHES = re.compile(
     r"(?:Error executing (?:tool Search|search|ripgrep): )*No matches found for pattern .*", re.DOTALL
 )
+
+
+_TOLD = re.compile(r'Search results for pattern ".*?"(?: in files matching ".*?")?:\n\n(.*)', re.DOTALL)
+_CUT = re.compile(r"(.*)\n\n\[Results truncated: [^\n]*?(?: of (\d+) matches)?\]", re.DOTALL)
+
+
+def _matches_written(outcome: out.MatchesOutcome, asked: op.SearchText) -> str | None:
+    if outcome.mode != "content":
+        return None
+    wanted = f'"{asked.pattern}"' + ("" if asked.include is None else f' in files matching "{asked.include}"')
+    lines = matched_lines(outcome.matches)
+    if not lines:
+        return f"No matches found for pattern {wanted}."
+    told = f"Search results for pattern {wanted}:\n\n" + "\n".join(lines)
+    counted = "" if outcome.total is None else f" of {outcome.total} matches"
+    return f"{told}\n\n[Results truncated: showing {len(lines)}{counted}]" if outcome.truncated else f"{told}\n"
+
+
+def _matches_read(text: str, _asked: op.SearchText) -> out.Outcome | None:
+    if NO_MATCHES.fullmatch(text):
+        return out.MatchesOutcome(())
+    found = _TOLD.fullmatch(text)
+    if found is None:
+        return None
+    cut = _CUT.fullmatch(found[1])
+    body = cut[1] if cut else found[1].removesuffix("\n")
+    lines = [re.fullmatch(r"(.+?):(\d+):(.*)", line, re.DOTALL) for line in body.split("\n")]
+    if not all(lines):
+        return out.TextOutcome(text)
+    matches = tuple(out.Match(line[1], int(line[2]), line[3]) for line in lines if line is not None)
+    return out.MatchesOutcome(matches, total=int(cut[2]) if cut and cut[2] else None, truncated=cut is not None)
 
 
 class Search(Spelling[op.SearchText]):
@@ -32,42 +61,19 @@ class Search(Spelling[op.SearchText]):
     path: str = means("path", "The folder or file to search in.", default=".")
     file_pattern: str | None = means("include", "Only files that match this glob.", default=None)
 
-    tells: ClassVar[Tells] = {out.MatchesOutcome: ("matches", "mode", "truncated")}
-    _TOLD = re.compile(r'Search results for pattern ".*?"(?: in files matching ".*?")?:\n\n(.*)', re.DOTALL)
-    _CUT = re.compile(r"(.*)\n\n\[Results truncated: [^\n]*?(?: of (\d+) matches)?\]", re.DOTALL)
-
-    def _wanted(self) -> str:
-        files = "" if self.file_pattern is None else f' in files matching "{self.file_pattern}"'
-        return f'"{self.pattern}"{files}'
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.MatchesOutcome) or outcome.mode != "content":
-            return tell(operation, outcome)
-        if not outcome.matches:
-            return f"No matches found for pattern {self._wanted()}."
-        lines = [
-            f"{match.path}:{(match.line or 1) + index}:{text}"
-            for match in outcome.matches
-            for index, text in enumerate((match.text or "").split("\n"))
-        ]
-        told = f"Search results for pattern {self._wanted()}:\n\n" + "\n".join(lines)
-        counted = "" if outcome.total is None else f" of {outcome.total} matches"
-        return f"{told}\n\n[Results truncated: showing {len(lines)}{counted}]" if outcome.truncated else f"{told}\n"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if NO_MATCHES.fullmatch(text):
-            return out.MatchesOutcome(())
-        found = self._TOLD.fullmatch(text)
-        if found is None:
-            return understand(operation, native)
-        cut = self._CUT.fullmatch(found[1])
-        body = cut[1] if cut else found[1].removesuffix("\n")
-        lines = [re.fullmatch(r"(.+?):(\d+):(.*)", line, re.DOTALL) for line in body.split("\n")]
-        if not all(lines):
-            return out.TextOutcome(text)
-        matches = tuple(out.Match(line[1], int(line[2]), line[3]) for line in lines if line is not None)
-        return out.MatchesOutcome(matches, total=int(cut[2]) if cut and cut[2] else None, truncated=cut is not None)
+    results = one_of(
+        by_hand(
+            out.MatchesOutcome,
+            _matches_written,
+            _matches_read,
+            says=("mode",),
+            nearly={
+                "matches": "lines around a match and columns are not given",
+                "total": "it is said of matches that were cut",
+                "truncated": "that nothing is shown of what was cut is not said",
+            },
+        )
+    )
 
 
 class Fetch(Spelling[op.FetchPage]):

@@ -6,43 +6,50 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means, native_only, was
-from dragoman.dialects.base.words import done, one_of
+from dragoman.dialects.base.spelling import Spelling, means, native_only, was
+from dragoman.dialects.base.words import Results, by_hand, done, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 from .options import WAIT
 
+_REASONS: dict[str, out.AgentStatus] = {
+    "GOAL": "completed",
+    "ABORTED": "cancelled",
+    "MAX_TURNS": "limited",
+    "TIMEOUT": "limited",
+}
+_FINISHED = re.compile(r"Subagent '(.*?)' finished\.\nTermination Reason: (\w+)\nResult:\n")
 
-class ToldByAgents:
-    """How a sub-agent's end is told: why it ended, and its result."""
+
+def _agent_written(outcome: out.AgentsOutcome, _asked: op.Operation) -> str | None:
+    if len(outcome.agents) != 1:
+        return None
+    agent = outcome.agents[0]
+    reason = next((word for word, status in _REASONS.items() if status == agent.status), "ERROR")
+    name = agent.agent or agent.name or ""
+    return f"Subagent '{name}' finished.\nTermination Reason: {reason}\nResult:\n{agent.text or ''}"
+
+
+def _agent_read(text: str, _asked: op.Operation) -> out.AgentsOutcome | None:
+    found = _FINISHED.match(text)
+    if found is None:
+        return None
+    status = _REASONS.get(found[2], "failed")
+    return out.AgentsOutcome((out.AgentReport(status=status, text=text[found.end() :], agent=found[1]),))
+
+
+class SpawningAgents:
+    """Agents whose answer is waited for: why one ended, and its result."""
 
     unless_said: ClassVar[Mapping[str, Any]] = {"background": False}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AgentsOutcome) or len(outcome.agents) != 1:
-            return tell(operation, outcome)
-        agent = outcome.agents[0]
-        reasons = {"completed": "GOAL", "cancelled": "ABORTED", "limited": "MAX_TURNS"}
-        return (
-            f"Subagent '{agent.agent or agent.name or ''}' finished.\n"
-            f"Termination Reason: {reasons.get(agent.status, 'ERROR')}\nResult:\n{agent.text or ''}"
+    results: ClassVar[Results | None] = one_of(
+        by_hand(
+            out.AgentsOutcome,
+            _agent_written,
+            _agent_read,
+            nearly={"agents": "of an agent its type, its answer and why it ended are said"},
         )
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        found = re.match(r"Subagent '(.*?)' finished\.\nTermination Reason: (\w+)\nResult:\n", text)
-        if found is None:
-            return understand(operation, native)
-        statuses: dict[str, out.AgentStatus] = {
-            "GOAL": "completed",
-            "ABORTED": "cancelled",
-            "MAX_TURNS": "limited",
-            "TIMEOUT": "limited",
-        }
-        report = out.AgentReport(status=statuses.get(found[2], "failed"), text=text[found.end() :], agent=found[1])
-        return out.AgentsOutcome((report,))
+    )
 
 
 SPAWN_UNSAID = {
@@ -54,7 +61,7 @@ SPAWN_UNSAID = {
 }
 
 
-class InvokeAgent(ToldByAgents, Spelling[op.SpawnAgent]):
+class InvokeAgent(SpawningAgents, Spelling[op.SpawnAgent]):
     """Give a task to a specialised agent and wait for its result."""
 
     native_name = "invoke_agent"
@@ -66,7 +73,7 @@ class InvokeAgent(ToldByAgents, Spelling[op.SpawnAgent]):
     wait_for_previous: bool | None = native_only(WAIT)
 
 
-class DelegateToAgent(ToldByAgents, Spelling[op.SpawnAgent]):
+class DelegateToAgent(SpawningAgents, Spelling[op.SpawnAgent]):
     """Give a task to a specialised agent and wait for its result."""
 
     native_name = "delegate_to_agent"
@@ -77,7 +84,7 @@ class DelegateToAgent(ToldByAgents, Spelling[op.SpawnAgent]):
     objective: str = means("prompt", "The whole task: the agent sees nothing else.")
 
 
-class CodebaseInvestigator(ToldByAgents, Spelling[op.SpawnAgent]):
+class CodebaseInvestigator(SpawningAgents, Spelling[op.SpawnAgent]):
     """Have an agent look through the code base and report."""
 
     native_name = "codebase_investigator"
@@ -94,7 +101,7 @@ class CodebaseInvestigatorAtFirst(CodebaseInvestigator):
     since, until = "0.19", "0.19"
 
 
-class Generalist(ToldByAgents, Spelling[op.SpawnAgent]):
+class Generalist(SpawningAgents, Spelling[op.SpawnAgent]):
     """Give any task to another agent and wait for its result."""
 
     native_name = "generalist"
@@ -105,7 +112,7 @@ class Generalist(ToldByAgents, Spelling[op.SpawnAgent]):
     request: str = means("prompt", "The whole task: the agent sees nothing else.")
 
 
-class CliHelp(ToldByAgents, Spelling[op.SpawnAgent]):
+class CliHelp(SpawningAgents, Spelling[op.SpawnAgent]):
     """Ask an agent that knows how this program is used."""
 
     native_name = "cli_help"

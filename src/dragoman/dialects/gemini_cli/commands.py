@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.gemini_family import EXIT_CODE, FACTS, SIGNAL
-from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Content, ResultWords, Spelling, means, native_only, was
+from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, ResultWords, Spelling, means, native_only, was
 from dragoman.dialects.base.words import (
     ANY,
     Body,
     Reads,
     Template,
     body,
+    by_hand,
     inside,
     maybe,
     one_of,
@@ -24,7 +24,6 @@ from dragoman.dialects.base.words import (
     words,
 )
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 from .options import WAIT
 
@@ -258,6 +257,25 @@ class ReadBackgroundOutput(Spelling[op.ReadOutput]):
     )
 
 
+_JOB = re.compile(r"- \[PID (.+?)\] (RUNNING|EXITED)(?: \(Exit Code: (-?\d+)\))?.*?: `(.*)`")
+
+
+def _jobs_written(outcome: out.JobsOutcome, _asked: op.Operation) -> str:
+    lines = [
+        f"- [PID {job.job}] {'RUNNING' if job.running else f'EXITED (Exit Code: {job.exit_code})'}: `{job.command}`"
+        for job in outcome.jobs
+    ]
+    return "\n".join(lines) or "No background processes found."
+
+
+def _jobs_read(text: str, _asked: op.Operation) -> out.JobsOutcome | None:
+    found = [one for one in map(_JOB.fullmatch, text.split("\n")) if one is not None]
+    if not found and not text.startswith("No background processes"):
+        return None
+    jobs = [out.Job(one[1], one[4], one[2] == "RUNNING", int(one[3]) if one[3] else None) for one in found]
+    return out.JobsOutcome(tuple(jobs))
+
+
 class ListBackgroundProcesses(Spelling[op.ListCommands]):
     """List the commands that run in the background."""
 
@@ -266,24 +284,4 @@ class ListBackgroundProcesses(Spelling[op.ListCommands]):
 
     wait_for_previous: bool | None = native_only(WAIT)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.JobsOutcome):
-            return tell(operation, outcome)
-        if not outcome.jobs:
-            return "No background processes found."
-        return "\n".join(
-            f"- [PID {job.job}] {'RUNNING' if job.running else f'EXITED (Exit Code: {job.exit_code})'}: `{job.command}`"
-            for job in outcome.jobs
-        )
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        jobs = []
-        for line in text.split("\n"):
-            found = re.fullmatch(r"- \[PID (.+?)\] (RUNNING|EXITED)(?: \(Exit Code: (-?\d+)\))?.*?: `(.*)`", line)
-            if found:
-                code = int(found[3]) if found[3] else None
-                jobs.append(out.Job(found[1], found[4], found[2] == "RUNNING", code))
-        if not jobs and not text.startswith("No background processes"):
-            return understand(operation, native)
-        return out.JobsOutcome(tuple(jobs))
+    results = one_of(by_hand(out.JobsOutcome, _jobs_written, _jobs_read, says=("jobs",)))

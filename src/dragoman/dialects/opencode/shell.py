@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.match_lines import lines_of
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, WHOLE, Content, Spelling, means, was
+from dragoman.dialects.base.match_lines import in_groups, lines_of
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, WHOLE, Spelling, means, was
 from dragoman.dialects.base.words import (
     ANY,
     NOT_ZERO,
     Reads,
     Template,
     body,
+    by_hand,
     either,
     lines,
     maybe,
@@ -59,6 +59,34 @@ class Glob(Spelling[op.FindFiles]):
     )
 
 
+_HEADING, _LINE = re.compile(r"(.*):"), re.compile(r"  Line (\d+)(:) (.*)")
+
+
+def _matches_written(outcome: out.MatchesOutcome, _asked: op.Operation) -> str | None:
+    if outcome.mode != "content":
+        return None
+    if not outcome.matches:
+        return _NONE_FOUND
+    blocks: dict[str, list[str]] = {}
+    for match in outcome.matches:
+        shown = [f"  Line {line.number}: {line.text}" for line in lines_of(match, 1) if line.matched]
+        blocks.setdefault(match.path, []).extend(shown)
+    count = outcome.total if outcome.total is not None else sum(map(len, blocks.values()))
+    told = "\n\n".join("\n".join([f"{path}:", *shown]) for path, shown in blocks.items())
+    return f"Found {count} matches\n{told}" + (f"\n\n{_MORE}" if outcome.truncated else "")
+
+
+def _matches_read(text: str, _asked: op.Operation) -> out.MatchesOutcome | None:
+    head = re.match(r"Found (\d+) match(?:es)?([^\n]*)\n", text)
+    if text == _NONE_FOUND:
+        return out.MatchesOutcome(())
+    if head is None:
+        return None
+    cut = _CUT.fullmatch(text, head.end())
+    matches, _ = in_groups((cut[1] if cut else text[head.end() :]).split("\n"), _HEADING, _LINE)
+    return out.MatchesOutcome(matches or (), total=int(head[1]), truncated=bool(cut or head[2]))
+
+
 class Grep(Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
@@ -72,36 +100,19 @@ class Grep(Spelling[op.SearchText]):
     path: str = means("path", "The folder to search in.", default=".")
     include: str | None = means("include", "Only files that match this glob.", default=None)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.MatchesOutcome) or outcome.mode != "content":
-            return tell(operation, outcome)
-        if not outcome.matches:
-            return _NONE_FOUND
-        blocks: dict[str, list[str]] = {}
-        for match in outcome.matches:
-            shown = [f"  Line {line.number}: {line.text}" for line in lines_of(match, 1) if line.matched]
-            blocks.setdefault(match.path, []).extend(shown)
-        count = outcome.total if outcome.total is not None else sum(map(len, blocks.values()))
-        told = "\n\n".join("\n".join([f"{path}:", *shown]) for path, shown in blocks.items())
-        return f"Found {count} matches\n{told}" + (f"\n\n{_MORE}" if outcome.truncated else "")
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        head = re.match(r"Found (\d+) match(?:es)?([^\n]*)\n", text)
-        if text == _NONE_FOUND:
-            return out.MatchesOutcome(())
-        if head is None:
-            return understand(operation, native)
-        cut = _CUT.fullmatch(text, head.end())
-        matches: list[out.Match] = []
-        path = ""
-        for line in (cut[1] if cut else text[head.end() :]).split("\n"):
-            found = re.fullmatch(r"  Line (\d+): (.*)", line)
-            if found is not None:
-                matches.append(out.Match(path, int(found[1]), found[2]))
-            elif line.endswith(":"):
-                path = line[:-1]
-        return out.MatchesOutcome(tuple(matches), total=int(head[1]), truncated=bool(cut or head[2]))
+    results = one_of(
+        by_hand(
+            out.MatchesOutcome,
+            _matches_written,
+            _matches_read,
+            nearly={
+                "matches": "lines around a match and columns are not given",
+                "mode": "only lines are given in these words",
+                "total": "matches that were not counted are read as counted",
+                "truncated": "it is said of all matches",
+            },
+        )
+    )
 
 
 # ── commands ─────────────────────────────────────────────────────────────────

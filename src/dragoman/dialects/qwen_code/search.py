@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.gemini_family import FILTERS
-from dragoman.dialects.base.spelling import WHOLE, Content, Spelling, Tells, means, native_only, was
+from dragoman.dialects.base.match_lines import matched_lines
+from dragoman.dialects.base.spelling import WHOLE, Spelling, means, native_only, was
+from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 
@@ -17,37 +16,42 @@ def _where(path: str) -> str:
     return "in the workspace directory" if path == "." else f"within {path}"
 
 
-class FindingFiles:
-    """How found files are told: how many, then one a line."""
-
-    tells: ClassVar[Tells] = {out.PathsOutcome: ("paths",)}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.PathsOutcome) or not isinstance(operation, op.FindFiles):
-            return tell(operation, outcome)
-        where = f'"{operation.pattern}" {_where(operation.path)}'
-        if not outcome.paths:
-            return f"No files found matching pattern {where}"
-        cut = ["---", "[more files follow: truncated]"] if outcome.truncated else []
-        return "\n".join([f"Found {len(outcome.paths)} file(s) matching {where}:", "---", *outcome.paths, *cut])
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text.startswith("No files found matching pattern"):
-            return out.PathsOutcome(())
-        head = re.match(r"Found (\d+) file\(s\) matching .*?:\n(?:---\n)?", text, re.DOTALL)
-        if head is None:
-            return understand(operation, native)
-        listed, _, note = text[head.end() :].partition("\n---\n[")
-        paths = tuple(listed.split("\n"))
-        cut = "truncated" in note
-        return out.PathsOutcome(paths, int(head[1]) if cut and int(head[1]) > len(paths) else None, cut)
+def _paths_written(outcome: out.PathsOutcome, asked: op.FindFiles) -> str:
+    where = f'"{asked.pattern}" {_where(asked.path)}'
+    if not outcome.paths:
+        return f"No files found matching pattern {where}"
+    cut = ["---", "[more files follow: truncated]"] if outcome.truncated else []
+    return "\n".join([f"Found {len(outcome.paths)} file(s) matching {where}:", "---", *outcome.paths, *cut])
 
 
-class Glob(FindingFiles, Spelling[op.FindFiles]):
+def _paths_read(text: str, _asked: op.FindFiles) -> out.PathsOutcome | None:
+    if text.startswith("No files found matching pattern"):
+        return out.PathsOutcome(())
+    head = re.match(r"Found (\d+) file\(s\) matching .*?:\n(?:---\n)?", text, re.DOTALL)
+    if head is None:
+        return None
+    listed, _, note = text[head.end() :].partition("\n---\n[")
+    paths = tuple(listed.split("\n"))
+    cut = "truncated" in note
+    return out.PathsOutcome(paths, int(head[1]) if cut and int(head[1]) > len(paths) else None, cut)
+
+
+PATHS = one_of(
+    by_hand(
+        out.PathsOutcome,
+        _paths_written,
+        _paths_read,
+        says=("paths",),
+        nearly={"total": "it is said of a list that was cut", "truncated": "an empty list that was cut is not said so"},
+    )
+)
+
+
+class Glob(Spelling[op.FindFiles]):
     """Find files whose path matches a glob pattern, the newest first."""
 
     native_name = "glob"
+    results = PATHS
     since = "0.7"
     unsaid = {"limit": "the client has one limit for all"}
 
@@ -55,10 +59,11 @@ class Glob(FindingFiles, Spelling[op.FindFiles]):
     path: str = means("path", "The folder to look in.", default=".")
 
 
-class GlobFiltered(FindingFiles, Spelling[op.FindFiles]):
+class GlobFiltered(Spelling[op.FindFiles]):
     """Find files whose path matches a glob pattern, the newest first."""
 
     native_name = "glob"
+    results = PATHS
     until = "0.1"
     unsaid = {"limit": "the list is not cut"}
 
@@ -69,44 +74,51 @@ class GlobFiltered(FindingFiles, Spelling[op.FindFiles]):
     respect_qwen_ignore: bool | None = native_only(FILTERS)
 
 
-class SearchingText:
-    """How matches are told: counted, then one a line with its file and number."""
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.MatchesOutcome) or not isinstance(operation, op.SearchText):
-            return tell(operation, outcome)
-        where = f'for pattern "{operation.pattern}" {_where(operation.path)}'
-        if not outcome.matches:
-            return f"No matches found {where}."
-        if outcome.mode != "content":
-            return tell(operation, outcome)
-        lines = [
-            f"{match.path}:{(match.line or 1) + index}:{line}"
-            for match in outcome.matches
-            for index, line in enumerate((match.text or "").split("\n"))
-        ]
-        count = outcome.total if outcome.total is not None else len(lines)
-        noun = "match" if count == 1 else "matches"
-        cut = ["---", "[more lines follow: truncated]"] if outcome.truncated else []
-        return "\n".join([f"Found {count} {noun} {where}:", "---", *lines, *cut])
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text.startswith("No matches found"):
-            return out.MatchesOutcome(())
-        head = re.match(r"Found (\d+) match(?:es)? .*?:\n---\n", text, re.DOTALL)
-        if head is None:
-            return understand(operation, native)
-        listed, _, note = text[head.end() :].partition("\n---\n[")
-        found = re.findall(r"^(.+?):(\d+):(.*)$", listed, re.MULTILINE)
-        matches = tuple(out.Match(path, int(line), words) for path, line, words in found)
-        return out.MatchesOutcome(matches, total=int(head[1]), truncated="truncated" in note)
+def _matches_written(outcome: out.MatchesOutcome, asked: op.SearchText) -> str | None:
+    where = f'for pattern "{asked.pattern}" {_where(asked.path)}'
+    if not outcome.matches:
+        return f"No matches found {where}."
+    if outcome.mode != "content":
+        return None
+    lines = matched_lines(outcome.matches)
+    count = outcome.total if outcome.total is not None else len(lines)
+    noun = "match" if count == 1 else "matches"
+    cut = ["---", "[more lines follow: truncated]"] if outcome.truncated else []
+    return "\n".join([f"Found {count} {noun} {where}:", "---", *lines, *cut])
 
 
-class GrepSearch(SearchingText, Spelling[op.SearchText]):
+def _matches_read(text: str, _asked: op.SearchText) -> out.MatchesOutcome | None:
+    if text.startswith("No matches found"):
+        return out.MatchesOutcome(())
+    head = re.match(r"Found (\d+) match(?:es)? .*?:\n---\n", text, re.DOTALL)
+    if head is None:
+        return None
+    listed, _, note = text[head.end() :].partition("\n---\n[")
+    found = re.findall(r"^(.+?):(\d+):(.*)$", listed, re.MULTILINE)
+    matches = tuple(out.Match(path, int(line), words) for path, line, words in found)
+    return out.MatchesOutcome(matches, total=int(head[1]), truncated="truncated" in note)
+
+
+MATCHES = one_of(
+    by_hand(
+        out.MatchesOutcome,
+        _matches_written,
+        _matches_read,
+        nearly={
+            "matches": "lines around a match and columns are not given",
+            "mode": "only lines are given in these words",
+            "total": "matches that were not counted are read as counted",
+            "truncated": "it is said of matches that are there",
+        },
+    )
+)
+
+
+class GrepSearch(Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "grep_search"
+    results = MATCHES
     unsaid = {"case_sensitive": "case never matters"}
 
     pattern: str = means("pattern", "The regular expression.")
@@ -122,10 +134,11 @@ class GrepSearch(SearchingText, Spelling[op.SearchText]):
     )
 
 
-class GrepSearchIncluding(SearchingText, Spelling[op.SearchText]):
+class GrepSearchIncluding(Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "grep_search"
+    results = MATCHES
     read_only = "0.1 and before say it so where ripgrep is missing, which was there when it was captured"
 
     pattern: str = means("pattern", "The regular expression.")
@@ -134,6 +147,22 @@ class GrepSearchIncluding(SearchingText, Spelling[op.SearchText]):
     maxResults: float | None = means(  # noqa: N815 - the native name
         "limit", "At most so many matching lines.", default=None, convert=WHOLE
     )
+
+
+def _tools_written(outcome: out.ToolsOutcome, asked: op.SearchTools) -> str | None:
+    if outcome.definitions:
+        return None
+    if not outcome.names:
+        return f"Not found: {asked.query.removeprefix('select:')}"
+    named = [json_text({"name": name}) for name in outcome.names]
+    return "<functions>\n" + "\n".join(f"<function>{one}</function>" for one in named) + "\n</functions>"
+
+
+def _tools_read(text: str, _asked: op.SearchTools) -> out.ToolsOutcome | None:
+    found = re.findall(r'<function>\s*\{[^{}]*?"name":\s*"((?:[^"\\]|\\.)*)"', text)
+    if not found and not text.startswith("Not found: "):
+        return None
+    return out.ToolsOutcome(tuple(read_json(f'"{name}"', type=str) for name in found))
 
 
 class ToolSearch(Spelling[op.SearchTools]):
@@ -145,19 +174,12 @@ class ToolSearch(Spelling[op.SearchTools]):
     query: str = means("query", "Words, or `select:` and names with commas between them.", schema={"minLength": 1})
     max_results: int | None = means("limit", "Maximum number of results; default 5.", default=None)
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.ToolsOutcome) or outcome.definitions:
-            return tell(operation, outcome)
-        if not outcome.names:
-            return f"Not found: {self.query.removeprefix('select:')}"
-        named = [json_text({"name": name}) for name in outcome.names]
-        return "<functions>\n" + "\n".join(f"<function>{one}</function>" for one in named) + "\n</functions>"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text.startswith("Not found: "):
-            return out.ToolsOutcome(())
-        found = re.findall(r'<function>\s*\{[^{}]*?"name":\s*"((?:[^"\\]|\\.)*)"', text)
-        if not found:
-            return understand(operation, native)
-        return out.ToolsOutcome(tuple(read_json(f'"{name}"', type=str) for name in found))
+    results = one_of(
+        by_hand(
+            out.ToolsOutcome,
+            _tools_written,
+            _tools_read,
+            nearly={"names": "tools with their definitions are written in other words"},
+        ),
+        unsaid={"definitions": "only names are given"},
+    )
