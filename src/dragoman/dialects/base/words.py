@@ -165,7 +165,7 @@ class ByHand(msgspec.Struct, frozen=True):
     """An outcome written and read by two functions; see `by_hand` and `in_json`."""
 
     outcome: type[msgspec.Struct]
-    write: Callable[[Any, Any], str | None]
+    write: Callable[[Any, Any], Content | None]
     read: Callable[[str, Any], Any]
     says: tuple[str, ...]
     nearly: Mapping[str, str]
@@ -177,7 +177,7 @@ class ByHand(msgspec.Struct, frozen=True):
 
 def by_hand(
     outcome: type[out.Outcome],
-    write: Callable[[Any, Any], str | None],
+    write: Callable[[Any, Any], Content | None],
     read: Callable[[str, Any], Any] = lambda _text, _asked: None,
     *,
     says: tuple[str, ...] = (),
@@ -266,7 +266,7 @@ class Results:
         self._check()
         self.current = tuple([one.saying(self._said_by) for one in self.current])
         self._in_order: tuple[Wording, ...] = (*read_first, *self.current, *formerly)
-        self._writers: dict[tuple[type, type], list[Callable[[Any, Any], str | None]]] = {}
+        self._writers: dict[tuple[type, type], list[Callable[[Any, Any], Content | None]]] = {}
         self._readers: dict[type, list[Callable[[str, Any], Any]]] = {}
 
     @property

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from dragoman.dialects.base.conversions import SOME
-from dragoman.dialects.base.default_words import as_called, tell, understand, unnumbered, up_to_here
+from dragoman.dialects.base.default_words import as_called, understand, unnumbered, up_to_here
 from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.sentences import numbered
-from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, Tells, means, native_only, was
+from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, means, native_only, was
 from dragoman.dialects.base.words import CALLED, by_hand, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
@@ -23,53 +23,45 @@ from .results import fields, list_in, number_in, record, text_in, told, whole
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-class ReadingFiles:
-    """How a file is told: numbered lines; an image as it is; a notebook cell by cell."""
+_CUT = re.compile(
+    r"<system-reminder>\nCut here: lines \d+ to \d+ of (\d+|more)\. [^\n]*\n</system-reminder>\s*\Z",
+)
 
-    __slots__ = ()
 
-    tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line", "truncated")}
-    _CUT = re.compile(
-        r"<system-reminder>\nCut here: lines \d+ to \d+ of (\d+|more)\. [^\n]*\n</system-reminder>\s*\Z",
+def _file_written(outcome: out.FileOutcome, asked: op.Operation) -> str:
+    outcome = up_to_here(asked, outcome)
+    if not outcome.truncated:
+        return numbered(outcome)
+    last = outcome.first_line + outcome.text.count("\n")
+    total = "more" if outcome.total_lines is None else outcome.total_lines
+    return (
+        f"{numbered(outcome)}\n\n<system-reminder>\nCut here: lines {outcome.first_line} to {last} of {total}. "
+        "Read on with offset and limit.\n</system-reminder>\n"
     )
 
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.NotebookOutcome):
-            return tell_cells(outcome.cells)
-        if not isinstance(outcome, out.FileOutcome):
-            return tell(operation, outcome)
-        outcome = up_to_here(operation, outcome)
-        if not outcome.truncated:
-            return numbered(outcome)
-        last = outcome.first_line + outcome.text.count("\n")
-        total = "more" if outcome.total_lines is None else outcome.total_lines
-        return (
-            f"{numbered(outcome)}\n\n<system-reminder>\nCut here: lines {outcome.first_line} to {last} of {total}. "
-            "Read on with offset and limit.\n</system-reminder>\n"
-        )
 
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert type(operation) is op.ReadFile or type(operation) is op.ReadNotebook
-        known: Any = fields(native).get("file")
-        content = text_in(known, "content")
-        if content is not None and isinstance(native.content, str) and "cells" not in known:
-            return _recorded_file(operation, known, content, len(native.content))
-        cells = cells_of(native)
-        if cells is not None:
-            return out.NotebookOutcome(operation.path, cells)
-        if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
-            return _seen(operation, native)
-        if content is not None:
-            return _recorded_file(operation, known, content, 0)
-        text = told(native)
-        # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
-        lines = unnumbered(text) or unnumbered(text, "→") or (None if text else (1, ""))
-        if lines is None:
-            return out.TextOutcome(text)
-        cut = self._CUT.search(native.content) if isinstance(native.content, str) else None
-        total = int(cut[1]) if cut is not None and cut[1] != "more" else None
-        first = max(1, lines[0])  # asked for line 0, 2.1.17 counts from there
-        return out.FileOutcome(operation.path, lines[1], first, total, truncated=cut is not None)
+def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> out.Outcome:
+    """From the record of the log, the cells of a notebook, or numbered lines."""
+    known: Any = fields(native).get("file")
+    content = text_in(known, "content")
+    if content is not None and isinstance(native.content, str) and "cells" not in known:
+        return _recorded_file(asked, known, content, len(native.content))
+    cells = cells_of(native)
+    if cells is not None:
+        return out.NotebookOutcome(asked.path, cells)
+    if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
+        return _seen(asked, native)
+    if content is not None:
+        return _recorded_file(asked, known, content, 0)
+    text = told(native)
+    # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
+    lines = unnumbered(text) or unnumbered(text, "→") or (None if text else (1, ""))
+    if lines is None:
+        return out.TextOutcome(text)
+    cut = _CUT.search(native.content) if isinstance(native.content, str) else None
+    total = int(cut[1]) if cut is not None and cut[1] != "more" else None
+    first = max(1, lines[0])  # asked for line 0, 2.1.17 counts from there
+    return out.FileOutcome(asked.path, lines[1], first, total, truncated=cut is not None)
 
 
 _BEFORE_LINES = len("     1\t")
@@ -129,77 +121,30 @@ def _limit(operation: op.ReadFile) -> int | None:
 WITHOUT_PAGES = "Read a file: a text as numbered lines, an image, or the cells of a notebook."
 
 
-class Read(ReadingFiles, Spelling[op.ReadFile]):
-    """Read a file: a text as numbered lines, an image, the cells of a notebook, or pages of a PDF."""
-
-    native_name = "Read"
-    described_until = {"2.1.54": WITHOUT_PAGES}
-    unhonoured = {"pages": WITHOUT_PAGES}
-
-    file_path: str = means("path", "Path of the file.")
-    offset: int | None = means(
-        "first_line",
-        "First line to read, from 1.",
-        default=None,
-        since="2.1.123",
-        schema={"minimum": 0, "maximum": 2**53 - 1},
-        was=was("2.1.54", type=float | None, schema=None),
-    )
-    limit: int | None = means(
-        "last_line",
-        "How many lines to read.",
-        default=None,
-        since="2.1.123",
-        schema={"exclusiveMinimum": 0, "maximum": 2**53 - 1},
-        was=was("2.1.54", type=float | None, schema=None),
-    )
-    pages: str | None = means("pages", "Pages of a PDF: `3`, `1-5`.", default=None, since="2.1.54")
-    allow_large: bool | None = native_only("how much is read at once is the workspace's to decide", since="2.1.325")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
-
-    @classmethod
-    def from_operation(cls, operation: op.ReadFile) -> Read | None:
-        try:
-            limit = _limit(operation)
-        except ValueError:
-            return None
-        return cls(file_path=operation.path, offset=operation.first_line, limit=limit, pages=operation.pages)
+def _tree_written(outcome: out.DirectoryOutcome, asked: op.Operation) -> str:
+    """The whole tree below a folder, two spaces a level, folders with a slash."""
+    lines = [f"- {as_called(asked, outcome.path).rstrip('/')}/"]
+    above: list[str] = []
+    for entry in outcome.entries:
+        *parents, name = entry.path.split("/")
+        lines += [f"{'  ' * level}- {parent}/" for level, parent in _new_parents(above, parents)]
+        lines.append(f"{'  ' * (len(parents) + 1)}- {name}{'/' if entry.kind == 'directory' else ''}")
+        above = [*parents, name] if entry.kind == "directory" else parents
+    return "\n".join(lines) + "\n"
 
 
-class ListingDirectories:
-    """How a folder is told: the whole tree below it, two spaces a level, folders with a slash."""
-
-    __slots__ = ()
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.DirectoryOutcome):
-            return tell(operation, outcome)
-        lines = [f"- {as_called(operation, outcome.path).rstrip('/')}/"]
-        above: list[str] = []
-        for entry in outcome.entries:
-            *parents, name = entry.path.split("/")
-            lines += [f"{'  ' * level}- {parent}/" for level, parent in _new_parents(above, parents)]
-            lines.append(f"{'  ' * (len(parents) + 1)}- {name}{'/' if entry.kind == 'directory' else ''}")
-            above = [*parents, name] if entry.kind == "directory" else parents
-        return "\n".join(lines) + "\n"
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        assert isinstance(operation, op.ListDirectory)
-        text = told(native)
-        head, *lines = text.partition("\n\n")[0].removesuffix("\n").split("\n")
-        if not re.fullmatch(r"- .*/", head):
-            return out.TextOutcome(text)
-        entries: list[out.Entry] = []
-        above: list[str] = []
-        for line in lines:
-            found = re.fullmatch(r"((?:  )+)- (.+?)(/?)", line)
-            if found is None:
-                return out.TextOutcome(text)
-            above = [*above[: len(found[1]) // 2 - 1], found[2]]
-            entries.append(out.Entry("/".join(above), "directory" if found[3] else "file"))
-        return out.DirectoryOutcome(operation.path, tuple(entries))
+def _tree_read(text: str, asked: op.ListDirectory) -> out.DirectoryOutcome | None:
+    head, *lines = text.partition("\n\n")[0].removesuffix("\n").split("\n")
+    found = [re.fullmatch(r"((?:  )+)- (.+?)(/?)", line) for line in lines]
+    if not re.fullmatch(r"- .*/", head) or None in found:
+        return None
+    entries: list[out.Entry] = []
+    above: list[str] = []
+    for one in found:
+        assert one is not None  # which was looked for above
+        above = [*above[: len(one[1]) // 2 - 1], one[2]]
+        entries.append(out.Entry("/".join(above), "directory" if one[3] else "file"))
+    return out.DirectoryOutcome(asked.path, tuple(entries))
 
 
 def _new_parents(above: Sequence[str], parents: Sequence[str]) -> list[tuple[int, str]]:
@@ -210,10 +155,23 @@ def _new_parents(above: Sequence[str], parents: Sequence[str]) -> list[tuple[int
     return [(level, parent) for level, parent in enumerate(parents, 1) if level > known]
 
 
-class LS(ListingDirectories, Spelling[op.ListDirectory]):
+TREES = one_of(
+    by_hand(
+        out.DirectoryOutcome,
+        _tree_written,
+        _tree_read,
+        nearly={"path": "it is that of the call", "entries": "an entry is a folder or a file, without its size"},
+    ),
+    text=told,
+)
+"""By hand: the path of an entry depends on the lines above it."""
+
+
+class LS(Spelling[op.ListDirectory]):
     """List the files and folders below a folder."""
 
     native_name = "LS"
+    results = TREES
     until = "1.0.88"
     unsaid = {
         "depth": "the whole tree is listed",
@@ -234,10 +192,10 @@ _CELL = re.compile(
 )
 
 
-def tell_cells(cells: Iterable[out.Cell]) -> Content:
+def _cells_written(outcome: out.NotebookOutcome, _asked: op.Operation) -> Content:
     """Cells in tags; what a cell printed follows it."""
     pieces: list[str | out.Media] = []
-    for cell in cells:
+    for cell in outcome.cells:
         kind = "" if cell.cell_type == "code" else f"<cell_type>{cell.cell_type}</cell_type>"
         language = f"<language>{cell.language}</language>" if cell.language not in (None, "python") else ""
         id = cell.id or ""
@@ -296,10 +254,66 @@ def _with_output(cell: out.Cell, output: str | out.Media) -> out.Cell:
     return msgspec.structs.replace(cell, outputs=(*cell.outputs, output))
 
 
-class NotebookRead(ReadingFiles, Spelling[op.ReadNotebook]):
+FILES = one_of(
+    by_hand(
+        out.FileOutcome,
+        _file_written,
+        says=("text", "first_line", "truncated"),
+        nearly={"path": "it is that of the call", "total_lines": "it is said of a file that was cut"},
+    ),
+    by_hand(
+        out.NotebookOutcome, _cells_written, nearly={"path": "it is that of the call", "cells": "outputs are texts"}
+    ),
+    from_native=_file_read,
+)
+"""By hand: the log has the file beside its numbered lines, and what is read may be a picture or a notebook."""
+
+
+class Read(Spelling[op.ReadFile]):
+    """Read a file: a text as numbered lines, an image, the cells of a notebook, or pages of a PDF."""
+
+    native_name = "Read"
+    results = FILES
+    described_until = {"2.1.54": WITHOUT_PAGES}
+    unhonoured = {"pages": WITHOUT_PAGES}
+
+    file_path: str = means("path", "Path of the file.")
+    offset: int | None = means(
+        "first_line",
+        "First line to read, from 1.",
+        default=None,
+        since="2.1.123",
+        schema={"minimum": 0, "maximum": 2**53 - 1},
+        was=was("2.1.54", type=float | None, schema=None),
+    )
+    limit: int | None = means(
+        "last_line",
+        "How many lines to read.",
+        default=None,
+        since="2.1.123",
+        schema={"exclusiveMinimum": 0, "maximum": 2**53 - 1},
+        was=was("2.1.54", type=float | None, schema=None),
+    )
+    pages: str | None = means("pages", "Pages of a PDF: `3`, `1-5`.", default=None, since="2.1.54")
+    allow_large: bool | None = native_only("how much is read at once is the workspace's to decide", since="2.1.325")
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return (op.ReadFile(self.file_path, *_lines(self.offset, self.limit), self.pages),)
+
+    @classmethod
+    def from_operation(cls, operation: op.ReadFile) -> Read | None:
+        try:
+            limit = _limit(operation)
+        except ValueError:
+            return None
+        return cls(file_path=operation.path, offset=operation.first_line, limit=limit, pages=operation.pages)
+
+
+class NotebookRead(Spelling[op.ReadNotebook]):
     """Read the cells of a notebook with what they printed."""
 
     native_name = "NotebookRead"
+    results = FILES
     until = "1.0.59"
 
     notebook_path: str = means("path", "The notebook, as an absolute path.")

@@ -7,20 +7,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 from dragoman.dialects.base.conversions import among, or_word
-from dragoman.dialects.base.default_words import tell, text_of, understand
 from dragoman.dialects.base.spelling import (
     EMPTY_IS_UNSAID,
     SECONDS,
-    Content,
     Conversion,
     ResultWords,
     Spelling,
     means,
     native_only,
 )
-from dragoman.dialects.base.words import Kind, body, done, maybe, one_of, single, skipped, without, words
+from dragoman.dialects.base.words import Kind, body, by_hand, done, maybe, one_of, single, skipped, without, words
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 _AGENT_STATES: dict[str, out.AgentStatus] = {
     **{status: status for status in get_args(out.AgentStatus)},
@@ -149,6 +146,37 @@ class ReadAgent(TellingAgents, Spelling[op.WaitForAgent]):
         return cls(agent_id=operation.agents[0], wait=operation.block, timeout=timeout, since_turn=operation.since_turn)
 
 
+_HEAD = re.compile(r"(\w+) \(\d+\):")
+_LINE = re.compile(r'  \S+ (?P<name>.*?) \((?P<id>[^()]*)\): (?P<agent>.*?) - "(?P<about>.*?)"(?: \(.*\))?')
+
+
+def _agents_written(outcome: out.AgentsOutcome, _asked: op.Operation) -> str | None:
+    if any(agent.id is None for agent in outcome.agents):
+        return None
+    lines = ["Background agents:" if outcome.agents else "No background agents."]
+    for status in dict.fromkeys(agent.status for agent in outcome.agents):
+        group = [agent for agent in outcome.agents if agent.status == status]
+        lines += ["", f"{status.capitalize()} ({len(group)}):"]
+        lines += [f'  * {one.name or ""} ({one.id}): {one.agent or ""} - "{one.description or ""}"' for one in group]
+    return "\n".join(lines)
+
+
+def _agents_read(text: str, _asked: op.Operation) -> out.AgentsOutcome | None:
+    if text == "<no background agents>":
+        return out.AgentsOutcome(())
+    if not text.startswith(("Background agents:", "No ")):
+        return None
+    status: out.AgentStatus = "unknown"
+    found: list[out.AgentReport] = []
+    for line in text.split("\n"):
+        if head := _HEAD.fullmatch(line):
+            status = _AGENT_STATES.get(head[1].lower(), "unknown")
+        elif one := _LINE.fullmatch(line):
+            name, agent, about = (one[part] or None for part in ("name", "agent", "about"))
+            found.append(out.AgentReport(one["id"], status, name=name, agent=agent, description=about))
+    return out.AgentsOutcome(tuple(found))
+
+
 class ListAgents(Spelling[op.ListAgents]):
     """List the other agents and how each is doing."""
 
@@ -161,36 +189,14 @@ class ListAgents(Spelling[op.ListAgents]):
         "scope", "Whose agents.", default=None, convert=among("siblings", "children", "all")
     )
 
-    _HEAD = re.compile(r"(\w+) \(\d+\):")
-    _LINE = re.compile(r'  \S+ (?P<name>.*?) \((?P<id>[^()]*)\): (?P<agent>.*?) - "(?P<about>.*?)"(?: \(.*\))?')
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.AgentsOutcome) or any(agent.id is None for agent in outcome.agents):
-            return tell(operation, outcome)
-        lines = ["Background agents:" if outcome.agents else "No background agents."]
-        for status in dict.fromkeys(agent.status for agent in outcome.agents):
-            group = [agent for agent in outcome.agents if agent.status == status]
-            lines += ["", f"{status.capitalize()} ({len(group)}):"]
-            lines += [
-                f'  * {one.name or ""} ({one.id}): {one.agent or ""} - "{one.description or ""}"' for one in group
-            ]
-        return "\n".join(lines)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text == "<no background agents>":
-            return out.AgentsOutcome(())
-        if not re.match(r"(?:Background agents:|No )", text):
-            return understand(operation, native)
-        status: out.AgentStatus = "unknown"
-        found: list[out.AgentReport] = []
-        for line in text.split("\n"):
-            if head := self._HEAD.fullmatch(line):
-                status = _AGENT_STATES.get(head[1].lower(), "unknown")
-            elif one := self._LINE.fullmatch(line):
-                name, agent, about = (one[part] or None for part in ("name", "agent", "about"))
-                found.append(out.AgentReport(one["id"], status, name=name, agent=agent, description=about))
-        return out.AgentsOutcome(tuple(found))
+    results = one_of(
+        by_hand(
+            out.AgentsOutcome,
+            _agents_written,
+            _agents_read,
+            nearly={"agents": "what an agent said is not listed, and they are sorted by their state"},
+        )
+    )
 
 
 class WriteAgent(Spelling[op.MessageAgent]):

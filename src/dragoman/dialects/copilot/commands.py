@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, SECONDS, Content, Conversion, Spelling, means, native_only
-from dragoman.dialects.base.words import ANY, body, done, either, maybe, one_of, one_stream, skipped, way, words
+from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, SECONDS, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.words import (
+    ANY,
+    body,
+    by_hand,
+    done,
+    either,
+    maybe,
+    one_of,
+    one_stream,
+    skipped,
+    way,
+    words,
+)
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 _NAMED = either(way("command with shellId: {job}", when_running=True), way("shellId: {job}"), way("command", job=None))
 _STATE = either(
@@ -110,43 +120,41 @@ class StopBash(Spelling[op.StopCommand]):
     )
 
 
+_JOB = re.compile(
+    r"  shellId: (?P<id>[^,\n]+), [^\n]*?status: (?P<status>\w+)(?: \(exit code: (?P<code>-?\d+)\))?[^\n]*"
+    r"(?:\n    current command: (?P<command>.*?))?(?=\n  shellId: |\Z)",
+    re.DOTALL,
+)
+
+
+def _jobs_written(outcome: out.JobsOutcome, _asked: op.Operation) -> str:
+    lines = ["Active shell sessions:" if outcome.jobs else "No active shell sessions."]
+    for job in outcome.jobs:
+        status = "unknown" if job.running is None else "running" if job.running else "completed"
+        code = "" if job.exit_code is None else f" (exit code: {job.exit_code})"
+        lines.append(f"  shellId: {job.job}, status: {status}{code}")
+        lines += [] if job.command is None else [f"    current command: {job.command}"]
+    return "\n".join(lines)
+
+
+def _jobs_read(text: str, _asked: op.Operation) -> out.JobsOutcome | None:
+    if not re.match(r"(?:Active|No active) shell sessions", text, re.IGNORECASE):
+        return None
+    states = {"running": True, "completed": False}
+    return out.JobsOutcome(
+        tuple(
+            out.Job(one["id"], one["command"], states.get(one["status"]), int(one["code"]) if one["code"] else None)
+            for one in _JOB.finditer(text)
+        )
+    )
+
+
 class ListBash(Spelling[op.ListCommands]):
     """List the shells and the status of their commands."""
 
     native_name = "list_bash"
 
-    _JOB = re.compile(
-        r"  shellId: (?P<id>[^,\n]+), [^\n]*?status: (?P<status>\w+)(?: \(exit code: (?P<code>-?\d+)\))?[^\n]*"
-        r"(?:\n    current command: (?P<command>.*?))?(?=\n  shellId: |\Z)",
-        re.DOTALL,
-    )
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.JobsOutcome):
-            return tell(operation, outcome)
-        lines = ["Active shell sessions:" if outcome.jobs else "No active shell sessions."]
-        for job in outcome.jobs:
-            status = "unknown" if job.running is None else "running" if job.running else "completed"
-            code = "" if job.exit_code is None else f" (exit code: {job.exit_code})"
-            lines.append(f"  shellId: {job.job}, status: {status}{code}")
-            lines += [] if job.command is None else [f"    current command: {job.command}"]
-        return "\n".join(lines)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if not re.match(r"(?:Active|No active) shell sessions", text, re.IGNORECASE):
-            return understand(operation, native)
-        return out.JobsOutcome(
-            tuple(
-                out.Job(
-                    job["id"],
-                    job["command"],
-                    {"running": True, "completed": False}.get(job["status"]),
-                    int(job["code"]) if job["code"] else None,
-                )
-                for job in self._JOB.finditer(text)
-            )
-        )
+    results = one_of(by_hand(out.JobsOutcome, _jobs_written, _jobs_read, says=("jobs",)))
 
 
 class Powershell(Bash):
