@@ -221,8 +221,8 @@ def _never(_asked: op.Operation, _value: Any) -> None:
             "hides a later one",
         ),
         (
-            lambda: one_of(in_json(out.ResourcesOutcome, list[str], to=_never, back=_never, says=("resources",))),
-            "ResourcesOutcome.cursor is neither said nor `unsaid`",
+            lambda: one_of(in_json(out.ResourcesOutcome, list[str], to=_never, back=_never, says=("cursor",))),
+            "ResourcesOutcome.resources is neither said nor `unsaid`",
         ),
     ],
 )

@@ -97,7 +97,7 @@ class FileSearch(PartResults, ProviderExecuted[op.SearchDocuments]):
 
     native_name = "FILE_SEARCH"
     only_by_id = "it needs the stores to search"
-    unsaid = {"stores": "the stores are a setting of the tool", "limit": _LIMIT}
+    unsaid = {"limit": _LIMIT}
 
     queries: tuple[str, ...] = means(None, "What to look for.", default=())
 
@@ -178,7 +178,6 @@ class CodeExecution(ProviderExecuted[op.RunCode]):
     """Run Python on the provider's machines."""
 
     native_name = "code_execution"
-    unsaid = {"reason": "the program is the call itself"}
 
     language: str | None = means("language", "The language.", default=None)
     code: str = means("code", "The program.", default="")

@@ -399,11 +399,7 @@ class Grep(Spelling[op.SearchText]):
             out.MatchesOutcome,
             _matches_written,
             _matches_read,
-            nearly={
-                "matches": "columns are not given, and a match of several lines is read as several",
-                "mode": "only lines are given in these words",
-                "truncated": "a note about any limit is read as that",
-            },
+            nearly={"truncated": "a note about any limit is read as that"},
         )
     )
 

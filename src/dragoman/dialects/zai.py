@@ -77,7 +77,6 @@ class RunCommand(Spelling[op.RunCommand]):
         "timeout_ms": "there is no parameter for it",
         "shell": "there is one shell",
         "login": "there is one shell",
-        "output_limit": "there is one limit for all output",
         "unsandboxed": "there is no parameter for it",
     }
 

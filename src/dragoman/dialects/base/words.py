@@ -39,7 +39,7 @@ from dragoman.model.calls import Content, NativeResult
 from dragoman.model.json_text import json_text, read_json
 
 from .default_words import Tells, text_of, understand
-from .reasons import LOST
+from .reasons import LOST, NEARLY
 from .template import Template as Template, where_declared, words as words
 from .template_parts import (
     ANY as ANY,
@@ -187,9 +187,14 @@ def by_hand(
     """An outcome that no template says: `write` gets it and the operation, `read` a text and the operation.
 
     Either may give `None` for what is not said so; without `read` it is read by `from_native` alone. `says` are the
-    fields of the outcome that survive, `nearly` those of which a part is lost, with the reason.
+    fields of the outcome that survive, `nearly` those of which a part is lost, with the reason where it is not the
+    usual one.
     """
-    return ByHand(outcome, write, read, says, nearly, asked)
+    usual = {
+        field: NEARLY.get(f"{outcome.__name__}.{field}") for field in outcome.__struct_fields__ if field not in says
+    }
+    reasons = {field: reason for field, reason in usual.items() if reason is not None}
+    return ByHand(outcome, write, read, says, {**reasons, **nearly}, asked)
 
 
 def in_json(

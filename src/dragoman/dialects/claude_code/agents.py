@@ -246,9 +246,6 @@ class SendMessage(Spelling[op.MessageAgent]):
     native_name = "SendMessage"
     results = SENT
     since = "2.1.197"
-    unsaid = {
-        "interrupt": "an agent reads its messages when it gets to them",
-    }
 
     to: str = means("to", "The agent: its id or name.", schema={"maxLength": 300})
     summary: str | None = means("summary", "The message in a few words.", default=None, schema={"maxLength": 200})

@@ -285,8 +285,6 @@ TASKS = one_of(
 )
 """By hand: the tags stand in any order and number, and an output may hold any of them."""
 
-READING_UNSAID = {"lines": "the output is given whole"}
-
 
 class TaskOutput(Spelling[op.ReadOutput]):
     """Read what a background task has written, waiting for its end if asked to."""
@@ -297,7 +295,6 @@ class TaskOutput(Spelling[op.ReadOutput]):
     described_until = {
         "2.0.76": "Read what a background task has written; waits for its end by default.",
     }
-    unsaid = {**READING_UNSAID, "pattern": "the output is given whole"}
 
     task_id: str = means("job", "The task.")
     block: bool = means(
@@ -323,7 +320,7 @@ class BashOutput(Spelling[op.ReadOutput]):
     native_name = "BashOutput"
     results = TASKS
     since, until = "1.0.88", "1.0.88"
-    unsaid = {**READING_UNSAID, "wait_ms": "it never waits", "block": "it never waits"}
+    unsaid = {"block": "it never waits"}
 
     bash_id: str = means("job", "The background command.")
     filter: str | None = means("pattern", "Only lines that match this regular expression.", default=None)

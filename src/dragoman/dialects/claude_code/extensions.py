@@ -121,7 +121,7 @@ def _in_json(back: Callable[[list[Any]], Any]) -> Results:
         ),
         says=("resources",),
     )
-    return one_of(written, text=told, unsaid={"cursor": "the list is given whole"})
+    return one_of(written, text=told)
 
 
 LISTED = _in_json(lambda rows: rows)

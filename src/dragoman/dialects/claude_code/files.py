@@ -160,7 +160,7 @@ TREES = one_of(
         out.DirectoryOutcome,
         _tree_written,
         _tree_read,
-        nearly={"path": "it is that of the call", "entries": "an entry is a folder or a file, without its size"},
+        nearly={"entries": "an entry is a folder or a file, without its size"},
     ),
     text=told,
 )
@@ -259,11 +259,9 @@ FILES = one_of(
         out.FileOutcome,
         _file_written,
         says=("text", "first_line", "truncated"),
-        nearly={"path": "it is that of the call", "total_lines": "it is said of a file that was cut"},
+        nearly={"total_lines": "it is said of a file that was cut"},
     ),
-    by_hand(
-        out.NotebookOutcome, _cells_written, nearly={"path": "it is that of the call", "cells": "outputs are texts"}
-    ),
+    by_hand(out.NotebookOutcome, _cells_written, nearly={"cells": "outputs are texts"}),
     from_native=_file_read,
 )
 """By hand: the log has the file beside its numbered lines, and what is read may be a picture or a notebook."""
@@ -417,7 +415,7 @@ CHANGES = one_of(
     text=told,
     recorded=_changed,
 )
-"""By hand: the sentence is followed by lines of the file up to 2.0.76, and a template would look for its end there."""
+"""By hand: from 1.0.59 to 2.0.76 (captured sessions) lines of the file follow the sentence, and may hold its words."""
 
 
 class Write(Spelling[op.WriteFile]):

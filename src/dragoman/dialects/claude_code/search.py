@@ -35,7 +35,6 @@ class Glob(Spelling[op.FindFiles]):
     unsaid = {
         "case_sensitive": "the client decides about case",
         "respect_ignore": "the client decides about ignored files",
-        "limit": "the client has one limit for all lists",
     }
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
@@ -105,7 +104,6 @@ MATCHES = one_of(
         _matches_written,
         says=("mode",),
         nearly={
-            "matches": "columns are not given, and a match of several lines is read as several",
             "total": "only counts are added up",
             "files": "only files and counts are counted",
             "truncated": "it is said with a limit, and read where so many results are there",
@@ -207,10 +205,7 @@ class Grep(Spelling[op.SearchText]):
     native_name = "Grep"
     results = MATCHES
     on_request, on_request_since = ASKED_FOR, "2.1.197"
-    unsaid = {
-        "exclude": "one glob chooses the files",
-        "limit_per_file": "only the whole list is cut",
-    }
+    unsaid = {"exclude": "one glob chooses the files"}
 
     pattern: str = means("pattern", "The regular expression.")
     path: str = means("path", "The file or folder to search in.", default=".")

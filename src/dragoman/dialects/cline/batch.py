@@ -248,10 +248,8 @@ class SearchCodebase(Entered[op.SearchText]):
         "exclude": "the whole project is searched",
         "file_type": "the whole project is searched",
         "case_sensitive": "there is no parameter for it",
-        "literal": "the pattern is always an expression",
         "before": "the client decides how much stands around a match",
         "after": "the client decides how much stands around a match",
-        "limit": "the client has one limit for all searches",
     }
 
     queries: tuple[str, ...] = means("pattern", "The regular expressions.")
@@ -368,11 +366,7 @@ class FetchWebContent(Entered[op.FetchPage]):
 
     native_name = "fetch_web_content"
     unhonoured = {"instructions": "Fetch one or several pages as readable text."}
-    unsaid = {
-        "format": "it is always text",
-        "offset": "a page is given from its start",
-        "limit": "the client has one limit for all pages",
-    }
+    unsaid = {"format": "it is always text"}
     approximated = {"instructions": "something must be asked, and in more than one letter"}
 
     requests: tuple[AskedPage, ...] = means(

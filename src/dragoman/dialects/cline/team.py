@@ -67,9 +67,6 @@ class SpawnAgent(Spelling[op.SpawnAgent]):
         "description": "there is no parameter for it",
         "model": "an agent runs on the same model",
         "effort": "an agent runs as this one does",
-        "background": "an agent is waited for",
-        "isolation": "an agent works where this one does",
-        "history": "an agent starts with its task alone",
         "tools": "an agent has the tools of this one",
         "max_turns": "there is no parameter for it",
         "continues": "only a teammate goes on",
@@ -154,7 +151,6 @@ class TeamStatus(Spelling[op.ListAgents]):
     """See who is in the team and how each is doing."""
 
     native_name = "team_status"
-    unsaid = {"query": "the team is listed whole", "scope": "the team is listed whole"}
     results = one_of(
         in_json(
             out.AgentsOutcome,
@@ -208,7 +204,6 @@ class TeamSendMessage(Spelling[op.MessageAgent]):
     native_name = "team_send_message"
     results = REPORTS
     unsaid = {
-        "interrupt": "a teammate reads its messages when it can",
         "starts_turn": "a teammate reads its messages when it can",
         "notify_when_idle": "there is no parameter for it",
     }

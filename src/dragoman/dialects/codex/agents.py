@@ -59,7 +59,7 @@ class SpawnAgent(Spelling[op.SpawnAgent]):
 
     native_name, namespace = "spawn_agent", "multi_agent_v1"
     since, families = "0.133.0", UNKNOWN
-    unsaid = {**SPAWNED, "name": "the client names its agents itself"}
+    unsaid = SPAWNED
     approximated = {
         "agent": "kinds of agents are no longer told apart",
         "history": "the whole conversation is passed on, or nothing of it",
@@ -125,10 +125,6 @@ class SendInput(Spelling[op.MessageAgent]):
 
     native_name, namespace = "send_input", "multi_agent_v1"
     since, families = "0.133.0", UNKNOWN
-    unsaid = {
-        "summary": "a message has no summary",
-        "notify_when_idle": "the client always tells when an agent is done",
-    }
 
     target: str = means("to", "The agent.")
     message: str | None = means("message", "What to say.", default=None)
@@ -167,7 +163,6 @@ class WaitAgent(Spelling[op.WaitForAgent]):
 
     native_name, namespace = "wait_agent", "multi_agent_v1"
     since, families = "0.133.0", UNKNOWN
-    unsaid = {"since_turn": "what an agent said last is what is given"}
 
     targets: tuple[str, ...] = means("agents", "The agents.", convert=SOME)
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None, schema=NUMBER)
@@ -211,7 +206,7 @@ class NamedSpawnAgent(Spelling[op.SpawnAgent]):
 
     native_name, namespace = "spawn_agent", "collaboration"
     since = "0.166.0"
-    unsaid = {**SPAWNED, "agent": "all agents are of one kind"}
+    unsaid = SPAWNED
 
     task_name: str = means("name", "Name for the task.")
     message: str = means("prompt", "The task.")
@@ -276,10 +271,7 @@ class WaitForMail(Spelling[op.WaitForAgent]):
 
     native_name, namespace = "wait_agent", "collaboration"
     since = "0.166.0"
-    unsaid = {
-        "agents": "it waits for whichever agent speaks first",
-        "since_turn": "what an agent said last is what is given",
-    }
+    unsaid = {"agents": "it waits for whichever agent speaks first"}
 
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None, schema=NUMBER)
 

@@ -171,10 +171,8 @@ class ShellCommand(OrPatched, Spelling[op.RunCommand]):
     results = SHELL_COMMANDS
     unsaid = {
         "background": "commands are waited for",
-        "wait_ms": "commands are waited for",
         "job": "every command has a shell of its own",
         "shell": "the client chooses the shell",
-        "terminal": "commands have no terminal",
     }
     approximated = {"purpose": REASON}
 
@@ -221,9 +219,7 @@ class Shell(OrPatched, Spelling[op.RunCommand]):
     families = (f"!{MINI}",)
     unsaid = {
         "background": "commands are waited for",
-        "wait_ms": "commands are waited for",
         "job": "every command has a shell of its own",
-        "terminal": "commands have no terminal",
     }
     approximated = {"login": LOGIN, "purpose": REASON, "shell": "bash is what is used when nothing is said"}
 

@@ -70,7 +70,6 @@ class PlainViewImage(Spelling[op.ViewImage]):
     native_name = "view_image"
     results = IMAGE_SHOWN
     since, families = "0.44.0", (*CLASSIC, "!gpt-5.5*")
-    unsaid = {"detail": "there is no parameter for it"}
 
     path: str = means("path", "Path of the image.")
 

@@ -153,9 +153,6 @@ class CheckBackgroundJob(Spelling[op.ReadOutput]):
 
     native_name = "CheckBackgroundJob"
     unsaid = {
-        "wait_ms": "it never waits",
-        "lines": "all output is given",
-        "pattern": "all output is given",
         "block": "it never waits",
         "output_limit": "all output is given",
     }

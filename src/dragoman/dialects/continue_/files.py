@@ -57,7 +57,6 @@ class List(Spelling[op.ListDirectory]):
     """List the files and folders directly inside a folder."""
 
     native_name = "List"
-    unsaid = {"limit": "the folder is listed whole"}
 
     dirpath: str = means("path", "Path of the folder.")
 

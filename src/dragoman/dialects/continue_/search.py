@@ -49,13 +49,7 @@ class Search(Spelling[op.SearchText]):
     """Search file contents with a regular expression; ignored files are passed over."""
 
     native_name = "Search"
-    unsaid = {
-        "case_sensitive": "it is said in the expression",
-        "literal": "the pattern is always an expression",
-        "before": "only the matching lines are given",
-        "after": "only the matching lines are given",
-        "limit": "the client has one limit for all searches",
-    }
+    unsaid = {"case_sensitive": "it is said in the expression"}
 
     pattern: str = means("pattern", "The regular expression.")
     path: str = means("path", "The folder or file to search in.", default=".")
@@ -81,11 +75,8 @@ class Fetch(Spelling[op.FetchPage]):
 
     native_name = "Fetch"
     unsaid = {
-        "instructions": "a page is given as it is",
         "format": "it is always Markdown",
         "timeout_ms": "there is no parameter for it",
-        "offset": "a page is given from its start",
-        "limit": "the client has one limit for all pages",
     }
 
     url: str = means("url", "Address of the page.")

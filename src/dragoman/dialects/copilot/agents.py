@@ -92,7 +92,6 @@ class Task(TellingAgents, Spelling[op.SpawnAgent]):
         "description": "it is required, so an empty one says nothing",
     }
     unsaid = {
-        "isolation": "an agent works where this one does",
         "max_turns": "there is no parameter for it",
         "continues": "an agent goes on when it is written to",
     }
@@ -203,11 +202,6 @@ class WriteAgent(Spelling[op.MessageAgent]):
     """Send a message to another agent, or the same one to several."""
 
     native_name = "write_agent"
-    unsaid = {
-        "summary": "there is no parameter for it",
-        "interrupt": "an agent reads its messages when it can",
-        "notify_when_idle": "it is always told when an agent is idle",
-    }
 
     agent_id: str | None = means("to", "The agent.", default=None)
     agent_ids: tuple[str, ...] = means(None, "Several agents.", default=())

@@ -88,11 +88,7 @@ class ReadBash(Spelling[op.ReadOutput]):
 
     native_name = "read_bash"
     approximated = {"wait_ms": "it is required, so nothing said is no waiting"}
-    unsaid = {
-        "lines": "all new output is given",
-        "pattern": "all new output is given",
-        "block": "it waits as long as it is told to",
-    }
+    unsaid = {"block": "it waits as long as it is told to"}
 
     shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name
     delay: float = means(

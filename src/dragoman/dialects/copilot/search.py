@@ -75,7 +75,6 @@ class Grep(Spelling[op.SearchText]):
     families = EDITING
     unsaid = {
         "exclude": "files are left out with a glob that begins with !",
-        "literal": "the pattern is always an expression",
         "respect_ignore": "the client decides about ignored files",
     }
 
@@ -169,10 +168,7 @@ class Glob(Spelling[op.FindFiles]):
     """Find files whose path matches a glob pattern."""
 
     native_name = "glob"
-    unsaid = {
-        "respect_ignore": "the client decides about ignored files",
-        "limit": "the client has one limit for all lists",
-    }
+    unsaid = {"respect_ignore": "the client decides about ignored files"}
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     paths: Paths = means("path", "The folder to look in, or several.", default=None)

@@ -35,7 +35,6 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
 
     native_name = "list_mcp_resources"
     since = "0.53"
-    unsaid = {"uri": "resources are not listed by folder"}
 
     serverName: str | None = means("server", "Only this server's.", default=None)  # noqa: N815 - the native name
     wait_for_previous: bool | None = native_only(WAIT)
@@ -47,7 +46,6 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
             _resources_read,
             nearly={"resources": "a resource is its server, its URI and its name"},
         ),
-        unsaid={"cursor": "the list is given whole"},
     )
 
 

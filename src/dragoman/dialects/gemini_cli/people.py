@@ -24,7 +24,6 @@ class SaveMemory(Spelling[op.SaveMemory]):
 
     native_name = "save_memory"
     until = "0.34"
-    unsaid = {"key": "facts have no names"}
 
     fact: str = means("text", "The fact, in one sentence.")
 

@@ -146,7 +146,6 @@ class Shell(ShellOutputs, Spelling[op.RunCommand]):
         "job": "every command has a shell of its own",
         "shell": "whoever runs it chooses the shell",
         "login": "whoever runs it chooses the shell",
-        "terminal": "commands have no terminal",
         "unsandboxed": "there is no parameter for it",
     }
 
@@ -189,7 +188,6 @@ class LocalShell(Spelling[op.RunCommand]):
         "background": _ALONE,
         "wait_ms": _ALONE,
         "job": "every command has a shell of its own",
-        "terminal": "commands have no terminal",
         "output_limit": "there is no parameter for it",
         "unsandboxed": "there is no parameter for it",
     }

@@ -55,7 +55,7 @@ class FileSearch(ItemResults, ProviderExecuted[op.SearchDocuments]):
 
     native_name = "file_search"
     only_by_id = "it needs the stores to search"
-    unsaid = {"stores": "the stores are a setting of the tool", "limit": _LIMIT}
+    unsaid = {"limit": _LIMIT}
     result_items = ("file_search_call",)
 
     queries: tuple[str, ...] = means(None, "What to look for.", default=())
@@ -87,7 +87,6 @@ class CodeInterpreter(ItemResults, ProviderExecuted[op.RunCode]):
 
     native_name = "code_interpreter"
     only_by_id = "it needs a container"
-    unsaid = {"reason": "the program is the call itself"}
     always = {"language": "python"}
     result_items = ("code_interpreter_call",)
 
@@ -117,7 +116,6 @@ class Program(ItemResults, ProviderExecuted[op.RunCode]):
 
     native_name = "program"
     only_by_id = "programs call the tools of the request, which must allow it"
-    unsaid = {"reason": "the program is the call itself"}
     always = {"language": "javascript"}
     result_items = ("program_output",)
 

@@ -93,7 +93,6 @@ class TodoRead(Spelling[op.ReadPlan]):
     native_name = "todoread"
     results = PLANS
     until = "1.1.11"
-    unsaid = {"id": "the list is read whole"}
 
 
 # ── agents ───────────────────────────────────────────────────────────────────
@@ -146,7 +145,6 @@ class Task(Spelling[op.SpawnAgent]):
     unsaid = {
         "name": "an agent is called by its type alone",
         "effort": "an agent's type has its own",
-        "cwd": "agents share the workspace",
     }
     approximated = {
         "description": "a description is required, so an empty one says nothing",

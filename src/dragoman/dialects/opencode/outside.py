@@ -36,7 +36,6 @@ class WebFetch(Spelling[op.FetchPage]):
     native_name = "webfetch"
     results = PAGES
     described_until = {"1.1.53": "Fetch a page of the web in one of three forms."}
-    unsaid = {"instructions": "the page itself comes back"}
 
     url: str = means("url", "The page's address.")
     format: Literal["text", "markdown", "html"] | None = means(
@@ -140,10 +139,8 @@ RESOURCES = one_of(
         back=_listed,
         nearly={"resources": "the content is not given"},
         indent=2,
-    ),
-    unsaid={"cursor": "the list is given whole"},
+    )
 )
-LIST_UNSAID = {"uri": "resources are not listed by folder", "cursor": "the list is given whole"}
 
 
 class ListMcpResources(Spelling[op.ListMcpResources]):
@@ -153,7 +150,6 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
     native_name = "list_mcp_resources"
     since = "1.18.4"
     always = {"templates": False}
-    unsaid = LIST_UNSAID
 
     server: str | None = means("server", "Only this server's.", default=None)
 
@@ -165,7 +161,6 @@ class ListMcpResourceTemplates(Spelling[op.ListMcpResources]):
     native_name = "list_mcp_resource_templates"
     since = "1.18.4"
     always = {"templates": True}
-    unsaid = LIST_UNSAID
 
     server: str | None = means("server", "Only this server's.", default=None)
 

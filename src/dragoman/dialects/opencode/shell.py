@@ -41,9 +41,6 @@ class Glob(Spelling[op.FindFiles]):
     """Find files whose path matches a glob pattern, the newest first."""
 
     native_name = "glob"
-    unsaid = {
-        "limit": "the client has one limit for all",
-    }
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     path: str = means("path", "The folder to look in.", default=".")
@@ -91,10 +88,7 @@ class Grep(Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
     native_name = "grep"
-    unsaid = {
-        "case_sensitive": "the pattern itself says so",
-        "limit": "the client has one limit for all",
-    }
+    unsaid = {"case_sensitive": "the pattern itself says so"}
 
     pattern: str = means("pattern", "The regular expression.")
     path: str = means("path", "The folder to search in.", default=".")
@@ -105,12 +99,7 @@ class Grep(Spelling[op.SearchText]):
             out.MatchesOutcome,
             _matches_written,
             _matches_read,
-            nearly={
-                "matches": "lines around a match and columns are not given",
-                "mode": "only lines are given in these words",
-                "total": "matches that were not counted are read as counted",
-                "truncated": "it is said of all matches",
-            },
+            nearly={"matches": "lines around a match and columns are not given"},
         )
     )
 

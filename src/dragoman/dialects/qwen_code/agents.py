@@ -211,7 +211,7 @@ class SendMessageToTask(Spelling[op.MessageAgent]):
 
     native_name = "send_message"
     since, until = "0.15", "0.15"
-    unsaid = {**MESSAGE_UNSAID, "summary": "there is no parameter for it"}
+    unsaid = MESSAGE_UNSAID
 
     task_id: str = means("to", "The id of the agent's task.")
     message: str = means("message", "The message.")
@@ -222,7 +222,6 @@ class ListAgents(Spelling[op.ListAgents]):
 
     native_name = "list_agents"
     since = "0.24"
-    unsaid = {"query": "all are listed", "scope": "all are listed"}
 
     results = one_of(
         words(

@@ -115,7 +115,6 @@ class ZoomImage(Spelling[op.ViewImage]):
     native_name = "zoom_image"
     since = "0.24"
     approximated = {"region": "corners go from 0 to 1000, whatever the size of the image"}
-    unsaid = {"detail": "there is no parameter for it"}
 
     file_path: str = means("path", "Absolute path of the image.")
     x1: int = means("region", "Left edge.", schema={"minimum": 0, "maximum": 1000})

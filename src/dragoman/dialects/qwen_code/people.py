@@ -48,7 +48,6 @@ class SaveMemory(Spelling[op.SaveMemory]):
 
     native_name = "save_memory"
     until = "0.12"
-    unsaid = {"key": "facts have no names"}
 
     fact: str = means("text", "The fact, in one sentence.")
     scope: Literal["global", "project"] | None = native_only("where memories are kept is the client's to decide")

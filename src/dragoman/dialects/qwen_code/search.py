@@ -53,7 +53,6 @@ class Glob(Spelling[op.FindFiles]):
     native_name = "glob"
     results = PATHS
     since = "0.7"
-    unsaid = {"limit": "the client has one limit for all"}
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     path: str = means("path", "The folder to look in.", default=".")
@@ -104,12 +103,7 @@ MATCHES = one_of(
         out.MatchesOutcome,
         _matches_written,
         _matches_read,
-        nearly={
-            "matches": "lines around a match and columns are not given",
-            "mode": "only lines are given in these words",
-            "total": "matches that were not counted are read as counted",
-            "truncated": "it is said of matches that are there",
-        },
+        nearly={"matches": "lines around a match and columns are not given"},
     )
 )
 
@@ -181,5 +175,4 @@ class ToolSearch(Spelling[op.SearchTools]):
             _tools_read,
             nearly={"names": "tools with their definitions are written in other words"},
         ),
-        unsaid={"definitions": "only names are given"},
     )
