@@ -76,7 +76,7 @@ def orchestrator(engine: LocalEngine, model: str, folder: Path, arguments: argpa
     return Orchestrator(
         engine,
         Toolset([TOOLS[tool] for tool in OFFERED]),
-        ToolPolicy(max_iterations=arguments.calls or 12),
+        ToolPolicy(max_iterations=arguments.calls or 8),
         model_name=model,
         dialect=arguments.dialect,
         system=SYSTEM,

@@ -39,3 +39,11 @@ def test_every_target_of_make_that_is_named_exists(page: str) -> None:
     named = {*re.findall(r"(?:^|^\$ |`)make ([a-z]+)\b", page, re.MULTILINE)}
     assert named
     assert named <= {*TARGETS}
+
+
+def test_the_figure_of_the_small_model_is_the_measured_one() -> None:
+    from dragoman.engine.models import MODEL_FILES
+
+    (model,) = MODEL_FILES.values()
+    pages = ("README.md", "docs/howto/local-model.md")
+    assert [page for page in pages if model.measured in " ".join((ROOT / page).read_text().split())] == [*pages]

@@ -43,7 +43,7 @@ class Consent:
         """Whether it may be fetched. Where nobody can be asked, only when that was said before."""
         if not self._given and _somebody_is_there():
             model, folder = models.MODEL_FILES[name], models.cached(name, cache=self._cache).parent
-            self._console.note(f"{model.title} can run in this process (1.5B: simple tasks).")
+            self._console.note(f"{model.title} can run in this process. Measured on new tasks: {model.measured}.")
             self._console.note(f"Its file is {model.size / 1e9:.1f} GB, fetched once into {folder}.")
             self._given = click.confirm("Fetch it now?", default=False, err=True)
         return self._given
