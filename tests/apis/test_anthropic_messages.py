@@ -358,6 +358,49 @@ def test_every_kind_of_citation_is_one_and_goes_back_as_it_came(raw: dict[str, A
     assert sent_back(block) == [{"role": "assistant", "content": [block]}]
 
 
+def file(kind: str, media_type: str, data: str = "AA==", **source: Any) -> dict[str, Any]:
+    return {"type": kind, "media_type": media_type, "data": data, **source}
+
+
+@pytest.mark.parametrize(
+    "block, medium",
+    [
+        ({"type": "image", "source": {"type": "url", "url": "https://x"}}, Media("image/*", url="https://x")),
+        (
+            {"type": "document", "source": {"type": "url", "url": "https://x"}, "title": "T"},
+            Media("application/pdf", url="https://x", name="T"),
+        ),
+        (
+            {"type": "document", "source": {"type": "file", "file_id": "f"}, "title": ""},
+            Media("application/octet-stream", file_id="f"),
+        ),
+        (
+            {"type": "image", "source": {"type": "file", "file_id": "f"}, "title": "T"},
+            Media("image/*", file_id="f"),
+        ),
+        ({"type": "document", "source": file("text", "text/plain", "x")}, Media("text/plain", "eA==")),
+        ({"type": "image", "source": file("base64", "image/png")}, Media("image/png", "AA==")),
+        ({"type": "document", "source": file("base64", "application/pdf")}, Media("application/pdf", "AA==")),
+        ({"type": "image", "source": "no"}, None),
+        ({"type": "image", "source": {"type": "url", "url": 7}}, None),
+        ({"type": "image", "source": {"type": "url"}}, None),
+        ({"type": "image", "source": {"type": "url", "url": "https://x", "more": "y"}}, None),
+        ({"type": "image", "source": file("text", "text/plain")}, None),
+        ({"type": "document", "source": file("text", "text/html")}, None),
+        ({"type": "document", "source": file("base64", "image/png")}, None),
+        ({"type": "image", "source": file("base64", "application/pdf")}, None),
+        ({"type": "odd", "source": {"type": "url", "url": "https://x"}}, None),
+    ],
+)
+def test_an_image_or_a_document_is_a_medium_where_its_source_is_one(
+    block: dict[str, Any], medium: Media | None
+) -> None:
+    request = API.read_request({"messages": [{"role": "user", "content": [block]}]}, model=BUDGET)
+    (part,) = request.conversation[0].parts
+    assert getattr(part, "media", None) == medium
+    assert API.encode(request).body["messages"][0]["content"] == [block]
+
+
 @pytest.mark.parametrize("kind", ["compaction", "fallback", "mcp_tool_listing", "container_upload", "of_tomorrow"])
 def test_a_block_without_a_type_of_its_own_is_kept_and_goes_back(kind: str) -> None:
     block = {"type": kind, "content": "x", "more": {"deep": [1]}}

@@ -144,6 +144,16 @@ def test_marks_of_the_callers_own_are_left_as_they_are() -> None:
     assert marks(body) == [(0, 0)]
     assert body["messages"][0]["content"][0]["cache_control"]["ttl"] == "1h"
 
+    first = encoded(Message("system", (TextPart("Be brief.", metadata=own),)), user("Look."))
+    assert marks(first) == ["system"]
+    inside = {
+        "type": "search_result",
+        "source": "s",
+        "title": "t",
+        "content": [{"type": "text", "text": "x", "cache_control": MARK}],
+    }
+    assert marks(encoded(system("Be brief."), Message("user", (OpaquePart("anthropic_messages", inside),)))) == []
+
     whole = encoded(system("Be brief."), user("Look."), provider_options={"cache_control": MARK})
     assert (marks(whole), whole["cache_control"]) == ([], MARK)
 
