@@ -278,6 +278,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
         """One outcome per operation. A result that does not tell them apart is read for each."""
+        if len(operations) == 1:  # as nearly every call has, and a list costs a call of its own
+            return (self.to_outcome(operations[0], native),)
         return tuple([self.to_outcome(operation, native) for operation in operations])
 
     results: ClassVar[ResultWords | None] = None
