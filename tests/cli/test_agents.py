@@ -23,8 +23,8 @@ def test_check_says_ok_or_everything_that_is_wrong(user: User) -> None:
     assert answer.code == 1
     assert answer.out.splitlines() == [
         str(bad),
-        '  line 2: nam: there is no key "nam" here; known: name, description, profile, model, dialect, tools, '
-        'custom_tools, limits, policy, sandbox, mcp_servers. Did you mean "name"?',
+        '  line 2: nam: there is no key "nam" here; known: name, description, profile, project_instructions, model, '
+        'dialect, tools, custom_tools, limits, policy, sandbox, mcp_servers. Did you mean "name"?',
         '  line 3: tools[0]: there is no tool "reed_file". Did you mean "read_file"?',
         str(good),
         "  ok",
