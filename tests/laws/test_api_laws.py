@@ -70,6 +70,7 @@ USUAL_USAGES = st.fixed_dictionaries(
 @pytest.mark.parametrize("api", ALL)
 @examples(200)
 @given(usage=USUAL_USAGES | USAGES | JSON)
+@example(usage=dict.fromkeys(COUNTED[:4], 0))
 @example(usage=dict.fromkeys(COUNTED[:4], 7) | {"cache_creation": {"a": 1}, "service_tier": "b", "inference_geo": "c"})
 def test_tokens_as_they_are_written_are_read_as_those_that_are_decoded(api: str, usage: Any) -> None:
     written = json.dumps(usage).encode()
