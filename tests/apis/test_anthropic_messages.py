@@ -118,6 +118,18 @@ def test_a_text_with_a_stop_reason_and_usage_is_a_reply() -> None:
     )
 
 
+def test_zero_is_a_count_and_what_is_none_is_kept_as_it_came() -> None:
+    odd = {"output_tokens": -1, "cache_read_input_tokens": True, "cache_creation_input_tokens": 2.0}
+    usage = {
+        "input_tokens": 0,
+        "output_tokens_details": {"thinking_tokens": 0},
+        "server_tool_use": {"web_search_requests": 0},
+        **odd,
+    }
+    counted = Usage(0, reasoning_tokens=0, requests={"web_search": 0}, metadata={NAME: odd})
+    assert API.decode(body(usage=usage)).usage == counted
+
+
 @pytest.mark.parametrize("key", ["id", "model", "stop_reason"])
 def test_a_field_that_is_not_the_text_it_should_be_is_kept_as_it_came(key: str) -> None:
     assert API.decode(body(**{key: 7})).metadata == {NAME: {key: 7}}
