@@ -46,6 +46,7 @@ LINES = (
     "models",
     "pack",
     "plugins",
+    "port LOG --to codex",
     "projects",
     "query SELECT(count(*))FROM(sessions)",
     "replay LOG --workspace .",

@@ -147,6 +147,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "models": [("nobody",)],
     "pack": [(LOG,)],
     "plugins": [(), ("--json",)],
+    "port": [(LOG, "--to", "codex", "--dry-run")],
     "projects": [(LOG,)],
     "query": [("SELECT count(*) FROM calls", "--in", LOG)],
     "replay": [(LOG, "--workspace", "{out}/copy"), (OWN_LOG, "--workspace", "{out}/copy")],

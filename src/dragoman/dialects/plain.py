@@ -203,7 +203,7 @@ class WebFetch(InSentences, Spelling[op.FetchPage]):
         "What to find out or do with the page: the answer is returned instead of the page.",
         default=None,
     )
-    format: Literal["markdown", "text", "html"] | None = means("format", "The form of the text.", default=None)
+    format: Literal["text", "markdown", "html"] | None = means("format", "The form of the text.", default=None)
     timeout_ms: int | None = means("timeout_ms", "Timeout in milliseconds.", default=None)
     offset: int | None = means("offset", "Number of characters to skip first.", default=None)
 

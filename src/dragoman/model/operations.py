@@ -416,7 +416,7 @@ class FetchPage(Fetching, frozen=True):
 
     url: str
     instructions: str | None = None
-    format: Literal["markdown", "text", "html"] | None = None
+    format: Literal["text", "markdown", "html"] | None = None
     timeout_ms: int | None = None
     offset: int | None = None
     limit: int | None = None

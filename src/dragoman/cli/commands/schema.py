@@ -146,7 +146,7 @@ def check(
     *,
     wanted: tuple[str, ...],
     client: str | None,
-    language: Literal["python", "toml"],
+    language: Literal["toml", "python"],
     format: str | None,
     as_json: bool,
 ) -> ExitCode:

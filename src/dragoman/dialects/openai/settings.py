@@ -9,7 +9,7 @@ import msgspec
 from dragoman.dialects.base.provider_rows import Settings
 from dragoman.model.request import Definition, FreeformDefinition, ProviderDefinition
 
-Size = Literal["low", "medium", "high"]
+Size = Literal["high", "medium", "low"]
 Callers = tuple[Literal["direct", "programmatic"], ...]
 
 
@@ -256,7 +256,7 @@ class XSearchSettings(Settings, frozen=True, kw_only=True):
 class XaiImageSettings(Settings, frozen=True, kw_only=True):
     """Whether pictures are made, changed, or both."""
 
-    action: Literal["auto", "generate", "edit"] | None = None
+    action: Literal["generate", "edit", "auto"] | None = None
 
 
 # ── OpenRouter ───────────────────────────────────────────────────────────────

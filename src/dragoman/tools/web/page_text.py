@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Markdown
 
-Format = Literal["markdown", "text", "html"]
+Format = Literal["text", "markdown", "html"]
 
 LONGEST_TITLE: Final = 300
 AROUND: Final = "\n\n---\n\nAround the main text:\n\n"
