@@ -281,7 +281,8 @@ def _json(value: Any) -> str:
 
 
 def _once(plan: list[str]) -> list[str]:
-    """A plan that says the same all over again, said once."""
+    """A plan without what it says again: a step twice in a row, or all of it."""
+    plan = [step for place, step in enumerate(plan) if place == 0 or step != plan[place - 1]]
     lengths = (length for length in range(1, len(plan)) if plan == plan[:length] * (len(plan) // length))
     return plan[: next(lengths, len(plan))]
 
