@@ -416,6 +416,32 @@ def test_sources_nothing_was_said_of_and_passages_of_documents_are_citations_too
     )
 
 
+@pytest.mark.parametrize(
+    "chunk, citation",
+    [
+        ({"odd": 1}, Citation(location={"odd": 1})),
+        ({}, Citation()),
+        (
+            {"web": {"uri": "u", "title": "t", "sourceUri": "s", "domain": "d"}, "more": 1},
+            Citation(
+                "u", "t", location={"domain": "d", "more": 1, "sourceUri": "s"}, metadata={NAME: {"source": "web"}}
+            ),
+        ),
+        ({"web": {"uri": 7}}, Citation(location={"uri": 7}, metadata={NAME: {"source": "web"}})),
+        ({"web": {"sourceUri": "s"}}, Citation("s", metadata={NAME: {"source": "web"}})),
+    ],
+)
+def test_nothing_that_is_said_of_a_source_is_lost(chunk: dict[str, Any], citation: Citation) -> None:
+    assert decoded({"text": "x"}, groundingMetadata={"groundingChunks": [chunk]}).citations == (citation,)
+
+
+def test_a_function_is_offered_with_the_schema_of_its_result_and_its_own_fields() -> None:
+    function = replace(CLOCK, output_schema={"type": "string"}, metadata={NAME: {"behavior": "BLOCKING"}})
+    (written,) = API.encode(Request("gemini-3-flash-preview", (user("?"),), (function,))).body["tools"]
+    (declared,) = written["functionDeclarations"]
+    assert (declared["responseJsonSchema"], declared["behavior"]) == ({"type": "string"}, "BLOCKING")
+
+
 def test_recited_sources_and_fetched_pages_are_citations() -> None:
     reply = decoded(
         {"text": "café noir"},
