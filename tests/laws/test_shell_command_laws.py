@@ -53,6 +53,8 @@ ASKED = st.one_of(
 
 @given(ASKED)
 @example(op.EditFile("a", (op.Edit("'\n\"\\", "{EOF}\nEOF\n$x`y`"),)))
+@example(op.ListDirectory("(x)", depth=2))
+@example(op.SearchText("0", limit_per_file=-1))
 def test_a_command_is_read_as_the_operation_it_was_written_for(operation: op.Operation) -> None:
     said = in_shell(operation)
     if said is not None:
@@ -60,6 +62,7 @@ def test_a_command_is_read_as_the_operation_it_was_written_for(operation: op.Ope
 
 
 @given(ASKED)
+@example(op.EditFile("a", (op.Edit("x", "y", expected=-1),)))
 def test_a_command_that_was_read_is_written_the_same_again(operation: op.Operation) -> None:
     said = in_shell(operation)
     if said is not None:

@@ -55,6 +55,8 @@ def _can_be_typed(command: str) -> bool:
 
 # ── paths ────────────────────────────────────────────────────────────────────
 
+_TESTS: Final = ("-", "(", "!")
+"""What `find` takes for a test and not for a folder."""
 _SPECIAL: Final = re.compile(r"[*?\[\]{}\\]")
 
 
@@ -102,6 +104,8 @@ def _list(asked: op.ListDirectory) -> InShell | None:
         return None
     if depth == 1:
         return InShell(f"ls -1Ap {names}", op.ListDirectory(asked.path))
+    if asked.path.startswith(_TESTS):
+        return None
     listing = f"find {names} -mindepth 1 -maxdepth {depth} -exec ls -1dp '{{}}' +"
     return InShell(listing, op.ListDirectory(asked.path, depth=depth))
 
@@ -139,7 +143,7 @@ def _find(asked: op.FindFiles) -> InShell | None:
     below = "/" if plain == [""] else "/".join(plain)
     path = asked.path if not below else below if asked.path == "." else posixpath.join(asked.path, below)
     names = _names(path)
-    if names is None or path.startswith(("-", "(", "!")) or folders not in ([], ["**"]):
+    if names is None or path.startswith(_TESTS) or folders not in ([], ["**"]):
         return None
     everywhere = bool(folders) or name == "**"
     globs = _choices("*" if name == "**" else name)
@@ -178,7 +182,8 @@ def _paths_read(asked: op.FindFiles, printed: str) -> out.Outcome:
 
 def _search(asked: op.SearchText) -> InShell | None:
     names = _names(asked.path)
-    if names is None or not asked.pattern:
+    counts = (asked.before, asked.after, asked.limit_per_file)
+    if names is None or not asked.pattern or any(count is not None and count < 0 for count in counts):
         return None
     meant = replace(
         asked,
@@ -288,6 +293,8 @@ def _replace(asked: op.EditFile) -> InShell | None:
     if not asked.edits or _names(asked.path) is None:
         return None
     if any(not one.old or one.whole_lines or one.anchors or one.at_end for one in asked.edits):
+        return None
+    if any(one.expected is not None and one.expected < 1 for one in asked.edits):
         return None
     edits = [(one.old, one.new, _count(one)) for one in asked.edits]
     meant = op.EditFile(asked.path, tuple(map(_edit, edits)))
