@@ -330,3 +330,13 @@ def test_a_fork_counts_what_it_did_itself_and_not_what_it_copied(tmp_path: Path)
             both = statistics(query, tokens_only=tokens_only).total.tokens
             assert both is not None
             assert (both.exchanges, both.repeated) == (once.exchanges + 1, once.exchanges - 1)
+
+
+@pytest.mark.parametrize("client, cost", [("dragoman", 0.0), ("opencode", None), ("somebody", None), (None, None)])
+def test_a_logged_cost_of_nothing_counts_only_where_the_client_knows_what_is_free(
+    client: str | None, cost: float | None
+) -> None:
+    usage = {"input_tokens": 10, "output_tokens": 3, "logged_cost": 0.0}
+    place = {"file": "a.jsonl", "session": "s", "stream": "main", "number": 0, "event": "e"}
+    row = msgspec.convert({**place, **usage, "client": client, "model": "a-model-without-a-price"}, UsageRow)
+    assert Costs().of(row) == cost

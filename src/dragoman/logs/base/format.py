@@ -97,6 +97,8 @@ class LogFormat(abc.ABC):
     name: ClassVar[str]
     dialect: ClassVar[str]
     """The vocabulary its calls are in."""
+    knows_free: ClassVar[bool] = False
+    """Whether a cost of 0 in it means that nothing was paid; other clients log 0 for a price that they do not know."""
     written_by: ClassVar[str | None] = None
     """The class in `formats/parts` that writes sessions of this format, loaded when one is written."""
 

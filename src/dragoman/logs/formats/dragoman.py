@@ -76,6 +76,7 @@ class Dragoman(LogFormat):
 
     name = "dragoman"
     dialect = "plain"
+    knows_free = True
 
     def recognise(self, sample: Sample) -> float:
         return 1.0 if sample.head.startswith(b'{"format":"dragoman"') else 0.0

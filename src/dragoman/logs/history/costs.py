@@ -9,6 +9,7 @@ from typing import Final
 
 from dragoman.config import Price
 from dragoman.prices import PRICES, cost_at, price_of
+from dragoman.registry import FORMATS
 
 from .rows import UsageRow
 
@@ -25,8 +26,8 @@ class Costs:
 
     def of(self, row: UsageRow) -> float | None:
         """US dollars, or `None` when it is not known: see `dragoman.prices`."""
-        if row.logged_cost == 0 and row.client == "dragoman":
-            return 0.0  # our own record names the model without its provider, which ran it on the user's machine
+        if row.logged_cost == 0 and row.client is not None and _is_free(row.client):
+            return 0.0
         if row.model is None or row.time is None or row.input_tokens is None:
             return None
         read, write = row.cached_read_tokens or 0, row.cached_write_tokens or 0
@@ -49,6 +50,11 @@ class Costs:
             if price is not None and whole is not None:
                 self._whole[id(price)] = whole
         return self._known[key]
+
+
+def _is_free(client: str) -> bool:
+    """Whether a cost of 0 that this client logged means that nothing was paid."""
+    return client in FORMATS and FORMATS[client].knows_free
 
 
 _UNIT: Final = 10**12
