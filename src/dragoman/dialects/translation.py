@@ -171,7 +171,10 @@ class Translation:
         if command is not None:
             with suppress(Unspeakable):
                 spoken = self._written(source, id, op.RunCommand(command.command))
-                left = [self._loss(source, one, "its command does not say it") for one in left_out(meant, command)]
+                left = [
+                    self._loss(source, one, "the command that replaces it cannot express this")
+                    for one in left_out(meant, command)
+                ]
                 return msgspec.structs.replace(spoken, lost=(*spoken.lost, *left), commands={id: command.meant})
         raise refused
 
@@ -445,7 +448,7 @@ def _differences(outcome: out.Outcome, understood: out.Outcome) -> list[tuple[st
         tag = str(understood.__struct_config__.tag)
         return [("result", f"it is understood as {tag.replace('_', ' ')}")]
     return [
-        (f"result.{field}", "its words do not say it")
+        (f"result.{field}", "the result of the new tool does not contain it")
         for field in outcome.__struct_fields__
         if getattr(outcome, field) != getattr(understood, field)
     ]

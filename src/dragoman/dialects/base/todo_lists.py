@@ -71,7 +71,7 @@ class ChangingItem(Spelling[op.ChangePlanItem]):
         "doing", 'The same in the form shown while it is in progress, such as "Running the tests".', default=None
     )
     status: Literal["pending", "in_progress", "completed", "deleted"] | None = means(
-        "status", "How it stands with it; `deleted` removes it.", default=None
+        "status", "The status of the task; `deleted` removes it.", default=None
     )
     addBlocks: tuple[str, ...] | None = means(  # noqa: N815 - the native name
         "add_blocks", "Tasks that must wait for this one.", default=None

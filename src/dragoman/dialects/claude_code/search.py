@@ -111,7 +111,7 @@ MATCHES = one_of(
     ),
     from_native=_matches_read,
 )
-"""By hand: paths are told apart only by all lines together, and of one file there are none."""
+"""By hand: whether lines begin with a path is known only from all of them, and those of one file never do."""
 
 
 def _counted(files: int) -> str:

@@ -299,7 +299,7 @@ class InterruptAgent(Spelling[op.StopAgent]):
 
 
 class ListedAgent(msgspec.Struct, frozen=True):
-    """One agent and how it stands."""
+    """One agent and its status."""
 
     agent_name: str | None = None
     agent_status: Any = None

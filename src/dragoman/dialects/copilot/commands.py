@@ -87,8 +87,8 @@ class ReadBash(Spelling[op.ReadOutput]):
     """Read what a command in a shell has written, after a while."""
 
     native_name = "read_bash"
-    approximated = {"wait_ms": "it is required, so nothing said is no waiting"}
-    unsaid = {"block": "it waits as long as it is told to"}
+    approximated = {"wait_ms": "the parameter is required: without a value it does not wait"}
+    unsaid = {"block": "it always waits for the given time"}
 
     shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name
     delay: float = means(
