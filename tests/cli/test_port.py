@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.logs import read
+from dragoman.logs.port import targets
 from dragoman.model import ToolCalled
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX
@@ -71,6 +72,11 @@ def test_only_the_turns_that_are_asked_for_are_written(reader: User) -> None:
         reader.types("port", "s-1", "--to", "codex", "--cwd", "/p", "--dry-run", "--json", "--last", "1").out
     )
     assert one["messages"] <= whole["messages"]
+
+
+def test_the_help_names_every_client_that_can_be_written_for(user: User) -> None:
+    said = " ".join(user.types("port", "--help").out.split())
+    assert all(f" {client}" in said for client in targets())
 
 
 def test_the_newest_session_is_called_last(reader: User) -> None:

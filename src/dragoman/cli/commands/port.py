@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("wanted", metavar="SESSION")
 @click.option(
-    "--to", required=True, metavar="CLIENT", help="claude_code, codex, gemini_cli, qwen_code, copilot, pi or continue."
+    "--to",
+    required=True,
+    metavar="CLIENT",
+    help="claude_code, codex, gemini_cli, opencode, qwen_code, copilot, pi or continue.",
 )
 @click.option("--cwd", "folder", metavar="DIR", help="Where the new session works. Default: where the old one did.")
 @click.option("--version", metavar="VERSION", help="The client's version, which decides what tools it offers.")
