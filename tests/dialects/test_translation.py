@@ -76,6 +76,8 @@ def test_a_picture_is_read_with_the_tool_for_pictures_where_there_is_no_other() 
     translation = Translation(CLAUDE, DIALECTS["codex"].at("0.166.0"))
     assert said(translation, "Read", {"file_path": "/w/a.PNG"}) == [("c1", "view_image", {"path": "/w/a.PNG"})]
     assert [name for _, name, _ in said(translation, "Read", {"file_path": "/w/a.py"})] == ["exec_command"]
+    back = Translation(DIALECTS["codex"], CLAUDE)
+    assert said(back, "view_image", {"path": "/w/a.png"}) == [("c1", "Read", {"file_path": "/w/a.png"})]
 
 
 def test_parameters_that_an_offered_definition_lacks_are_left_out_and_reported() -> None:

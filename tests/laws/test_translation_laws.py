@@ -61,6 +61,9 @@ def test_there_and_back_a_call_means_the_same_but_for_what_is_reported_as_lost(
             assert with_intents(target.read_call(call.native)).intents == (translated.commands[call.id],)
     if "*" not in lost and not translated.commands:
         for said, understood in zip(_meant(translated), heard, strict=True):
+            if {type(said), type(understood)} == {op.ReadFile, op.ViewImage}:  # a picture is read by either
+                assert said.path == understood.path  # type: ignore[attr-defined]
+                continue
             assert type(said) is type(understood)
             differing = {name for name in said.__struct_fields__ if getattr(said, name) != getattr(understood, name)}
             assert differing <= lost

@@ -159,7 +159,7 @@ class Translation:
         return Translated(call, tuple(said), tuple(places), tuple(lost), commands)
 
     def _spoken(self, source: Call, id: str, meant: op.Operation) -> Translated:
-        """One operation in the target's words: its tool for it, its tool for pictures, or a command of its shell."""
+        """One operation in the target's words: its tool for it, its tool for pictures or for files, or a command."""
         try:
             return self._written(source, id, meant)
         except Unspeakable as error:
@@ -167,6 +167,11 @@ class Translation:
         if isinstance(meant, op.ReadFile) and meant.path.lower().endswith(_PICTURES):
             with suppress(Unspeakable):
                 return self._written(source, id, op.ViewImage(meant.path))
+        if isinstance(meant, op.ViewImage) and meant.region is None:
+            with suppress(Unspeakable):
+                spoken = self._written(source, id, op.ReadFile(meant.path))
+                detail = [self._loss(source, "detail", "the tool for files has none")] if meant.detail else []
+                return msgspec.structs.replace(spoken, lost=(*spoken.lost, *detail))
         command = in_shell(meant)
         if command is not None:
             with suppress(Unspeakable):
