@@ -256,3 +256,19 @@ def test_commands_are_seen_to_do_what_the_client_itself_takes_them_for(shared: P
                 assert any(isinstance(one, op.SearchText) and one.pattern == query for one in seen), command
             case {"type": "list_files", "path": path}:
                 assert op.ListDirectory(path or ".") in seen, command
+
+
+def test_tools_are_offered_together_only_where_a_real_model_was_offered_them_together(shared: Path) -> None:
+    """Code mode's `exec` stands beside `exec_command` for gpt-5.5 with the feature `code_mode`, and nowhere else."""
+    capture = vocab.capture_of(shared, CLIENT)
+    for version in capture.versions:
+        for family in capture.families(version):
+            sets = [one.names for one in capture.tool_sets if one.version == version and family in one.models]
+            for operations in ({op.RunCommand, op.EditFile}, {op.RunCommand, op.RunCode, op.EditFile}):
+                offered = DIALECT.at(version, family).definitions(operations)
+                names = {
+                    f"{one.namespace}.{one.name}" if one.namespace else one.name
+                    for one in offered
+                    if not isinstance(one, ProviderDefinition)
+                }
+                assert any(names <= captured for captured in sets), (version, family, names)

@@ -48,6 +48,44 @@ def test_numbers_stood_before_an_arrow_and_reminders_after_the_text() -> None:
     assert understood(*READ, f"     1→x = 1\n     2→{REMINDER}") == out.FileOutcome("a.py", "x = 1\n")
 
 
+@pytest.mark.parametrize("text", ["1\tx = 1\n2\ty\n3", "     1→x = 1\n     2→y\n     3"])
+def test_the_last_line_is_there_when_its_end_was_trimmed_before_a_reminder(text: str) -> None:
+    """As 2.1.325 sends it: the result is trimmed, so that of an empty last line only the number is left."""
+    assert understood(*READ, text + REMINDER) == out.FileOutcome("a.py", "x = 1\ny\n")
+
+
+def test_a_number_that_does_not_continue_the_lines_is_no_line() -> None:
+    assert understood(*READ, "1\tx\n7") == out.TextOutcome("1\tx\n7")
+
+
+IMAGE = out.Media("image/png", "aGk=")
+
+
+@pytest.mark.parametrize(
+    "content, outcome",
+    [
+        (f"seven{REMINDER}", out.TextOutcome("seven")),
+        (("seven", REMINDER), out.TextOutcome("seven")),
+        ((f"seven{REMINDER}",), out.TextOutcome("seven")),
+        (("seven", "eight", REMINDER, REMINDER), out.ContentOutcome(("seven", "eight"))),
+        ((IMAGE, REMINDER), out.ImageOutcome(IMAGE)),
+        (("a picture", IMAGE, REMINDER), out.ContentOutcome(("a picture", IMAGE))),
+        ((REMINDER, "seven"), out.ContentOutcome((REMINDER, "seven"))),
+    ],
+)
+def test_reminders_at_the_end_are_no_part_of_what_a_server_gave(content: Content, outcome: out.Outcome) -> None:
+    assert understood("mcp__toy__add", {"a": 1}, content) == outcome
+    native = NativeResult("1", content)
+    call = DIALECT.read_call(NativeCall("1", "mcp__toy__add", {"a": 1}))
+    assert DIALECT.read_result(call, native).native is native
+
+
+def test_reminders_at_the_end_are_no_part_of_a_picture_or_a_notebook() -> None:
+    assert understood(*READ, (IMAGE, REMINDER)) == out.ImageOutcome(IMAGE)
+    notebook = understood("Read", {"file_path": "a.ipynb"}, ('<cell id="c">x</cell id="c">', REMINDER))
+    assert notebook == out.NotebookOutcome("a.ipynb", (out.Cell("x", "code", "c"),))
+
+
 def test_a_reminder_stays_in_the_native_result() -> None:
     call = DIALECT.read_call(NativeCall("1", *READ))
     native = NativeResult("1", f"1\tx{REMINDER}")

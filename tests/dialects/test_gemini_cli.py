@@ -247,6 +247,13 @@ def test_a_plan_that_was_written() -> None:
     assert understood(*write, "Successfully cleared the todo list.") == out.PlanOutcome(())
 
 
+@pytest.mark.parametrize("status, words", [("running", "is running."), ("unknown", "is in an unknown state.")])
+def test_an_agent_that_has_not_ended_is_not_said_to_have_failed(status: out.AgentStatus, words: str) -> None:
+    call = DIALECT.read_call(NativeCall("1", "invoke_agent", {"agent_name": "generalist", "prompt": "Count"}))
+    told = DIALECT.write_result(call, (out.AgentsOutcome((out.AgentReport("a1", status),)),))
+    assert (told.content, told.is_error) == (f"Agent (id a1) {words}", None)
+
+
 @pytest.mark.parametrize(
     "reason, status", [("GOAL", "completed"), ("MAX_TURNS", "limited"), ("ERROR_NO_COMPLETE_TASK_CALL", "failed")]
 )

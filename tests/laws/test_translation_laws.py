@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.dialects import DIALECTS, Dialect, joined, with_intents
+from dragoman.dialects.base.default_words import tell
 from dragoman.dialects.plugins import laws
 from dragoman.dialects.translation import Lost, Translated, Translation, still_runs
 from dragoman.errors import Unspeakable
@@ -102,7 +103,28 @@ RUNNING = [
     (op.RunCommand("make", background=True), out.CommandOutcome(output="a\n", running=True, job="7")),
     (op.SpawnAgent("look"), out.AgentsOutcome((out.AgentReport("a1", "running"),))),
     (op.SpawnAgent("look"), out.AgentsOutcome((out.AgentReport("a1", "unknown"),))),
+    (op.WaitForAgent(("a1",)), out.AgentsOutcome((out.AgentReport("a1", "running"),))),
 ]
+
+
+@pytest.mark.parametrize("operation, outcome", RUNNING)
+@pytest.mark.parametrize("name", DIALECTS.built_in)
+def test_a_result_that_would_say_that_something_ended_which_still_runs_is_in_plain_words(
+    name: str, operation: Operation, outcome: out.Outcome
+) -> None:
+    dialect = DIALECTS[name]
+    if isinstance(operation, op.SpawnAgent):
+        operation = op.SpawnAgent("look", agent="general")  # which some vocabularies require
+    try:
+        (native,) = dialect.write_call("c", operation)
+    except (Unspeakable, ValueError):
+        return
+    call = dialect.read_call(native)
+    told = dialect.write_result(call, (outcome,))
+    assert not told.is_error
+    understood = dialect.read_result(call, told).outcomes[0]
+    if not still_runs(understood):  # the words of this tool are for what has ended, so they are not used
+        assert told.content == tell(operation, outcome)
 
 
 @pytest.mark.parametrize("operation, outcome", RUNNING)

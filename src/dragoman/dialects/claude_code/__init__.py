@@ -12,6 +12,7 @@ from dragoman.model import operations as op
 
 from . import agents, commands, extensions, files, people, plans, search, web
 from .failures import ClaudeFailures
+from .results import UnspelledResults
 
 PLAN_MODE = "a mode of the client"
 WORKTREE = "where the client works"
@@ -153,6 +154,7 @@ DIALECT = Dialect(
     ),
     mcp=(McpNames("mcp__{server}__{tool}"),),
     failures=ClaudeFailures(),
+    unspelled=UnspelledResults(),
     unparsed=unparsed,
     beside="anthropic",
     captured=("1.0.59", "1.0.88", "2.0.76", "2.1.54", "2.1.123", "2.1.197", "2.1.252", "2.1.325"),

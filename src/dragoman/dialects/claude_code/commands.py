@@ -336,7 +336,9 @@ class Stopped(msgspec.Struct, frozen=True, omit_defaults=True):
     shell_id: Any = None
 
 
-def _stopped(asked: op.StopCommand, outcome: out.CommandOutcome) -> Stopped:
+def _stopped(asked: op.StopCommand, outcome: out.CommandOutcome) -> Stopped | None:
+    if outcome.running:
+        return None
     job = outcome.job or asked.job
     return Stopped(f"Successfully stopped task: {job}", job, "local_bash", _printed(outcome) or None)
 

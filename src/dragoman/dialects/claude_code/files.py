@@ -18,7 +18,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted
 
-from .results import fields, list_in, number_in, record, text_in, told, whole
+from .results import fields, list_in, number_in, record, text_in, told, whole, without_reminders
 
 # ── reading ──────────────────────────────────────────────────────────────────
 
@@ -46,7 +46,7 @@ def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> ou
     content = text_in(known, "content")
     if content is not None and isinstance(native.content, str) and "cells" not in known:
         return _recorded_file(asked, known, content, len(native.content))
-    cells = cells_of(native)
+    cells = cells_of(without_reminders(native))
     if cells is not None:
         return out.NotebookOutcome(asked.path, cells)
     if not isinstance(native.content, str) and not all(isinstance(piece, str) for piece in native.content):
@@ -55,7 +55,7 @@ def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> ou
         return _recorded_file(asked, known, content, 0)
     text = told(native)
     # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
-    lines = unnumbered(text) or unnumbered(text, "→") or (None if text else (1, ""))
+    lines = _numbered_lines(text, "\t") or _numbered_lines(text, "→") or (None if text else (1, ""))
     if lines is None:
         return out.TextOutcome(text)
     cut = _CUT.search(native.content) if isinstance(native.content, str) else None
@@ -64,6 +64,15 @@ def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> ou
     return out.FileOutcome(asked.path, lines[1], first, total, truncated=cut is not None)
 
 
+def _numbered_lines(text: str, mark: str) -> tuple[int, str] | None:
+    """The number of the first line and the text of numbered lines.
+
+    On the wire (2.1.325) the end of a result is trimmed before a reminder: of an empty last line the number is left.
+    """
+    return unnumbered(f"{text}{mark}" if _BARE_NUMBER.search(text) else text, mark)
+
+
+_BARE_NUMBER = re.compile(r"(?:\A|\n) *[0-9]+\Z")
 _BEFORE_LINES = len("     1\t")
 
 
@@ -86,7 +95,7 @@ def _recorded_file(
 
 
 def _seen(operation: op.Operation, native: NativeResult) -> out.Outcome:
-    outcome = understand(operation, native)
+    outcome = understand(operation, without_reminders(native))
     known = fields(native).get("file")
     if not isinstance(outcome, out.ImageOutcome) or not isinstance(known, dict):
         return outcome

@@ -6,9 +6,14 @@ Rule: all of it stays in the native result; what is read from it here is only to
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dragoman.dialects.base.default_words import text_of
+import msgspec
+
+from dragoman.dialects.base.default_words import tell_all, text_of, understand
+from dragoman.dialects.base.spelling import Content
+from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
@@ -20,6 +25,31 @@ def told(native: NativeResult) -> str:
     if type(content) is str and content and content[-1] != ">" and not content[-1].isspace():
         return content  # as nearly all are
     return unreminded(text_of(content))
+
+
+def without_reminders(native: NativeResult) -> NativeResult:
+    """A result without the reminders that the client appended: to its text, or as a block after its last one."""
+    content = native.content
+    if isinstance(content, str):
+        text = unreminded(content)
+        return native if text is content else msgspec.structs.replace(native, content=text)
+    blocks = list(content)
+    while blocks and isinstance(blocks[-1], str) and (text := unreminded(blocks[-1])) != blocks[-1]:
+        if text:
+            blocks[-1] = text
+            break
+        blocks.pop()
+    return native if tuple(blocks) == content else msgspec.structs.replace(native, content=tuple(blocks))
+
+
+class UnspelledResults:
+    """Results of MCP servers and functions: plain, but for the reminders of the client."""
+
+    def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
+        return tell_all(operations, outcomes)
+
+    def understand(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        return understand(operation, without_reminders(native))
 
 
 def unreminded(text: str) -> str:
