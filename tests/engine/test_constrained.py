@@ -11,13 +11,15 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, Retry, ToolPolicy
+from dragoman.engine import Hooks, HttpEngine, Orchestrator, Retry, ToolPolicy
 from dragoman.engine.constrained import ConstrainedEngine
-from dragoman.engine.loop import NOT_DONE
+from dragoman.engine.history.from_recording import conversation_of
+from dragoman.engine.loop import NOT_DONE, by_client
 from dragoman.engine.transport import Transport
 from dragoman.errors import DefinitionError
 from dragoman.model import (
     AnyChunk,
+    AnyEvent,
     ArgumentsChunk,
     CallFinished,
     CallStarted,
@@ -337,12 +339,60 @@ async def test_a_model_plans_and_is_led_through_its_plan_step_by_step() -> None:
 
 
 async def test_a_model_that_is_reminded_of_its_task_can_only_make_a_call() -> None:
-    conversation = (user("Change it."), assistant("Done."), user(f"{NOT_DONE}No file has been changed."))
+    conversation = (user("Change it."), assistant("Done."), by_client(f"{NOT_DONE}No file has been changed."))
     async with model() as (engine, _):
         request = asking(PICK, conversation=conversation)
         told = asking(PICK, conversation=(*conversation[:2], user("Go on.")))
         schemas = [engine.schema(engine.offered(one), one) for one in (request, told)]
     assert [branches_of(schema) for schema in schemas] == [["pick"], ["say", "plan of pick"]]
+
+
+async def test_what_the_client_says_in_the_middle_of_a_task_does_not_begin_another() -> None:
+    done: list[str] = []
+
+    @tool
+    def pick(colour: Literal["red", "blue"]) -> str:
+        """Picks a colour."""
+        done.append(colour)
+        return f"{colour} it is"
+
+    @tool
+    def keep(text: str) -> str:
+        """Keeps a text."""
+        done.append(text)
+        return "kept"
+
+    told = iter(["Instructions of this folder: be quick."])
+    plan = '{"plan": ["pick: a colour", "keep: which"]}'
+    kept = '{"call": "keep", "arguments": {"text": "red"}}'
+    events: list[AnyEvent] = []
+    async with model(Turn(plan), Turn(PICKED), Turn(kept), Turn('{"say": "Red."}')) as (engine, server):
+        run = Orchestrator(
+            engine,
+            [pick, keep],
+            model_name="small",
+            dialect="plain",
+            hooks=Hooks(remind=lambda calls, conversation: next(told, None)),
+            emit=events.append,
+        )
+        result = await run.run("Pick one and keep it.")
+        record = conversation_of(events)
+        resumed = asking(PICK, conversation=record[:4])
+        schema = engine.schema(engine.offered(resumed), resumed)
+    assert (result.status, result.text, done) == ("completed", "Red.", ["red", "red"])
+    bodies = [heard.body for heard in server.requests]
+    assert [branches_of(body["json_schema"]) for body in bodies] == [
+        ["say", "plan of pick|keep"],
+        ["pick"],
+        ["keep"],
+        ["say"],
+    ]
+    assert bodies[2]["messages"][-1]["content"] == (
+        "Instructions of this folder: be quick.\n\nThe task: Pick one and keep it.\n"
+        "Now do step 2 of 2, going by the results so far: keep: which"
+    )
+    assert record[3] == by_client("Instructions of this folder: be quick.")
+    assert branches_of(schema) == ["say", "pick"]
 
 
 async def test_what_was_said_before_stays_as_it_was_so_that_nothing_is_read_twice() -> None:

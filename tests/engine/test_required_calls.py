@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.engine import HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy
+from dragoman.engine.loop import by_client
 from dragoman.engine.transport import Transport
 from dragoman.errors import LimitReached
 from dragoman.model import (
@@ -169,7 +170,7 @@ async def test_a_refusal_ends_the_run_although_a_call_was_required() -> None:
 async def test_a_reply_of_thoughts_alone_is_empty_and_not_sent_back() -> None:
     thinks = Reply((ThinkingPart("hm"),), FinishReason.STOP)
     result, engine = await scripted(call("get_time"), thinks, "Noon.", policy=ToolPolicy())
-    assert (result.text, result.conversation[-2:-1]) == ("Noon.", (user(CONTINUE),))
+    assert (result.text, result.conversation[-2:-1]) == ("Noon.", (by_client(CONTINUE),))
     assert thinks not in [item for item in engine.requests[2].conversation if isinstance(item, Reply)]
 
 

@@ -22,7 +22,7 @@ from dragoman.apis import Encoded, Lowering, PartialJson, Remark
 from dragoman.errors import DefinitionError
 from dragoman.model import Media, NativeCall, NativeResult, conversation as conv, request as req
 
-from .loop import NOT_DONE
+from .loop import NOT_DONE, is_by_client
 
 if TYPE_CHECKING:
     from dragoman.model import ConversationItem
@@ -300,9 +300,8 @@ class _Turn:
             for part in item.parts:
                 self._take(part, item)
 
-    def _begin(self, task: str) -> None:
-        self.task, self.planned = task, list[str]()
-        self.reminded = False
+    def _begin(self, task: str, *, reminded: bool = False) -> None:
+        self.task, self.planned, self.reminded = task, list[str](), reminded
         self.calls: dict[str, NativeCall] = {}
         self.results: list[NativeResult] = []
 
@@ -314,8 +313,9 @@ class _Turn:
         elif isinstance(part, conv.ResultPart):
             self.results.append(part.result)
         elif item.role == "user" and isinstance(item, conv.Message):
-            self._begin(item.text[:_REMEMBERED])
-            self.reminded = item.text.startswith(NOT_DONE)
+            reminded = is_by_client(item) and item.text.startswith(NOT_DONE)
+            if reminded or not is_by_client(item):
+                self._begin(item.text[:_REMEMBERED], reminded=reminded)
 
     @property
     def begins(self) -> bool:
@@ -419,7 +419,9 @@ def _plain(conversation: Sequence[ConversationItem]) -> Iterator[ConversationIte
             reminder = _Turn(conversation[: place + 1]).reminder()
             yield conv.user("\n\n".join([*results, *filter(None, [reminder])]), *rest)
         elif isinstance(item, conv.Message):
-            yield item
+            turn = _Turn(conversation[: place + 1])
+            # Words in the middle of a task, such as the instructions of a folder, are not the last that it reads.
+            yield conv.user(f"{item.text}\n\n{turn.reminder()}") if is_by_client(item) and not turn.begins else item
 
 
 def _said(part: conv.AnyPart) -> str | None:

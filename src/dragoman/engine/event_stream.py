@@ -13,6 +13,7 @@ import msgspec
 from dragoman.model import AnyChunk, ExecutedBy, Result, conversation as conv, events as ev
 
 from .executor import Hooks, masked
+from .loop import is_by_client
 from .offer import Offer
 from .typed_output import FinalOutput, PartialOutput
 
@@ -86,11 +87,11 @@ class EventStream:
                 if isinstance(part, conv.ResultPart):
                     self.emit(ev.ToolReturned, result=Result(part.result.call_id, (), native=part.result))
 
-    def user_said(self, item: conv.ConversationItem, **facts: Any) -> None:
+    def user_said(self, item: conv.ConversationItem) -> None:
         media = tuple(part.media for part in item.parts if isinstance(part, conv.MediaPart))
         text = _text_of(item)
         if text or media:
-            self.emit(ev.UserSaid, text=text, media=media, **facts)
+            self.emit(ev.UserSaid, text=text, media=media, by="client" if is_by_client(item) else "user")
 
     async def replied(self, reply: conv.Reply, offer: Offer, hooks: Hooks, cost: float | None) -> None:
         """A reply of the model, part by part and then whole; calls as `hooks` lets them be shown."""

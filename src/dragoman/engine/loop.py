@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dragoman.errors import LimitReached
-from dragoman.model import ExecutedBy, NativeCall, NativeResult, ToolChoice, conversation as conv
+from dragoman.model import ExecutedBy, Media, NativeCall, NativeResult, ToolChoice, conversation as conv
 from dragoman.model.conversation import answered
 
 if TYPE_CHECKING:
@@ -139,7 +139,17 @@ def tool_loop(
 def _with_reminder(reply: conv.Reply, words: str) -> conv.Conversation:
     """What is added to a conversation to ask again. An empty reply is left out: APIs refuse a turn without content,
     and one that holds only thoughts."""
-    return (conv.user(words),) if reply.is_empty else (reply, conv.user(words))
+    return (by_client(words),) if reply.is_empty else (reply, by_client(words))
+
+
+def by_client(*content: str | Media) -> conv.Message:
+    """A user message that no user wrote: it continues a task and never begins one."""
+    return msgspec.structs.replace(conv.user(*content), metadata={"dragoman": {"by": "client"}})
+
+
+def is_by_client(item: conv.ConversationItem) -> bool:
+    """Whether a message was made by `by_client`."""
+    return item.metadata.get("dragoman", {}).get("by") == "client"
 
 
 def unanswered(conversation: conv.Conversation) -> tuple[NativeCall, ...]:

@@ -41,7 +41,7 @@ from .event_stream import Item
 from .executor import Hooks
 from .facade import Facade
 from .history.from_recording import conversation_of
-from .loop import Ask
+from .loop import Ask, by_client
 from .models.configured import configured_dialect, configured_options, model_rows, set_sandbox, settings_for
 from .models.providers import dialect_of, engine_for, family_of, plain_name
 from .models.who_runs import merged_by_id, resolved
@@ -235,7 +235,7 @@ class Orchestrator(Generic[OutputT]):
             except ToolError as error:
                 problem = error.message
             if tries < self.output_retries:
-                message = user_message(ASK_AGAIN.format(problem=problem))
+                message = by_client(ASK_AGAIN.format(problem=problem))
                 result = result.followed_by(await proceed(self, message, result))
                 if result.status != "completed":
                     return result
@@ -250,7 +250,7 @@ class Orchestrator(Generic[OutputT]):
         other.toolset, other._facades = Toolset([output.tool(values.append)]), {}
         other.policy = msgspec.structs.replace(self.policy, choice=choice, max_iterations=self.output_retries + 1)
         other.pause = lambda _: not values
-        result = result.followed_by(await proceed(other, user_message(ASK_FINAL), result))
+        result = result.followed_by(await proceed(other, by_client(ASK_FINAL), result))
         if values:
             return msgspec.structs.replace(result, status="completed", error=None, output=values[-1])
         if result.status not in ("completed", "limited"):

@@ -45,7 +45,7 @@ from .history.shortening import (
     without_results,
 )
 from .logged import log_listener
-from .loop import EMPTY, Ask, Revised, Run, Steps, missing_call, tool_loop, unanswered
+from .loop import EMPTY, Ask, Revised, Run, Steps, by_client, missing_call, tool_loop, unanswered
 from .offer import Note
 from .options import notes_on_options
 from .page_reader import ModelReader
@@ -402,7 +402,7 @@ class Running(Generic[OutputT]):
                 wanted = await self._reminded(wanted, steps)
             if isinstance(wanted, Ask) and wanted.conversation[-1].role == "user":  # the loop's own words, or a hook's
                 self.conversation = wanted.conversation
-                self._events.user_said(wanted.conversation[-1], by="client")
+                self._events.user_said(wanted.conversation[-1])
 
     async def _reminded(self, ask: Ask, steps: Steps) -> Ask:
         """The same question, after what a hook has to say about the calls that were just made."""
@@ -412,7 +412,7 @@ class Running(Generic[OutputT]):
         words = await said if hasattr(said, "__await__") else said
         if not words:
             return ask
-        revised = steps.send(Revised((*ask.conversation, user_message(words))))
+        revised = steps.send(Revised((*ask.conversation, by_client(words))))
         assert isinstance(revised, Ask)
         return revised
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dragoman.engine.loop import unanswered
+from dragoman.engine.loop import by_client, unanswered
 from dragoman.model import Media, NativeCall, conversation as conv, events as ev
 from dragoman.model.conversation import answered
 
@@ -36,7 +36,8 @@ def conversation_of(events: Iterable[ev.AnyEvent]) -> conv.Conversation:
             if event.by == "client" and items and isinstance(items[-1], conv.Reply) and items[-1].is_empty:
                 items.pop()  # an empty reply was not sent back with the request to try again
             content: list[str | Media] = [event.text] if event.text else []
-            items.append(conv.user(*content, *event.media))
+            said = by_client if event.by == "client" else conv.user
+            items.append(said(*content, *event.media))
         elif isinstance(event, ev.SessionStarted):
             early = None
         elif isinstance(event, ev.ModelAsked):
