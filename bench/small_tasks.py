@@ -1,13 +1,14 @@
 """What is asked of a small model, and how to see that it was done: by files, by commands and by words of the answer.
 
-`TASKS` and `EARLIER` were looked at while prompts were tuned. Those that nothing is tuned on are in `held_tasks.py`.
+`TASKS` and `EARLIER` were looked at while prompts were tuned, and `DEVELOPMENT` is for comparing settings, such as the
+vocabulary. The tasks that nothing is tuned on are in `held_tasks.py`.
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,27 +32,27 @@ class Task:
     calls: bool = True
     """Whether a tool has to be used at all."""
     runs: str = ""
-    """A regular expression that one of the calls must contain."""
+    """A regular expression that the commands that were run must contain, one command a line."""
     gone: tuple[str, ...] = ()
     """Files that must not exist any more."""
     passes: str = ""
     """A shell command that must end with 0 in the folder."""
 
-    def done(self, folder: Path, result: RunResult) -> str:
-        """Nothing when it was done, else what is wrong."""
+    def done(self, folder: Path, result: RunResult, ran: Sequence[str]) -> str:
+        """Empty when the task was done, otherwise what is wrong. `ran` are the command lines that were run."""
         if result.status != "completed":
             return f"ended {result.status}: {getattr(result.error, 'message', result.error)}"
-        wrong = self.undone(folder, result)
+        wrong = self.undone(folder, result, ran)
         if not wrong and not re.search(self.says, result.text, re.IGNORECASE):
             return f"answer: {result.text[:80]!r}"
         return wrong
 
-    def undone(self, folder: Path, result: RunResult) -> str:
+    def undone(self, folder: Path, result: RunResult, ran: Sequence[str]) -> str:
         """The same, whatever the answer says and however the run ended."""
         if self.calls is not any(calls_of(result)):
             return "no tool was used" if self.calls else "a tool was used"
-        if not re.search(self.runs, "\n".join(calls_of(result))):
-            return f"never called: {self.runs}"
+        if not re.search(self.runs, "\n".join(ran)):
+            return f"never run: {self.runs}"
         for name, content in self.leaves.items():
             path = folder / name
             if not path.is_file():
@@ -317,5 +318,120 @@ EARLIER = (
         leaves={"add.py": r"(?s).*print\(.*", "sum.txt": "5"},
         steps=3,
         runs=r"python3 \S*add\.py",
+    ),
+)
+
+
+_GREETER = """\
+import sys
+
+
+def greeting(name):
+    return "Hi, " + name
+
+
+print(greeting(sys.argv[1]))
+"""
+
+DEVELOPMENT = (
+    # ── one call, one file ───────────────────────────────────────────────────
+    Task(
+        "rename-file",
+        "Rename todo.txt to done.txt.",
+        {"todo.txt": "Water the plants.\n"},
+        leaves={"done.txt": r"Water the plants\."},
+        gone=("todo.txt",),
+    ),
+    Task(
+        "remove-file",
+        "Delete the file cache.db.",
+        {"cache.db": "x\n", "main.db": "y\n"},
+        leaves={"main.db": "y"},
+        gone=("cache.db",),
+    ),
+    Task(
+        "set-value",
+        "Set timeout to 60 in service.yaml.",
+        {"service.yaml": "name: mail\ntimeout: 30\nretries: 3\n"},
+        leaves={"service.yaml": "name: mail\ntimeout: 60\nretries: 3"},
+    ),
+    Task(
+        "add-line",
+        "Add the line requests at the end of requirements.txt.",
+        {"requirements.txt": "flask\nmsgspec\n"},
+        leaves={"requirements.txt": "flask\nmsgspec\nrequests"},
+    ),
+    Task(
+        "why-fails",
+        "Run python3 load.py and explain why it fails.",
+        {"load.py": 'print(open("prices.csv").read())\n'},
+        r"FileNotFoundError|prices\.csv|No such file",
+        runs=r"python3 \S*load\.py",
+    ),
+    Task(
+        "count-word",
+        "How many lines of access.log contain 404?",
+        {"access.log": "GET / 200\nGET /a 404\nGET /b 404\nGET /c 200\nGET /d 404\nGET /e 500\n"},
+        r"\b3\b|\bthree\b",
+    ),
+    # ── two or more files, or three or more calls ────────────────────────────
+    Task(
+        "rename-everywhere",
+        "Rename the function total to amount in shop.py, and in bill.py where it is called.",
+        {
+            "shop.py": "def total(prices):\n    return sum(prices)\n",
+            "bill.py": "from shop import total\n\nprint(total([1, 2]))\n",
+        },
+        leaves={
+            "shop.py": r"def amount\(prices\):\n    return sum\(prices\)",
+            "bill.py": r"from shop import amount\n\nprint\(amount\(\[1, 2\]\)\)",
+        },
+        steps=3,
+        passes="python3 bill.py",
+    ),
+    Task(
+        "change-two",
+        "Change the colour from red to blue in a.css and in b.css.",
+        {"a.css": "p { colour: red }\n", "b.css": "h1 { colour: red }\n"},
+        leaves={"a.css": r"p \{ colour: blue \}", "b.css": r"h1 \{ colour: blue \}"},
+        steps=2,
+    ),
+    Task(
+        "fix-and-run",
+        "python3 check.py fails. Find out why, fix area.py and run the check again.",
+        {
+            "area.py": "def area(width, height):\n    return width + height\n",
+            "check.py": "from area import area\n\nassert area(3, 4) == 12\nprint('passed')\n",
+        },
+        leaves={"area.py": r"(?s)def area\(.*", "check.py": r"(?s)from area import area\n.*== 12.*"},
+        steps=4,
+        runs=r"python3 \S*check\.py",
+        passes="python3 check.py",
+    ),
+    Task(
+        "change-and-run",
+        "In greeter.py change Hi to Hello, then run python3 greeter.py ada and tell me what it prints.",
+        {"greeter.py": _GREETER},
+        "Hello, ada",
+        {"greeter.py": r"(?s).*\"Hello, \" \+ name.*"},
+        steps=2,
+        runs=r"python3 \S*greeter\.py ada",
+    ),
+    Task(
+        "find-and-remove",
+        "Find the file that contains the word OBSOLETE and delete it.",
+        {"red.txt": "new\n", "green.txt": "OBSOLETE\n", "blue.txt": "new\n"},
+        leaves={"red.txt": "new", "blue.txt": "new"},
+        steps=2,
+        gone=("green.txt",),
+    ),
+    Task(
+        "write-and-test",
+        "Create double.py with a function double(n), create test_double.py that asserts double(4) == 8, and run "
+        "python3 test_double.py.",
+        leaves={"double.py": r"(?s)def double\(.*", "test_double.py": r"(?s).*assert.*8.*"},
+        steps=3,
+        runs=r"python3 \S*test_double\.py",
+        passes="python3 test_double.py",
     ),
 )
