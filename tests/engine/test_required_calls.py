@@ -21,7 +21,6 @@ from dragoman.model import (
     ToolChoice,
     ToolReturned,
     UserSaid,
-    user,
 )
 from dragoman.registry import TOOLS
 from dragoman.tools import MemoryWorkspace, Toolset, tool
