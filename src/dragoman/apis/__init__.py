@@ -14,6 +14,7 @@ from .base.api import (
     Encoded as Encoded,
     Problem as Problem,
     StreamDecoder as StreamDecoder,
+    is_too_long as is_too_long,
     page_title as page_title,
     shortened as shortened,
 )
@@ -23,11 +24,17 @@ from .base.options import RawTool as RawTool, merged as merged, raw_tools as raw
 
 if TYPE_CHECKING:
     from .base.partial import PartialJson as PartialJson
+    from .base.serving import Asked as Asked, ServerSide as ServerSide, StreamWriter as StreamWriter, written as written
 
 
 def __getattr__(name: str) -> Any:
-    if name != "PartialJson":  # the one part of the door that few open
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .base.partial import PartialJson
+    """The parts of the door that few open."""
+    if name == "PartialJson":
+        from .base.partial import PartialJson
 
-    return PartialJson
+        return PartialJson
+    if name in ("Asked", "ServerSide", "StreamWriter", "written"):
+        from .base import serving
+
+        return getattr(serving, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

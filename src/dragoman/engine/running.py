@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import msgspec
 
+from dragoman.apis import is_too_long
 from dragoman.dialects import DIALECTS
 from dragoman.errors import DragomanError, EngineError, LimitReached
 from dragoman.model import (
@@ -39,7 +40,6 @@ from .history.shortening import (
     SUMMARISE,
     Room,
     ending,
-    is_too_long,
     old_results,
     summarised,
     without_results,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,6 +16,9 @@ from dragoman.model.request import Definition, Features, Request
 from .blocks import read_blocks, write_media
 from .families import FAMILIES, FEATURES, LIMITS, NAME, Family
 from .replies import read_error, read_reply, read_usage, read_usual_usage
+
+if TYPE_CHECKING:
+    from dragoman.apis.base.serving import ServerSide
 
 
 class AnthropicMessages(Api):
@@ -54,6 +57,11 @@ class AnthropicMessages(Api):
 
     def features(self, model: str) -> Features:
         return msgspec.structs.replace(super().features(model), strict_tools=self.family(model).strict)
+
+    def server(self) -> ServerSide:
+        from .serving import SERVER
+
+        return SERVER
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import RequestWriter

@@ -29,6 +29,7 @@ from .sse import Event, EventSplitter, EventTooLong
 
 if TYPE_CHECKING:
     from .partial import PartialJson
+    from .serving import ServerSide
 
 Changed = TypeVar("Changed", bound=Value)
 
@@ -135,6 +136,10 @@ class Api(abc.ABC):
     @abc.abstractmethod
     def _write_tools(self, definitions: tuple[req.Definition, ...], model: str) -> Tools:
         """A toolset on the wire, its schemas lowered."""
+
+    def server(self) -> ServerSide:
+        """What a server of this protocol answers; loaded when it is first asked for."""
+        raise DefinitionError(f"the API {self.name!r}", ["it has no server's side: `server` is not written"])
 
     def _problems(self, request: req.Request) -> Iterable[Problem]:
         """What this protocol alone minds in a request."""
@@ -625,3 +630,19 @@ def _number(text: str | None) -> float | None:
 def retryable(status: int | None) -> bool:
     """Whether the same request may succeed later."""
     return status in (408, 409, 425, 429, 529) or (status is not None and 500 <= status < 600 and status != 501)
+
+
+def is_too_long(error: EngineError) -> bool:
+    """Whether a provider refused a request because it is longer than the model takes."""
+    said = f"{error.code or ''} {error.message}".lower()
+    return any(words in said for words in _TOO_LONG)
+
+
+_TOO_LONG = (
+    # What providers say of a request that is longer than the model takes.
+    "context_length_exceeded",  # OpenAI's code
+    "prompt is too long",  # Anthropic
+    "exceeds the maximum number of tokens",  # Gemini: "The input token count (…) exceeds the maximum number of tokens"
+    "maximum context length",  # OpenAI and servers that speak its protocol
+    "exceeds the available context size",  # llama.cpp
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
 from dragoman.apis.base.conversation_order import History
@@ -16,6 +16,9 @@ from .fields import NAME
 from .parts import Pairing, PartReader, write_media
 from .replies import read_body, read_error, read_usage
 from .stream import GeminiStream
+
+if TYPE_CHECKING:
+    from dragoman.apis.base.serving import ServerSide
 
 
 class GeminiGenerate(Api):
@@ -48,6 +51,11 @@ class GeminiGenerate(Api):
         from .reading import read_request
 
         return read_request(body, model)
+
+    def server(self) -> ServerSide:
+        from .serving import SERVER
+
+        return SERVER
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import write_request

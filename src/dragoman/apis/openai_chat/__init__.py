@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,6 +23,9 @@ from .media import takes_media, write_media
 from .replies import read_block, read_body, read_message
 from .usage import read_usage
 from .values import NAME
+
+if TYPE_CHECKING:
+    from dragoman.apis.base.serving import ServerSide
 
 
 class OpenAIChat(Api):
@@ -58,6 +61,11 @@ class OpenAIChat(Api):
         from .requests import read_request
 
         return read_request(body, model)
+
+    def server(self) -> ServerSide:
+        from .serving import SERVER
+
+        return SERVER
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import write_request

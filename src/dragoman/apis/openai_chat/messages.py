@@ -28,7 +28,7 @@ from dragoman.model.conversation import (
 )
 from dragoman.model.json_values import as_list, as_object
 from dragoman.model.outcomes import Media
-from dragoman.model.request import Request
+from dragoman.model.request import Definition, Request
 
 from .families import ways
 from .media import takes_media, write_media
@@ -47,6 +47,15 @@ def write_messages(request: Request, history: History, *, freeform: bool) -> tup
         writer.turn(turn)
     writer.flush()
     return writer.messages, writer.remarks
+
+
+def write_message(
+    parts: Iterable[AnyPart], kept: dict[str, Any], definitions: tuple[Definition, ...]
+) -> dict[str, Any]:
+    """What a model says as one message of its own; `kept` are the fields that no part says."""
+    writer = _Writer(Request("", (), definitions), freeform=True)
+    writer.turn(Turn("assistant", list(parts), "reply", metadata={NAME: kept}))
+    return writer.messages[0]
 
 
 class _Writer:

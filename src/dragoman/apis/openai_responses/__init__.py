@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
 from dragoman.apis.base.conversation_order import History
@@ -16,6 +16,9 @@ from .families import FAMILIES, FEATURES, LIMITS
 from .fields import NAME
 from .items import read_items
 from .replies import read_error, read_reply, read_usage
+
+if TYPE_CHECKING:
+    from dragoman.apis.base.serving import ServerSide
 
 _KEPT_THERE = ("previous_response_id", "conversation")
 
@@ -62,6 +65,11 @@ class OpenAIResponses(Api):
         from .tools import write_tools
 
         return write_tools(definitions, self.limits(model), self.features(model))
+
+    def server(self) -> ServerSide:
+        from .serving import SERVER
+
+        return SERVER
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import write_request

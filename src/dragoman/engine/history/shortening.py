@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.errors import EngineError, LimitReached
+from dragoman.errors import LimitReached
 from dragoman.model import Content, Definition, ExecutedBy, Media, NativeResult, conversation as conv
 
 SUMMARISE: Final = (
@@ -35,21 +35,6 @@ _FULL, _ROOMY = 0.95, 0.6
 """Share of the room above which a conversation is shortened, and the share it is brought down to."""
 _RECENT: Final = 2
 """Messages with results that are kept whole: the model is working on them."""
-
-_TOO_LONG: Final = (
-    # What providers say of a request that is longer than the model takes.
-    "context_length_exceeded",  # OpenAI's code
-    "prompt is too long",  # Anthropic
-    "exceeds the maximum number of tokens",  # Gemini: "The input token count (…) exceeds the maximum number of tokens"
-    "maximum context length",  # OpenAI and servers that speak its protocol
-    "exceeds the available context size",  # llama.cpp
-)
-
-
-def is_too_long(error: EngineError) -> bool:
-    """Whether a provider refused a request because it is longer than the model takes."""
-    said = f"{error.code or ''} {error.message}".lower()
-    return any(words in said for words in _TOO_LONG)
 
 
 class Room:

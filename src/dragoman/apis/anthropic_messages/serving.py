@@ -1,0 +1,233 @@
+"""The server's side of Messages: what Claude's clients expect to be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from dragoman.apis.base.api import is_too_long, joined_name
+from dragoman.apis.base.serving import Asked, ServerSide, StreamWriter, event, is_own, new_id, not_shown, status_of
+from dragoman.errors import EngineError
+from dragoman.model import conversation as conv
+from dragoman.model.calls import ExecutedBy
+from dragoman.model.conversation import FinishReason as Finish
+from dragoman.model.json_text import json_text
+from dragoman.model.request import Definition
+
+from .blocks import CALLS, write_media, write_text
+from .families import NAME
+
+_STOPPED = {
+    Finish.STOP_SEQUENCE: "stop_sequence",
+    Finish.LENGTH: "max_tokens",
+    Finish.CALLS: "tool_use",
+    Finish.PAUSED: "pause_turn",
+    Finish.REFUSED: "refusal",
+    Finish.FILTERED: "refusal",
+    Finish.CONTEXT_EXCEEDED: "model_context_window_exceeded",
+}
+"""Every other reason is `end_turn`."""
+
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+
+class MessagesServer(ServerSide):
+    """`POST /v1/messages`, `/v1/messages/count_tokens` and `GET /v1/models`."""
+
+    name: ClassVar[str] = NAME
+
+    def asked(self, method: str, path: str) -> Asked | None:
+        if method == "POST" and path.endswith("/messages"):
+            return Asked("reply")
+        if method == "POST" and path.endswith("/messages/count_tokens"):
+            return Asked("count")
+        return Asked("models") if method == "GET" and path.endswith("/models") else None
+
+    def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
+        blocks = [block for part in reply.parts if (block := _block(part, reply)) is not None]
+        head = _head(reply.id, model)
+        return {**head, "content": blocks, **_ending(reply), "usage": _usage(reply)}
+
+    def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
+        return MessageWriter(model, id)
+
+    def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:
+        status = status_of(error)
+        kind = _ERRORS.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        message = error.message
+        if is_too_long(error):  # the words by which clients know that they have to shorten the conversation
+            status, kind = 400, "invalid_request_error"
+            message = message if "prompt is too long" in message else f"prompt is too long: {message}"
+        return status, {"type": "error", "error": {"type": kind, "message": message}}
+
+    def models(self, names: Sequence[str]) -> dict[str, Any]:
+        rows = [
+            {"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"} for name in names
+        ]
+        ends = {"first_id": names[0], "last_id": names[-1]} if names else {"first_id": None, "last_id": None}
+        return {"data": rows, "has_more": False, **ends}
+
+    def counted(self, tokens: int) -> dict[str, Any]:
+        return {"input_tokens": tokens}
+
+
+def _head(id: str | None, model: str) -> dict[str, Any]:
+    return {"id": id or new_id("msg_"), "type": "message", "role": "assistant", "model": model}
+
+
+def _ending(reply: conv.Reply) -> dict[str, Any]:
+    """Why the message ended, and what the API said of it beside the typed fields."""
+    if is_own(reply, NAME):
+        return {"stop_reason": reply.finish_raw, **reply.metadata.get(NAME, {})}
+    return {"stop_reason": _STOPPED.get(reply.finish, "end_turn"), "stop_sequence": None}
+
+
+def _block(part: conv.AnyPart, reply: conv.Reply | None) -> dict[str, Any] | None:
+    """A part as a block; `None` for what a client of this API cannot be told."""
+    match part:
+        case conv.TextPart():
+            return {**part.metadata.get(NAME, {}), **write_text(part)}
+        case conv.ThinkingPart():
+            said = {"type": "redacted_thinking", "data": part.encrypted}
+            if part.encrypted is None:
+                said = {"type": "thinking", "thinking": part.text}
+                said |= {} if part.signature is None else {"signature": part.signature}
+            return {**part.metadata.get(NAME, {}), **said}
+        case conv.CallPart():
+            return _call(part)
+        case conv.ResultPart(result):
+            item = result.item
+            mine = isinstance(item, dict) and str(item.get("type")).endswith("_tool_result")
+            return item if mine else None
+        case conv.RefusalPart():
+            told_beside = "stop_details" in part.metadata.get(NAME, {})
+            return None if told_beside or not part.text else {"type": "text", "text": part.text}
+        case conv.MediaPart(media):
+            own = reply is not None and is_own(reply, NAME)
+            block = write_media(media) if own else None
+            return (
+                {"type": "text", "text": not_shown(media.media_type)}
+                if block is None
+                else block | part.metadata.get(NAME, {})
+            )
+        case conv.OpaquePart():
+            return (
+                (part.item.get("unread") if part.item.keys() == {"unread"} else part.item) if part.api == NAME else None
+            )
+
+
+def _call(part: conv.CallPart) -> dict[str, Any] | None:
+    call = part.call
+    if call.item is not None and call.item.get("type") in tuple(CALLS):
+        return call.item
+    hosted = call.executed_by is ExecutedBy.PROVIDER
+    if hosted and call.item is not None:
+        return None
+    # A client that gets text where an object is promised fails; one argument `input` it can at least refuse.
+    given = call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
+    kind = "server_tool_use" if hosted else "tool_use"
+    return {"type": kind, "id": call.id, "name": joined_name(call.namespace, call.name), "input": given}
+
+
+def _usage(reply: conv.Reply) -> dict[str, Any]:
+    """The counts; a client of this API reads the first and the last whether they were counted or not."""
+    usage = reply.usage
+    rest = dict(usage.metadata.get(NAME, {}))
+    if usage.reasoning_tokens is not None:
+        details = rest.get("output_tokens_details")
+        rest["output_tokens_details"] = {
+            **(details if isinstance(details, dict) else {}),
+            "thinking_tokens": usage.reasoning_tokens,
+        }
+    if usage.requests:
+        rest["server_tool_use"] = {f"{tool}_requests": count for tool, count in usage.requests.items()}
+    tools = usage.tool_tokens
+    counts = {
+        "input_tokens": usage.input_tokens if not tools else (usage.input_tokens or 0) + tools,
+        "cache_creation_input_tokens": usage.cached_write_tokens,
+        "cache_read_input_tokens": usage.cached_read_tokens,
+        "output_tokens": usage.output_tokens,
+    }
+    needed = {} if is_own(reply, NAME) else {"input_tokens": 0, "output_tokens": 0}
+    return {**needed, **{name: count for name, count in counts.items() if count is not None}, **rest}
+
+
+class MessageWriter(StreamWriter):
+    """Writes one streamed message."""
+
+    def __init__(self, model: str, id: str | None) -> None:
+        super().__init__(model, id)
+        self._index = -1
+
+    def start(self) -> bytes:
+        usage = {"input_tokens": 0, "output_tokens": 0}  # counted at the end
+        message = {**_head(self._id, self._model), "content": [], "stop_reason": None, "stop_sequence": None}
+        return event({"type": "message_start", "message": {**message, "usage": usage}}, "message_start")
+
+    def _started(self, block: dict[str, Any]) -> bytes:
+        self._index += 1
+        said = {"type": "content_block_start", "index": self._index, "content_block": block}
+        return event(said, "content_block_start")
+
+    def _delta(self, **delta: Any) -> bytes:
+        said = {"type": "content_block_delta", "index": self._index, "delta": delta}
+        return event(said, "content_block_delta")
+
+    def _stopped(self) -> bytes:
+        return event({"type": "content_block_stop", "index": self._index}, "content_block_stop")
+
+    def _begin(self, kind: Literal["text", "thinking"]) -> bytes:
+        return self._started({"type": kind, kind: ""})
+
+    def _more(self, kind: Literal["text", "thinking"], piece: str) -> bytes:
+        return (
+            self._delta(type="text_delta", text=piece)
+            if kind == "text"
+            else self._delta(type="thinking_delta", thinking=piece)
+        )
+
+    def _finish(self, kind: Literal["text", "thinking"], part: conv.AnyPart | None) -> bytes:
+        said = b""
+        if isinstance(part, conv.ThinkingPart) and part.signature is not None:
+            said = self._delta(type="signature_delta", signature=part.signature)
+        elif isinstance(part, conv.TextPart):
+            cited = write_text(part).get("citations", ())
+            said = b"".join(self._delta(type="citations_delta", citation=one) for one in cited)
+        return said + self._stopped()
+
+    def _whole(self, part: conv.AnyPart) -> bytes:
+        block = _block(part, None)
+        if block is None or not isinstance(block, dict):
+            return b""
+        kind = block.get("type")
+        if kind in ("text", "thinking"):
+            said = {name: value for name, value in block.items() if name not in (kind, "citations", "signature")}
+            begun = self._started({**said, kind: ""})
+            more = self._more("text" if kind == "text" else "thinking", block[kind]) if block[kind] else b""
+            return begun + more + self._finish("text" if kind == "text" else "thinking", part)
+        if kind in CALLS and isinstance(block.get("input"), dict):
+            begun = self._started({**block, "input": {}})
+            return (
+                begun + self._delta(type="input_json_delta", partial_json=json_text(block["input"])) + self._stopped()
+            )
+        return self._started(block) + self._stopped()
+
+    def _end(self, reply: conv.Reply) -> bytes:
+        delta = {"type": "message_delta", "delta": _ending(reply), "usage": _usage(reply)}
+        return event(delta, "message_delta") + event({"type": "message_stop"}, "message_stop")
+
+    def fail(self, error: EngineError) -> bytes:
+        return event(SERVER.error(error)[1], "error")
+
+
+SERVER = MessagesServer()
