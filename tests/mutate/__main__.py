@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import coverage
 import msgspec
+import pytest
 
 from .mutations import Mutation, is_valid, mutations
 
@@ -151,7 +152,12 @@ def _covering() -> Covering:
         command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.mutate.covering", *_chosen_tests()]
         paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         environment = {**os.environ, "MUTATE_COVERAGE": str(folder), "PYTHONPATH": paths}
-        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+        ran = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+        if ran.returncode not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+            sys.exit(f"mutate: the tests did not run:\n{ran.stdout[-2000:]}")
+        for line in ran.stdout.splitlines():
+            if line.startswith(("FAILED", "ERROR")):
+                print(f"mutate: left out, as it fails without a mutant: {line}", flush=True)
         combined = coverage.Coverage(data_file=folder / "combined", config_file=False, messages=False)
         combined.combine([str(one) for one in folder.glob("lines.*")])
         combined.save()
