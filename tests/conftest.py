@@ -30,6 +30,8 @@ settings.register_profile("fuzz", settings.get_profile("fixed"), derandomize=Fal
 # `make mutate` only asks whether a law fails: making its example smaller can take minutes.
 unshrunk = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
 settings.register_profile("mutate", settings.get_profile("fixed"), phases=unshrunk)
+# Which lines a law executes is known after a few examples.
+settings.register_profile("covering", settings.get_profile("fixed"), max_examples=8)
 settings.load_profile("fixed")
 
 # Hypothesis also draws constants from the source of every module of ours that happens to be imported, so the examples

@@ -3,6 +3,7 @@
 BASE=<commit>: the modules that differ from it (default: those the last 30 commits changed).
 FILES="src/dragoman/patterns.py …": these modules instead. SEED=<number>: the same mutants again.
 MUTANTS=100: how many. MUTATE_SECONDS=3600: no mutant is begun after that time.
+MUTANT_SECONDS=240: a mutant whose tests take longer counts as killed, and is listed (more on a busy machine).
 PYTEST="tests/apis …": only these tests are tried, which makes measuring them quicker.
 """
 
@@ -34,7 +35,7 @@ HELD = ROOT / ".lab" / "mutate"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 TEST_SECONDS = 60.0
 """How long the tests of one mutant may take when nothing is wrong; the quickest are chosen up to this."""
-PATIENCE = 240.0
+PATIENCE = float(os.environ.get("MUTANT_SECONDS") or 240)
 """Seconds after which a mutant counts as killed: it loops or waits for ever."""
 PARALLEL = 2
 WANTED = 0.9
@@ -84,7 +85,7 @@ def main() -> int:
     verdicts = []
     for verdict in _tried(drawn, covering, begun + seconds):
         verdicts.append(verdict)
-        if verdict.outcome != "killed":
+        if verdict.outcome != "killed" or verdict.reason:
             print(f"{verdict.outcome}: {verdict.mutant}{verdict.reason and f'  ({verdict.reason})'}", flush=True)
     return _summary(verdicts, len(drawn), seed)
 
@@ -149,7 +150,8 @@ def _covering() -> Covering:
         shutil.rmtree(HELD, ignore_errors=True)
         folder.mkdir(parents=True)
         print("mutate: measuring which tests execute which lines (one run of the tests)", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.mutate.covering", *_chosen_tests()]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.mutate.covering"]
+        command += ["--hypothesis-profile=covering", *_chosen_tests()]
         paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         environment = {**os.environ, "MUTATE_COVERAGE": str(folder), "PYTHONPATH": paths}
         ran = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
@@ -197,7 +199,7 @@ def _tried(mutants: Sequence[Mutant], covering: Covering, end: float) -> Iterato
             return None
         tree = trees.get()
         try:
-            return Verdict(mutant, "killed" if _is_killed(tree, mutant, tests) else "survived")
+            return Verdict(mutant, *_tested(tree, mutant, tests))
         finally:
             trees.put(tree)
 
@@ -227,7 +229,8 @@ def _tree(number: int) -> Path:
     return tree
 
 
-def _is_killed(tree: Path, mutant: Mutant, tests: Sequence[str]) -> bool:
+def _tested(tree: Path, mutant: Mutant, tests: Sequence[str]) -> tuple[str, str]:
+    """What became of the mutant, and why where that is not plain."""
     source = (ROOT / mutant.path).read_bytes()
     _replace(tree / mutant.path, mutant.mutation.applied(source))
     listed = tree / "chosen.json"
@@ -254,10 +257,10 @@ def _is_killed(tree: Path, mutant: Mutant, tests: Sequence[str]) -> bool:
         command, cwd=tree, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     ) as running:
         try:
-            return running.wait(PATIENCE) != 0
+            return "killed" if running.wait(PATIENCE) else "survived", ""
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, 9)
-            return True
+            return "killed", f"its tests had not ended after {PATIENCE:.0f} s"
         finally:
             _replace(tree / mutant.path, source)
 
