@@ -13,7 +13,6 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.json_text import json_text, read_json
 from dragoman.schema import describe
 
 from .base.availability import AnySpelling
@@ -23,6 +22,7 @@ from .base.mcp_names import McpNames
 from .base.sentences import AFTER_NEWLINE, NO_NEWLINE, cut_note, lines_in, outcome_in
 from .base.spelling import REQUIRED, Content, Parameter, Spelling, SpellingMeta, Tells, means
 from .base.web_action import WebActionHeard
+from .base.words import in_json, one_of
 
 
 class InSentences:
@@ -208,6 +208,29 @@ class WebFetch(InSentences, Spelling[op.FetchPage]):
     offset: int | None = means("offset", "Number of characters to skip first.", default=None)
 
 
+class _Hit(msgspec.Struct, forbid_unknown_fields=True):
+    title: str | None
+    url: str
+    snippet: str | None
+
+
+class _Answered(msgspec.Struct, forbid_unknown_fields=True):
+    answer: str
+    results: tuple[_Hit, ...]
+
+
+def _hits(_asked: op.Operation, outcome: out.PagesOutcome) -> tuple[_Hit, ...] | _Answered:
+    """Titles, addresses and snippets; beside an answer, where a model wrote one from them."""
+    hits = tuple(_Hit(page.title, page.url, page.snippet) for page in outcome.pages)
+    return hits if outcome.answer is None else _Answered(outcome.answer, hits)
+
+
+def _found_pages(asked: op.SearchWeb, found: tuple[_Hit, ...] | _Answered) -> out.PagesOutcome:
+    answer, hits = (found.answer, found.results) if isinstance(found, _Answered) else (None, found)
+    pages = tuple(out.Page(hit.url, hit.title, snippet=hit.snippet) for hit in hits)
+    return out.PagesOutcome(pages, answer, asked.query)
+
+
 class WebSearch(Spelling[op.SearchWeb]):
     """Search the web; titles, addresses and snippets come back."""
 
@@ -219,35 +242,16 @@ class WebSearch(Spelling[op.SearchWeb]):
     allowed_domains: tuple[str, ...] = means("allowed_domains", "Only results from these domains.", default=())
     blocked_domains: tuple[str, ...] = means("blocked_domains", "No results from these domains.", default=())
 
-    tells: ClassVar[Tells] = {out.PagesOutcome: ()}
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        """A JSON array of titles, addresses and snippets; beside an answer, where a model wrote one from them."""
-        if not isinstance(outcome, out.PagesOutcome):
-            return tell(operation, outcome)
-        hits = tuple(_Hit(page.title, page.url, page.snippet) for page in outcome.pages)
-        return json_text(hits if outcome.answer is None else _Answered(outcome.answer, hits))
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        """The same."""
-        try:
-            read = read_json(str(native.content), type=tuple[_Hit, ...] | _Answered)
-        except msgspec.DecodeError:
-            return understand(operation, native)
-        answer, hits = (read.answer, read.results) if isinstance(read, _Answered) else (None, read)
-        pages = tuple(out.Page(hit.url, hit.title, snippet=hit.snippet) for hit in hits)
-        return out.PagesOutcome(pages, answer, operation.query if isinstance(operation, op.SearchWeb) else None)
-
-
-class _Hit(msgspec.Struct, forbid_unknown_fields=True):
-    title: str | None
-    url: str
-    snippet: str | None
-
-
-class _Answered(msgspec.Struct, forbid_unknown_fields=True):
-    answer: str
-    results: tuple[_Hit, ...]
+    results = one_of(
+        in_json(
+            out.PagesOutcome,
+            tuple[_Hit, ...] | _Answered,
+            to=_found_pages,
+            back=_hits,
+            says=("answer",),
+            nearly={"pages": "only titles, addresses and snippets are given"},
+        )
+    )
 
 
 # ── everything else, by its own fields ───────────────────────────────────────

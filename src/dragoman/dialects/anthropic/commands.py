@@ -51,7 +51,7 @@ class Bash(Spelling[op.RunCommand | op.StopCommand]):
         if isinstance(operation, op.StopCommand) and isinstance(outcome, out.CommandOutcome | out.DoneOutcome):
             return RESTARTED
         if isinstance(outcome, out.CommandOutcome) and outcome.job == STANDING and not outcome.running:
-            outcome = msgspec.structs.replace(outcome, job=None)  # there is no other it could be told from
+            outcome = msgspec.structs.replace(outcome, job=None)  # there is only one shell, so it is not named
         return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:

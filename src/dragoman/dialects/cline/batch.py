@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of, understand, up_to_here
+from dragoman.dialects.base.default_words import up_to_here
 from dragoman.dialects.base.match_lines import lines_of
 from dragoman.dialects.base.questions import LABELS
 from dragoman.dialects.base.reasons import usual
-from dragoman.dialects.base.spelling import Content, Conversion, Spelling, means
+from dragoman.dialects.base.spelling import Conversion, Spelling, means
 from dragoman.dialects.base.words import (
     ANY,
     CALLED,
@@ -20,6 +20,7 @@ from dragoman.dialects.base.words import (
     NOT_ZERO,
     PATH,
     body,
+    by_hand,
     either,
     maybe,
     numbered,
@@ -32,9 +33,8 @@ from dragoman.dialects.base.words import (
     words,
 )
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
-from .entries import Entered, query_of
+from .entries import Entered
 
 # ── reading files ────────────────────────────────────────────────────────────
 
@@ -237,6 +237,31 @@ class RunCommands(Entered[op.RunCommand]):
 # ── searching ────────────────────────────────────────────────────────────────
 
 
+_FOUND = re.compile(r"Found (\d+) results? for pattern: ")
+_MORE = "\n\n[more results are not shown]"
+
+
+def _shown(outcome: out.MatchesOutcome, asked: op.SearchText) -> str | None:
+    if outcome.mode != "content":
+        return None
+    if not outcome.matches:
+        return f"No results found for pattern: {asked.pattern}"
+    total = len(outcome.matches) if outcome.total is None else outcome.total
+    pieces = [f"Found {total} results for pattern: {asked.pattern}", *map(_match_lines, outcome.matches)]
+    return "\n\n".join(pieces) + (_MORE if outcome.truncated else "")
+
+
+def _found_in(text: str, asked: op.SearchText) -> out.MatchesOutcome | None:
+    if text.startswith("No results found for pattern: "):
+        return out.MatchesOutcome(())
+    found = _FOUND.match(text)
+    if found is None or not text.startswith(asked.pattern, found.end()):
+        return None
+    body = text[found.end() + len(asked.pattern) :]
+    matches = _matches_in(body.removesuffix(_MORE).split("\n"))
+    return out.MatchesOutcome(matches, total=int(found[1]), truncated=body.endswith(_MORE))
+
+
 class SearchCodebase(Entered[op.SearchText]):
     """Search all files of the project with one or several regular expressions."""
 
@@ -263,29 +288,7 @@ class SearchCodebase(Entered[op.SearchText]):
     def from_operation(cls, operation: op.SearchText) -> SearchCodebase:
         return cls(queries=(operation.pattern,))
 
-    tells = {out.MatchesOutcome: ("matches", "mode", "truncated")}
-    _FOUND = re.compile(r"Found (\d+) results? for pattern: ")
-    _MORE = "\n\n[more results are not shown]"
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if not isinstance(outcome, out.MatchesOutcome) or outcome.mode != "content":
-            return tell(operation, outcome)
-        if not outcome.matches:
-            return f"No results found for pattern: {query_of(operation)}"
-        total = len(outcome.matches) if outcome.total is None else outcome.total
-        told = [f"Found {total} results for pattern: {query_of(operation)}", *map(_match_lines, outcome.matches)]
-        return "\n\n".join(told) + (self._MORE if outcome.truncated else "")
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if text.startswith("No results found for pattern: "):
-            return out.MatchesOutcome(())
-        found, asked = self._FOUND.match(text), query_of(operation) or ""
-        if found is None or not text.startswith(asked, found.end()):
-            return understand(operation, native)
-        body = text[found.end() + len(asked) :]
-        matches = _matches_in(body.removesuffix(self._MORE).split("\n"))
-        return out.MatchesOutcome(matches, total=int(found[1]), truncated=body.endswith(self._MORE))
+    results = one_of(by_hand(out.MatchesOutcome, _shown, _found_in, says=("matches", "mode", "truncated")))
 
 
 def _match_lines(match: out.Match) -> str:

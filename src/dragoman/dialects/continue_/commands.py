@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.default_words import tell, text_of
-from dragoman.dialects.base.spelling import SECONDS, Content, Spelling, Tells, means
-from dragoman.dialects.base.words import in_json, one_of
+from dragoman.dialects.base.spelling import SECONDS, Spelling, means
+from dragoman.dialects.base.words import by_hand, ended_badly, in_json, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted
 
 _STDERR = "\nStderr: "
@@ -40,6 +38,41 @@ def _streams(printed: str) -> dict[str, Any]:
     return {"stdout": stdout, "stderr": stderr} if mark else {"output": printed}
 
 
+def _ran(outcome: out.CommandOutcome, asked: op.RunCommand) -> str:
+    printed = _printed(outcome)
+    if outcome.timed_out:
+        silent = "" if asked.timeout_ms is None else f" after {asked.timeout_ms / 1000:g} seconds of no output"
+        return f"{printed}\n\n[Command timed out{silent}]"
+    if outcome.running:
+        job = "" if outcome.job is None else f" Job ID: {outcome.job}"
+        use = "CheckBackgroundJob" + ("" if outcome.job is None else f'("{outcome.job}")')
+        return f"Command moved to background.{job}\nOutput so far:\n{printed}\nUse {use} to check status."
+    if outcome.signal is None and not outcome.exit_code:
+        return printed
+    end = f"ended by signal {outcome.signal}" if outcome.signal is not None else f"exit code {outcome.exit_code}"
+    body = outcome.stderr or "" if not outcome.output and not outcome.stdout else printed
+    return f"Error executing tool Bash: Error ({end}): {body}"
+
+
+def _is_flagged(outcome: out.Outcome) -> bool | None:
+    """A command that failed is an error, though it ran; one that timed out is not flagged."""
+    return True if isinstance(outcome, out.CommandOutcome) and ended_badly(outcome) and not outcome.timed_out else None
+
+
+def _how_it_ran(text: str, _asked: op.RunCommand) -> out.CommandOutcome:
+    if ended := ENDED.fullmatch(text):
+        # The client shows what was written to the second stream alone; nothing is known of the first.
+        streams = _streams(ended["printed"]) if _STDERR in ended["printed"] else {"stderr": ended["printed"]}
+        code = int(ended["code"]) if ended["code"] not in (None, "null") else None
+        return out.CommandOutcome(code, signal=int(ended["signal"]) if ended["signal"] else None, **streams)
+    if timed := _TIMED_OUT.fullmatch(text):
+        return out.CommandOutcome(timed_out=True, **_streams(timed[1]))
+    if moved := _MOVED.fullmatch(text):
+        return out.CommandOutcome(running=True, job=moved["job"], **_streams(moved["printed"]))
+    # A command that failed without a word on the second stream is told as one that did not fail.
+    return out.CommandOutcome(0 if _STDERR in text else None, **_streams(text))
+
+
 class Bash(Spelling[op.RunCommand]):
     """Run a command line in a login shell in the working folder; it may be silent for `timeout` seconds."""
 
@@ -58,43 +91,21 @@ class Bash(Spelling[op.RunCommand]):
         "timeout_ms", "Seconds it may be silent (180, at most 600).", default=None, convert=SECONDS
     )
 
-    tells: ClassVar[Tells] = {out.CommandOutcome: ("signal", "running", "timed_out", "job")}
-
-    def from_outcomes(
-        self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
-    ) -> tuple[Content, bool | None]:
-        """A command that did not end well is an error, though it ran."""
-        (outcome,) = outcomes
-        if not isinstance(outcome, out.CommandOutcome):
-            return tell(operations[0], outcome), None
-        printed = _printed(outcome)
-        if outcome.timed_out:
-            silent = "" if self.timeout is None else f" after {self.timeout:g} seconds of no output"
-            return f"{printed}\n\n[Command timed out{silent}]", None
-        if outcome.running:
-            job = "" if outcome.job is None else f" Job ID: {outcome.job}"
-            use = "CheckBackgroundJob" + ("" if outcome.job is None else f'("{outcome.job}")')
-            told = f"Command moved to background.{job}\nOutput so far:\n{printed}\nUse {use} to check status."
-            return told, None
-        if outcome.signal is None and not outcome.exit_code:
-            return printed, None
-        end = f"ended by signal {outcome.signal}" if outcome.signal is not None else f"exit code {outcome.exit_code}"
-        body = outcome.stderr or "" if not outcome.output and not outcome.stdout else printed
-        return f"Error executing tool Bash: Error ({end}): {body}", True
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if ended := ENDED.fullmatch(text):
-            # The client shows what was written to the second stream alone; nothing is known of the first.
-            streams = _streams(ended["printed"]) if _STDERR in ended["printed"] else {"stderr": ended["printed"]}
-            code = int(ended["code"]) if ended["code"] not in (None, "null") else None
-            return out.CommandOutcome(code, signal=int(ended["signal"]) if ended["signal"] else None, **streams)
-        if timed := _TIMED_OUT.fullmatch(text):
-            return out.CommandOutcome(timed_out=True, **_streams(timed[1]))
-        if moved := _MOVED.fullmatch(text):
-            return out.CommandOutcome(running=True, job=moved["job"], **_streams(moved["printed"]))
-        # A command that failed without a word on the second stream is told as one that did not fail.
-        return out.CommandOutcome(0 if _STDERR in text else None, **_streams(text))
+    results = one_of(
+        by_hand(
+            out.CommandOutcome,
+            _ran,
+            _how_it_ran,
+            says=("signal", "running", "timed_out", "job"),
+            nearly={
+                "exit_code": "0 is not given, and is read only beside an error output",
+                "output": "of a command that failed it is read as the error output",
+                "stdout": "without an error output, both streams are read as one text",
+                "stderr": "of a command that did not fail it is read only where it is not empty",
+            },
+        ),
+        is_error=_is_flagged,
+    )
 
 
 class KeptJob(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dragoman.dialects.base.default_words import tell, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
+from dragoman.dialects.base.spelling import Spelling, means, native_only
+from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import NativeResult
 
 from .offered import NOT_OFFERED
 
@@ -215,6 +214,58 @@ def _quoted(text: str) -> str:
 ONE_CHANGE = "one statement deletes, changes, or adds what an item waits for"
 
 
+_TABLE = re.compile(r"(\d+) row\(s\) returned(?::\n\n(\|.*?))?(?:\n\n.*)?", re.DOTALL)
+
+
+def _changed(text: str, _asked: op.Operation) -> out.DoneOutcome | None:
+    return out.DoneOutcome(text) if re.match(r"\d+ row\(s\) (?!returned)", text) else None
+
+
+def _table(outcome: out.PlanOutcome, _asked: op.Operation) -> str:
+    rows = [
+        (item.id or "", item.text, item.description or "", _WORDS_OF_STATUS.get(item.status, item.status))
+        for item in outcome.items
+    ]
+    lines = [_row(cells) for cells in (_COLUMNS, ("---",) * len(_COLUMNS), *rows)]
+    return f"{len(rows)} row(s) returned:\n\n" + "\n".join(lines)
+
+
+def _plan_in(text: str, _asked: op.Operation) -> out.PlanOutcome | None:
+    found = _TABLE.fullmatch(text)
+    items = None if found is None else _items((found[2] or "").split("\n"))
+    return None if items is None else out.PlanOutcome(items)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _items(lines: Sequence[str]) -> tuple[op.PlanItem, ...] | None:
+    """The items of a table; `None` when it is not the plan."""
+    rows = [[cell.replace("\\|", "|") for cell in line[2:-2].split(" | ")] for line in lines if line]
+    if not rows:
+        return ()
+    heads = rows[0]
+    if "title" not in heads or any(len(row) != len(heads) for row in rows):
+        return None
+    named = [dict(zip(heads, row, strict=True)) for row in rows[2:]]
+    if any(row.get("status", "pending") not in _STATUSES for row in named):
+        return None
+    return tuple(
+        op.PlanItem(
+            row["title"],
+            _STATUSES[row.get("status", "pending")],
+            _cell(row.get("id")),
+            _cell(row.get("description")),
+        )
+        for row in named
+    )
+
+
+def _cell(cell: str | None) -> str | None:
+    return None if cell in (None, "", "NULL", "null") else cell
+
+
 class Sql(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
     """Keep the plan: rows of the table todos (id, title, description, status: pending, in_progress, done, blocked).
 
@@ -262,57 +313,10 @@ class Sql(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
         query = f"INSERT INTO todos ({', '.join(said)}) VALUES ({', '.join(said.values())})"
         return cls(description="Add to the plan", query=query)
 
-    _TABLE = re.compile(r"(\d+) row\(s\) returned(?::\n\n(\|.*?))?(?:\n\n.*)?", re.DOTALL)
-
-    def from_outcome(self, operation: op.Operation, outcome: out.Outcome) -> Content:
-        if isinstance(outcome, out.DoneOutcome):
-            return outcome.note or "1 row(s) changed."
-        if not isinstance(outcome, out.PlanOutcome):
-            return tell(operation, outcome)
-        rows = [
-            (item.id or "", item.text, item.description or "", _WORDS_OF_STATUS.get(item.status, item.status))
-            for item in outcome.items
-        ]
-        lines = [_row(cells) for cells in (_COLUMNS, ("---",) * len(_COLUMNS), *rows)]
-        return f"{len(rows)} row(s) returned:\n\n" + "\n".join(lines)
-
-    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
-        text = text_of(native.content)
-        if re.match(r"\d+ row\(s\) (?!returned)", text):
-            return out.DoneOutcome(text)
-        found = self._TABLE.fullmatch(text)
-        items = None if found is None else _items((found[2] or "").split("\n"))
-        return understand(operation, native) if items is None else out.PlanOutcome(items)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-
-def _items(lines: Sequence[str]) -> tuple[op.PlanItem, ...] | None:
-    """The items of a table; `None` when it is not the plan."""
-    rows = [[cell.replace("\\|", "|") for cell in line[2:-2].split(" | ")] for line in lines if line]
-    if not rows:
-        return ()
-    heads = rows[0]
-    if "title" not in heads or any(len(row) != len(heads) for row in rows):
-        return None
-    named = [dict(zip(heads, row, strict=True)) for row in rows[2:]]
-    if any(row.get("status", "pending") not in _STATUSES for row in named):
-        return None
-    return tuple(
-        op.PlanItem(
-            row["title"],
-            _STATUSES[row.get("status", "pending")],
-            _cell(row.get("id")),
-            _cell(row.get("description")),
-        )
-        for row in named
+    results = one_of(
+        by_hand(out.DoneOutcome, lambda outcome, _asked: outcome.note or "1 row(s) changed.", _changed, says=("note",)),
+        by_hand(out.PlanOutcome, _table, _plan_in, nearly={"items": "a row has no more than these columns"}),
     )
-
-
-def _cell(cell: str | None) -> str | None:
-    return None if cell in (None, "", "NULL", "null") else cell
 
 
 def _changing(operation: op.ChangePlanItem) -> str | None:
