@@ -27,13 +27,13 @@ from typing import Any
 
 
 class DragomanError(Exception):
-    """The root: catching it catches everything this library raises on purpose."""
+    """Base class of every exception that this library raises on purpose."""
 
 
 class DefinitionError(DragomanError):
     """A definition (tool, spelling, agent file, plugin) is wrong.
 
-    Raised once with every problem found, so nobody fixes a file one error at a time.
+    Raised once with every problem found.
     `where` is "file:line" when it is known.
     """
 
@@ -56,7 +56,8 @@ class Unspeakable(DragomanError):
 class EngineError(DragomanError):
     """A provider or the network failed. Never carries a key or a request body.
 
-    `partial` is the `Reply` as far as it had come when a stream broke off, `conversation` what a run had said so far.
+    `partial` is the part of the `Reply` received before a stream was interrupted, `conversation` the conversation of
+    the run so far.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class EngineError(DragomanError):
 class LimitReached(DragomanError):
     """A stated limit stopped the run; `limit` names it, `value` is what it was set to.
 
-    `reason` says what was still missing, where that is known.
+    `reason` says what was still missing, if known.
     """
 
     def __init__(self, limit: str, value: float, advice: str = "", *, reason: str | None = None) -> None:

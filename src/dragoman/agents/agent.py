@@ -10,7 +10,7 @@ import msgspec
 
 
 class AgentLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far an agent may go. All that it starts, by whatever way, is counted."""
+    """The limits of an agent. Every agent it starts counts."""
 
     max_depth: int = 5
     """Agents below this one, one under the other; 0: it starts none."""
@@ -105,7 +105,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return frozenset(model for model in named if model is not None)
 
     def may_use(self, name: str, operation: str | None = None, tags: Collection[str] = ()) -> bool:
-        """Whether a tool of this name, that does this operation, is among those the agent may use.
+        """Whether the agent may use the tool with this name and operation.
 
         A tool of an MCP server is known by its tag `mcp:server`.
         """

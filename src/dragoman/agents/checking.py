@@ -23,7 +23,7 @@ def unmatched(tool: CustomTool) -> tuple[str, ...]:
 
 
 def remarks(agent: Agent) -> tuple[str, ...]:
-    """Everything a reader of the file should be told, with the line where there is one."""
+    """Everything a reader of the file should know, each with its line if there is one."""
     found = [*_of_agent(agent)]
     for tool in agent.custom_tools:
         at = "" if tool.line is None else f"line {tool.line}: "
@@ -38,7 +38,7 @@ def remarks(agent: Agent) -> tuple[str, ...]:
 
 
 def hindrances(agent: Agent, configuration: Configuration, *, trusted: bool) -> tuple[str, ...]:
-    """Why the agent, or a tool of its own, can never run as its file stands; empty when they can."""
+    """Why the agent, or one of its custom tools, can never run with its current file; empty if it can."""
     # A model of the agent itself that only the user may choose can be named with --model.
     found = [f"model: {reason}" for reason in _of_model(agent.model, configuration, trusted=True)]
     for tool in agent.custom_tools:

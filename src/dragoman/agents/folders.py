@@ -85,7 +85,7 @@ def agent_folders(configuration: Configuration, workspace: Path) -> tuple[Folder
 
 
 def find_agents(configuration: Configuration, workspace: Path) -> tuple[FoundAgent, ...]:
-    """Every agent file there is. Of several agents of one name the first is meant, and the others say so."""
+    """Every agent file. Of several agents with one name, the first is used; the others have `hidden_by` set."""
     found: list[FoundAgent] = []
     first: dict[str, Path] = {}
     for one in _all(configuration, workspace):
@@ -98,7 +98,7 @@ def find_agents(configuration: Configuration, workspace: Path) -> tuple[FoundAge
 
 
 def agent_named(given: str, configuration: Configuration, workspace: Path) -> FoundAgent:
-    """The agent of a path, or of a name. One that is not well defined is raised as a `DefinitionError`."""
+    """The agent with this path or name. Raises `DefinitionError` if its file is wrong."""
     path = Path(given)
     if path.suffix in (".md", ".toml") or os.path.isfile(path):
         found = load_agent(path, configuration, "named")
@@ -120,7 +120,7 @@ def agent_named(given: str, configuration: Configuration, workspace: Path) -> Fo
 def load_agent(
     path: Path, configuration: Configuration, origin: Origin, format: str | None = None, folder: Folder | None = None
 ) -> FoundAgent:
-    """Reads one file. What is wrong with it is in `problems`; nothing is raised, so that it costs no other file."""
+    """Reads one file. Its problems are in `problems`; nothing is raised, so that other files can still be read."""
     format = format_of(str(path)) if format is None else format
     agent: Agent | None = None
     problems: tuple[str, ...] = ()

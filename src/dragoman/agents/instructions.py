@@ -59,7 +59,7 @@ class Instructions(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of it, for the system prompt; empty when there are none."""
+        """All instructions as one text for the system prompt; empty if there are none."""
         if not self.files and not self.nested:
             return ""
         parts = [_HEAD, *map(_shown, self.files)]
@@ -97,7 +97,7 @@ def _shown(one: Instruction) -> str:
 
 
 def find_instructions(configuration: Configuration, folder: Path) -> Instructions:
-    """The instructions for work in a folder. What could not be read is in `problems`; nothing is raised."""
+    """The instructions for work in a folder. Files that could not be read are in `problems`; nothing is raised."""
     names = configuration.settings.instructions.files
     folder = Path(os.path.realpath(folder))
     search = _Search(configuration, names, folder)

@@ -147,7 +147,7 @@ class Kernel:
     # ── running ────────────────────────────────────────────────────────────
 
     async def run(self, agent: Agent | str, input: str, *, run_id: str | None = None) -> Activation:
-        """Runs an agent, and everything it starts, to the end. Cancelling it cancels all of them."""
+        """Runs an agent, and every agent it starts, to completion. Cancelling it cancels all of them."""
         if self.root is not None and self.root.ended is None:
             raise ConfigError("this kernel runs an agent already: wait for its end, or make another kernel")
         agent = agent if isinstance(agent, str) else with_profile(agent, self._configuration)
@@ -186,7 +186,7 @@ class Kernel:
     # ── agents by name ─────────────────────────────────────────────────────
 
     def find(self, name: str) -> Agent:
-        """The agent of this name: one in the workspace's `agents/` as it stands there now, else one that was given."""
+        """The agent with this name: from the workspace's `agents/` folder as it is now, else a given one."""
         from .frontmatter import parse_agent
 
         stem = self._stem(name)
@@ -212,7 +212,7 @@ class Kernel:
         return bare if bare in self._files() else stem_of(name)
 
     def is_given(self, agent: Agent) -> bool:
-        """Whether it is one of those the kernel was made with, as it was: no file in the workspace is it."""
+        """Whether it is one of the agents the kernel was created with, unchanged: no file of the workspace."""
         return self.agents.get(agent.name) is agent
 
     def names(self) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ class Kernel:
     # ── starting ───────────────────────────────────────────────────────────
 
     def why_not(self, parent: Live) -> str | None:
-        """The limit that keeps an agent from starting another one now, in words; `None` when nothing does."""
+        """The limit that prevents an agent from starting another one now, in words; `None` if there is none."""
         if parent.ended is not None:
             return "the agent that asks for it has ended"
         if parent.depth >= parent.deepest:
@@ -309,7 +309,7 @@ class Kernel:
         priority: int = 1,
         resumes: Live | None = None,
     ) -> Live:
-        """Starts an agent below another: the one way, whoever asks. Raises `ToolError` when a limit is reached.
+        """Starts an agent below another. Every start goes through here. Raises `ToolError` if a limit is reached.
 
         `lent`: it may use no tool that the one above it may not, whatever its file says.
         `check` finds fault with its answer; it is told so and asked again, at most `repairs` times. Of those who wait
@@ -514,7 +514,7 @@ class Kernel:
         return self.reach(live.model)
 
     def reach(self, model: str) -> tuple[Engine, str]:
-        """The engine of a model, and the name to ask it by; an error when there is none."""
+        """The engine of a model, and the model's name there; raises an error if there is none."""
         if model not in self._known:
             if model not in self._vouched:
                 check_unvouched_model(model)
@@ -622,7 +622,7 @@ class Kernel:
         return [one for one in self._live.values() if one is not live and one.resumed is None]
 
     def cancel(self, id: str) -> bool:
-        """Stops an agent and all below it; False when there is none of that id at work."""
+        """Stops an agent and all below it; False if no agent with that id is running."""
         live = self.live(id)
         if live is None or live.task is None or live.ended is not None:
             return False

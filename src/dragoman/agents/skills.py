@@ -44,7 +44,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_skills(configuration: Configuration, folder: Path) -> tuple[Skill, ...]:
-    """Every skill there is for work in a folder: the user's own first. Of several of one name the first is offered."""
+    """Every skill for work in a folder, the user's own first. Of several with one name, the first is offered."""
     found: dict[str, Skill] = {}
     hidden: list[Skill] = []
     for skill in _all(configuration, folder):
@@ -135,7 +135,7 @@ def _text_of(path: Path, root: Path | None) -> tuple[str | None, str | None]:
 
 
 def skill_tool(configuration: Configuration, folder: Path) -> Tool | None:
-    """A tool that loads the skills there are now, offered with their descriptions; `None` where there are none."""
+    """A tool that loads the current skills, offered with their descriptions; `None` if there are none."""
     skills = {skill.name: skill for skill in find_skills(configuration, folder) if skill.problem is None}
     if not skills:
         return None

@@ -25,7 +25,7 @@ Status = Literal["completed", "failed", "cancelled", "limited"]
 
 
 class Activation(msgspec.Struct, frozen=True, kw_only=True):
-    """How one agent's work ended. `text` is the last it said; `error` says why it was not completed."""
+    """How one agent's work ended. `text` is its last message; `error` says why it did not complete."""
 
     id: str
     agent: str
@@ -42,7 +42,7 @@ class Activation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Live:
-    """An activation that is going on, or has ended (`ended`)."""
+    """A running activation, or one that has ended (`ended`)."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Live:
         self._holds_place, self.priority = True, 1
 
     def give_place(self) -> None:
-        """Lets somebody else work: it waits for others, or is done. It takes a place again before it goes on."""
+        """Frees its place while it waits for others, or when it is done. It takes a place again before it continues."""
         if self._holds_place:
             self._holds_place = False
             for one in self.lineage:
@@ -165,11 +165,11 @@ class Live:
 
     @property
     def tokens(self) -> int:
-        """Tokens it and all below it used, as far as somebody counted them."""
+        """The tokens that it and all below it used, as far as they were counted."""
         return (self.usage.total or 0) + sum(child.tokens for child in self.children)
 
     def spent(self, prices: Sequence[Price] = ()) -> LimitReached | None:
-        """The limit on tokens or cost that is used up, its own or one of those above it."""
+        """The limit on tokens or cost that was reached, its own or one of an agent above it."""
         for one in self.lineage:
             owner = f"{one.agent.name} and the agents below it share it"
             most = min((n for n in (one.limits.max_tokens, one.policy.max_tokens) if n is not None), default=None)
@@ -219,7 +219,7 @@ class Live:
     # ── hearing and ending ─────────────────────────────────────────────────
 
     def tell(self, words: str) -> None:
-        """Queues something for it to hear."""
+        """Queues a message for it."""
         self.inbox.append(words)
         self.news.set()
 

@@ -45,7 +45,7 @@ DATA_SUFFIXES: Final = (".toml", ".yaml", ".yml")
 
 
 def plugin_files(folder: Path) -> list[Path]:
-    """The plugin files of a folder; a name that begins with `_` or `.` is none."""
+    """The plugin files of a folder, without those whose names begin with `_` or `.`."""
     named = (file for file in folder.glob("*") if file.suffix in (".py", *DATA_SUFFIXES))
     return sorted(file for file in named if file.is_file() and file.name[0] not in "_.")
 
@@ -63,9 +63,10 @@ class PluginFolder(msgspec.Struct, frozen=True):
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that hold, where each came from, and what the user should know about them.
+    """The settings in force, where each came from, and warnings about them.
 
-    `values` has every one by its dotted key, with its origin; `refusals` are those of the project that do not hold.
+    `values` has every setting by its dotted key, with its origin; `refusals` are settings of the project that are
+    ignored.
     """
 
     settings: Settings
@@ -93,12 +94,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def stated_by(self, profile: str) -> dict[str, Any]:
-        """What a profile states, by the key that each value has outside of it."""
+        """The values that a profile sets, by the key that each has outside of the profile."""
         values = merged(*self.layers)
         return {".".join(path[2:]): one.value for path, one in values.items() if path[:2] == ("profiles", profile)}
 
     def states(self, key: str, profile: str) -> bool:
-        """Whether a value in force is one that this profile states."""
+        """Whether a value in force was set by this profile."""
         return self.values[key].origin.profile == profile
 
     @property
@@ -123,7 +124,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         return None if trusted or self.project is None else _why_untrusted(self.project)
 
     def is_set(self, key: str) -> bool:
-        """Whether some layer sets this value, so that it is more than a default."""
+        """Whether some layer sets this value, so that it is not the default."""
         return self.values[key].origin.layer != "default"
 
     @property
@@ -387,7 +388,7 @@ Left out (`UNSET`), the settings of this process hold: every layer that the comm
 
 
 def chosen(configuration: Chosen) -> Configuration | None:
-    """The settings that a `configuration` parameter stands for."""
+    """The settings that a `configuration` parameter selects."""
     return current() if isinstance(configuration, msgspec.UnsetType) else configuration
 
 

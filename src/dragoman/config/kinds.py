@@ -29,7 +29,7 @@ _MODEL: Final = re.compile(rf"(?!.*\.gguf\Z){_WORD}(?:/{_WORD})*\Z", re.IGNORECA
 
 
 class Kind(enum.Enum):
-    """What a value is, by what it can lead to. `plain` fits values that any project may set, whatever the rule says."""
+    """The kind of a value, by what it can cause. `plain` matches values that any project may set."""
 
     NAME = "the name of something registered, or a Python file that defines it", Rule.OWN, _NAME
     MODEL = "a model as provider:model, or the file of one", Rule.TRUSTED, _MODEL

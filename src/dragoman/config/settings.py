@@ -144,7 +144,7 @@ class Provider(Table, frozen=True):
 
 
 class Model(Table, frozen=True):
-    """What holds for one model; the name may be a glob (`claude-*`)."""
+    """Settings of one model; the name may be a glob (`claude-*`)."""
 
     dialect: Annotated[str | None, setting("The vocabulary to speak to it.", Kind.NAME)] = None
     window: Annotated[AtLeastNone | None, setting("Tokens it can be given at once, if not known.", Kind.LIMIT)] = None
@@ -155,7 +155,7 @@ class Model(Table, frozen=True):
 
 
 class Sandbox(Table, frozen=True):
-    """What commands are kept from. A path may begin with `~`; a relative one is in the workspace."""
+    """What commands may not do. A path may begin with `~`; a relative one is in the workspace."""
 
     mode: Annotated[
         SandboxMode,

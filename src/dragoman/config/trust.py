@@ -183,7 +183,7 @@ def trust(root: Path, data_dir: Path) -> Trust:
 
 
 def untrust(root: Path, data_dir: Path) -> bool:
-    """Takes trust back; whether there was any."""
+    """Withdraws trust; returns whether the folder was trusted."""
     record = _trust_record(Path(os.path.realpath(root)), data_dir)
     with writing(record, OTHER_DATA_DIR):
         try:

@@ -1,4 +1,4 @@
-"""How each vocabulary says it: one module or package per vocabulary, read and written by the same declarations.
+"""The vocabularies: one module or package for each, which reads and writes its calls and results.
 
 `DIALECTS` finds a dialect by name and loads it on first use.
 """

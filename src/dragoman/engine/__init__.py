@@ -1,4 +1,4 @@
-"""The live path: what a model is offered, what it asks for, what is done, what it is told."""
+"""The live path: what a model is offered, the calls it makes, running them, and the results it gets."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A call that needs a yes: what an approver is shown.
+    """A call that needs approval: what an approver is shown.
 
     `digest` names these operations and the definitions of their tools; `definitions` are those definitions, as plain
     JSON. `standard` says of each operation whether our own tool does it, so that its changes of files can be worked out
@@ -66,7 +66,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What an approver says.
+    """An approver's decision.
 
     `digest`, where given, must be the question's: other arguments, or another definition of the tool, are another call.
     `definitions` are those of the question, so that a later question can show what changed. `answers` are the user's

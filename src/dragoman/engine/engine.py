@@ -45,11 +45,11 @@ class Engine(Protocol):
         ...
 
     def lowering(self, request: req.Request) -> Lowering:
-        """What undoes, on arguments, what is done to schemas on the way out."""
+        """Converts arguments back from the schemas that were sent to those of the tools."""
         ...
 
     def limits(self, model: str) -> req.Limits:
-        """What a model takes at the most."""
+        """The limits of a model."""
         ...
 
     def features(self, model: str) -> req.Features:
@@ -60,7 +60,7 @@ class Engine(Protocol):
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One exchange on the wire, as it is recorded: never a key.
 
-    Of one that broke off, `error` and `code` say how, and `response` is what had come (`status` 0: not even that).
+    For an interrupted one, `error` and `code` say why, and `response` is what had arrived (`status` 0: nothing).
     """
 
     api: str
@@ -114,7 +114,7 @@ class HttpEngine:
         return self.api.encode(request)
 
     async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
-        """The reply; `EngineError` when there is none after all that may be tried was."""
+        """The reply; `EngineError` if there is none after all retries."""
         if observe is not None and not request.stream:
             request = msgspec.structs.replace(request, stream=True)
         encoded = self.prepare(request)
@@ -470,7 +470,7 @@ Step = conv.Reply | str | EngineError | Callable[[req.Request], "conv.Reply | st
 
 
 class ScriptedEngine:
-    """Answers from a script, step by step; a question too many, and a step nobody asked for, are errors.
+    """Answers from a script, step by step. A request beyond the last step, and an unused step, are errors.
 
     A step is a reply, a text, an error to raise, or a function of the request. As a context manager it checks at the
     end that every step was used.
@@ -531,7 +531,7 @@ class ScriptedEngine:
 
 
 class ReplayEngine(ScriptedEngine):
-    """Answers with the replies of an earlier run: of its events, whatever log they came from, or its wire traffic."""
+    """Answers with the replies of an earlier run, taken from its events (of any log) or its wire traffic."""
 
     name = "replay"
     reads_pages = False

@@ -39,7 +39,7 @@ Emit = Callable[..., "AnyEvent | None"]
 
 
 class Hooks(msgspec.Struct, frozen=True):
-    """Where a caller may step in. Each may be async.
+    """Functions of the caller that are called at certain points of a run. Each may be async.
 
     `before(call)` gives another call to run instead, a `Failure` to answer it with, or `None`. It never loosens a rule:
     it does not see a call that a rule denies, and the rules and the question are about the call it gives back;
@@ -135,7 +135,7 @@ class Executor:
     async def run(
         self, calls: Sequence[Call], *, step: int = 0, answers: Mapping[str, Answer] | None = None
     ) -> tuple[Result, ...]:
-        """The results of calls, in their order. Raises `Waiting` when some are to be decided elsewhere.
+        """The results of the calls, in order. Raises `Waiting` if some need a decision made elsewhere.
 
         `answers` decide calls that waited, by the digest of their question or by their id.
         """
@@ -170,7 +170,7 @@ class Executor:
         return known
 
     def start_early(self, call: Call, *, step: int) -> bool:
-        """Begins a call before the reply is complete, if all it does is read and may be done twice."""
+        """Starts a call before the reply is complete, if it only reads and can safely be repeated."""
         if call.id in self._early or self.aborted is not None:
             return False
         attempt = Attempt(self, call, step, {})
@@ -183,7 +183,7 @@ class Executor:
         return True
 
     async def forget_early(self) -> None:
-        """Stops what was begun for a reply that never came to its end, or whose calls were not to be run."""
+        """Stops calls that were started early for a reply that was interrupted or whose calls must not run."""
         if not self._early:
             return
         early, self._early = [*self._early.values()], {}
@@ -213,7 +213,7 @@ class Executor:
     # ── which tool ─────────────────────────────────────────────────────────
 
     def tools_of(self, call: Call) -> tuple[Tool, ...] | out.Failure:
-        """The tool for each operation of a call, or the failure that one of them is not to be had."""
+        """The tool for each operation of a call, or a failure if one of them has no tool."""
         if call.failure is not None:
             return call.failure
         found: list[Tool] = []

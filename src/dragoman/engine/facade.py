@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Facade(Offer):
-    """What one request offers a model, and how its calls and results travel: see `Offer`. Other people's frameworks and
-    SDKs take it by `tools_for`."""
+    """What one request offers a model, and how its calls and results are converted: see `Offer`. Frameworks and SDKs
+    use it through `tools_for`."""
 
     @overload
     def tools_for(self, framework: Sdk, **settings: Unpack[BridgeSettings]) -> WireTools: ...

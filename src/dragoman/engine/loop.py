@@ -185,7 +185,7 @@ _ENDS = frozenset(
 
 
 def after_calls(choice: ToolChoice) -> ToolChoice:
-    """A tool that had to be called was called: asked for again, it would be called for ever."""
+    """The choice for the rounds after a required call: if it stayed, the model would have to call for ever."""
     if choice.mode in ("required", "one"):
         return ToolChoice()
     if choice.mode == "subset" and choice.required:

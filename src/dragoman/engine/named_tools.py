@@ -14,7 +14,7 @@ TOOL_KINDS: Final = ("read", "search", "write", "execute", "fetch", "plan", "ask
 
 
 def tools_named(words: Iterable[str]) -> list[tools.AnyTool]:
-    """The tools these words stand for; `none` stands for none. `ConfigError` for a word that names no tool."""
+    """The tools with these names; `none` means no tool. Raises `ConfigError` for a name that is unknown."""
     from dragoman.dialects import provider_dialect, provider_tool
     from dragoman.registry import TOOLS
 

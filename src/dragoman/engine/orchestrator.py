@@ -63,7 +63,7 @@ _REMEMBERED = 32
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """What would be sent: the request in our terms and on the wire, and what is to be known about it."""
+    """What would be sent: the typed request, the request on the wire, and remarks about the conversion."""
 
     request: Request
     encoded: Encoded | None
@@ -74,7 +74,7 @@ class Orchestrator(Generic[OutputT]):
     """Runs with one model, one toolset and one policy.
 
     `model` is `provider:model`, or an engine together with `model_name`. `dialect` is the vocabulary to speak, when it
-    is not the one the model knows best.
+    is not the one the model was trained on.
 
     A model named as text is asked as the settings of this process say, those that the command line reads: addresses,
     keys and options of providers, the dialect, the policy, the sandbox, prices. What is given here comes before them.
@@ -82,8 +82,9 @@ class Orchestrator(Generic[OutputT]):
     `configuration` names other settings; with `None` none are read. An engine is taken as it is, and settings hold
     beside it only if `configuration` is given.
 
-    `output` is the type of the answer, or its JSON Schema: `RunResult.output` holds a value of it, and who iterates a
-    run sees the answer grow. An answer that does not fit is given back to the model `output_retries` times.
+    `output` is the type of the answer, or its JSON Schema: `RunResult.output` holds the value, and iterating over the
+    run gives partial values as the answer arrives. An answer that does not match is sent back to the model, at most
+    `output_retries` times.
 
     The provider's prompt cache is used unless `cache` is false: each request of a run begins with the one before it.
 
@@ -216,11 +217,11 @@ class Orchestrator(Generic[OutputT]):
         )
 
     async def run(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult[OutputT]:
-        """Runs to the end."""
+        """Runs the task to completion and returns the result."""
         return await self.start(prompt, **options).result()
 
     async def settled(self, result: RunResult, proceed: Proceed) -> RunResult:
-        """A result with the typed `output` of its answer, which is asked for again while it does not fit.
+        """The result with its typed `output`; the model is asked again while its answer does not match the type.
 
         A `Running` does this at its end. `proceed` says something more to the model after a result.
         """
@@ -272,7 +273,7 @@ class Orchestrator(Generic[OutputT]):
         return True
 
     def run_sync(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult[OutputT]:
-        """`run` for code without an event loop; uvloop drives it where it is installed."""
+        """`run` for code without an event loop. Uses uvloop if it is installed."""
         if _in_a_loop():
             raise ConfigError("run_sync is for code without an event loop, and one runs here: write `await ….run(…)`")
 
@@ -290,13 +291,13 @@ class Orchestrator(Generic[OutputT]):
             return runner.run(whole())
 
     async def stream(self, prompt: str | Message | Conversation = (), **options: Any) -> AsyncIterator[Item]:
-        """Chunks as they come and events as they happen; leaving the iteration cancels the run."""
+        """Yields chunks and events as they arrive; leaving the iteration cancels the run."""
         async with aclosing(self.start(prompt, stream=True, **options).__aiter__()) as items:
             async for item in items:
                 yield item
 
     def resume(self, events: Iterable[AnyEvent], **options: Any) -> Running[OutputT]:
-        """A run that continues from its record, also from an interrupted one; its events are to be added to it.
+        """Continues a recorded run, including an interrupted one. Add its events to the same record.
 
         Without a new prompt it is the same run, and its limits count what it has used so far, unless one of them had
         ended it. `answers` (call id → `Answer`) decides calls that waited. The model gets the
@@ -312,7 +313,7 @@ class Orchestrator(Generic[OutputT]):
         return running
 
     async def close(self) -> None:
-        """Closes what the engine holds: connections to a provider, or a model in this process."""
+        """Closes the engine: connections to a provider, or a model in this process."""
         close = getattr(self.engine, "close", None)
         if close is not None:
             await close()

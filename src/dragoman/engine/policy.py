@@ -25,8 +25,8 @@ Where = Literal["auto", "native", "local"]
 class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often something is tried again, and after how many seconds: `base`, then `factor` times as long each time.
 
-    `jitter` is the part of a wait that is left to chance; no wait is longer than `longest`. A provider that asks for a
-    longer wait than all that are left together is not asked again.
+    `jitter` is the random part of a wait; no wait is longer than `longest`. If a provider asks for a wait longer than
+    all remaining ones together, it is not asked again.
     """
 
     times: int = 2
@@ -48,7 +48,7 @@ class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Approval(PolicyRule, frozen=True):
-    """A rule as a policy has it: one that could never fit is refused."""
+    """A rule of a policy. A rule that can never match is refused."""
 
     def __post_init__(self) -> None:
         from dragoman.model import Kind, operations as op
@@ -133,7 +133,7 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.allowed is None or any(fnmatchcase(name, pattern) for pattern in self.allowed)
 
     def longest_result(self, *names: str) -> int | None:
-        """The most characters of a result of a tool that goes by these names."""
+        """The maximum length, in characters, of a result of the tool with these names."""
         return min((self.results[name] for name in names if name in self.results), default=self.max_result)
 
     @classmethod
@@ -152,8 +152,8 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return policy.reading_allowed() if configuration.is_set("policy.approval") else policy
 
     def reading_allowed(self) -> ToolPolicy:
-        """The same, but where all calls would be asked about, those are not that change nothing and leave the machine
-        alone: reading and searching the workspace, and the model's own plan."""
+        """The same policy, but if it asks about every call, calls that change nothing and do not leave the machine are
+        allowed: reading and searching the workspace, and the model's own plan."""
         if self.default != "ask":
             return self
         harmless = tuple(Approval("allow", kind=kind) for kind in ("read", "search", "plan"))

@@ -48,7 +48,7 @@ class RunResult(msgspec.Struct, Generic[OutputT], frozen=True):
     """What was changed and run, where a guard watched the run (`Orchestrator(guard=True)`)."""
 
     def followed_by(self, later: RunResult[OutputT]) -> RunResult[OutputT]:
-        """Both as one: how the later one ended, and what both used."""
+        """Both results as one: how the later one ended, and what both used."""
         return msgspec.structs.replace(
             later,
             text=later.text or self.text,
@@ -64,7 +64,7 @@ class RunResult(msgspec.Struct, Generic[OutputT], frozen=True):
 
     @property
     def saved(self) -> float | None:
-        """How much less it cost than without the provider's prompt cache, in US dollars; `None` when not known."""
+        """How much the provider's prompt cache saved, in US dollars; `None` if unknown."""
         from dragoman.prices import saved
 
         amounts = [saved(model, usage, own=self.prices) for model, usage in self.charged]
@@ -77,5 +77,5 @@ class RunResult(msgspec.Struct, Generic[OutputT], frozen=True):
 
     @property
     def finish(self) -> FinishReason | None:
-        """Why the model stopped, the last time it did."""
+        """Why the model stopped in the last reply."""
         return None if self.reply is None else self.reply.finish

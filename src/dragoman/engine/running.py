@@ -127,7 +127,7 @@ class Setup(Protocol):
 
 
 class Running(Generic[OutputT]):
-    """One run. Await `result()`, or iterate for chunks and events; `conversation` is always fit to be sent on."""
+    """One run. Await `result()`, or iterate for chunks and events; `conversation` can be sent at any time."""
 
     def __init__(
         self,
@@ -192,12 +192,12 @@ class Running(Generic[OutputT]):
         return self._spending.charged
 
     def afford(self, model: str) -> None:
-        """Raises when the limits of this run do not allow another request of one of its tools to this model."""
+        """Raises if the limits of this run do not allow a tool to make another request to this model."""
         self._spending.check_limits()
         self._spending.check_price(model)
 
     def charge(self, model: str, usage: conv.Usage) -> None:
-        """Counts what was asked on behalf of this run beside its conversation."""
+        """Counts a request that was made for this run outside its conversation."""
         self._spending.charge(model, usage)
         self._events.emit(ev.TokensUsed, usage=usage, model=model, cost=self._spending.last_cost)
 
@@ -207,7 +207,7 @@ class Running(Generic[OutputT]):
         return own.facade_for(DIALECTS[dialect], self.facade.toolset, req.Limits())
 
     def goes_on(self, history: conv.Conversation, recorded: Sequence[ev.AnyEvent]) -> None:
-        """Makes it the continuation of a record: what that tells is not told again, and its ids are not used again."""
+        """Makes it the continuation of a record: no event is emitted again, and no id is used again."""
         begun = _begun(recorded)
         # In other words a call may have become several, whose ids begin with its own.
         self.doubtful = frozenset(
@@ -219,7 +219,7 @@ class Running(Generic[OutputT]):
         self._events.count = len(recorded)
 
     def counts_from(self, recorded: Sequence[ev.AnyEvent]) -> None:
-        """Makes the limits of this run count what the record says was used since somebody last said something."""
+        """Makes the limits of this run include what the record says was used since the user's last message."""
         self._rounds_before, before = 0, list[Charged]()
         for event in recorded:
             if (isinstance(event, ev.UserSaid) and event.by == "user") or (
@@ -235,9 +235,9 @@ class Running(Generic[OutputT]):
     # ── driving ────────────────────────────────────────────────────────────
 
     async def result(self) -> RunResult[OutputT]:
-        """Runs to the end. An engine's error is raised; `conversation` then holds what was said till there.
+        """Runs to completion. An error of the engine is raised; `conversation` then holds the messages so far.
 
-        Of a run that has ended, iterated or awaited, it is the same result again.
+        Once the run has ended, further calls return the same result.
         """
         if self._end is not None:  # whoever asked first drives the run; the others hear of its end
             return await asyncio.shield(self._end)

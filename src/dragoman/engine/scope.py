@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """The calls that one "always" is for; equal scopes are the same calls. `says` tells it in words."""
+    """The calls that one "always" covers; equal scopes cover the same calls. `says` describes it in words."""
 
     tool: str
     operation: str

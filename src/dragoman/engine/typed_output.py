@@ -38,10 +38,10 @@ _FENCE: Final = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
 class PartialOutput(msgspec.Struct, frozen=True):
-    """The typed answer as far as it has come, as plain JSON values.
+    """The part of the typed answer received so far, as plain JSON values.
 
-    It is one value that grows in place while the answer comes: copy what you want to keep. What has come is not yet
-    checked, and an answer that does not fit is followed by another one.
+    It is one value that grows in place: copy what you want to keep. It is not validated yet, and an answer that does
+    not match the type is followed by another one.
     """
 
     value: Any

@@ -1,7 +1,7 @@
-"""What things are: plain data that every other room speaks in, and that imports nothing of ours.
+"""The data types that every other package uses. This package imports no other of ours.
 
-`operations` is what calls mean, `outcomes` what they gave, `calls` the two beside their native
-form, `conversation` what was said, `request` what is asked of a model, `events` what happened.
+`operations` is what calls mean, `outcomes` what they returned, `calls` both together with their native
+form, `conversation` the messages, `request` what is sent to a model, `events` what happened in a run.
 """
 
 from __future__ import annotations

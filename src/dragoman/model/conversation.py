@@ -245,7 +245,7 @@ class Reply(Tagged, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing and calls nothing; thoughts alone are neither."""
+        """Whether it has neither text nor calls; thinking does not count."""
         return all(
             isinstance(part, ThinkingPart) or (isinstance(part, TextPart) and not part.text.strip())
             for part in self.parts

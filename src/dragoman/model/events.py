@@ -37,7 +37,7 @@ class Decision(Value, frozen=True):
 class Event(Value, frozen=True, kw_only=True, gc=False, tag_field="kind", tag=snake):
     """The root of all events.
 
-    `stream` is "main" or the agent whose words these are; `parent` the event it follows from;
+    `stream` is "main" or the agent that the event belongs to; `parent` the event it follows from;
     `provider_id` the provider's own id (response or request) and `client`/`version` the program.
     """
 

@@ -25,7 +25,7 @@ class Field(NamedTuple):
 
 
 class ClassInfo(NamedTuple):
-    """What a class says of itself."""
+    """The fields and descriptions of a class."""
 
     text: str
     fields: tuple[Field, ...]
@@ -38,7 +38,7 @@ def is_struct(hint: Any) -> bool:
 
 
 def has_fields(hint: Any) -> bool:
-    """Whether it is a class that is read from an object."""
+    """Whether it is a class with fields, which is read from a JSON object."""
     cls = getattr(hint, "__origin__", hint)
     fields = ("__dataclass_fields__", "__attrs_attrs__")
     return is_struct(cls) or typing.is_typeddict(cls) or any(hasattr(cls, name) for name in fields)
@@ -55,7 +55,7 @@ _KNOWN: WeakKeyDictionary[type, ClassInfo] | None = None
 
 
 def class_info(hint: Any) -> ClassInfo:
-    """What a class, or a class with type arguments, says of itself, its types resolved.
+    """The fields and descriptions of a class, which may have type arguments, with its types resolved.
 
     Raises `NameError` for a type that cannot be resolved.
     """

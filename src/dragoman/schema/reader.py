@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Coerced(NamedTuple):
-    """One value that was not of its type and was read all the same: where, by which rule, from what to what."""
+    """One value that was converted because it did not have its type: where, by which rule, from what to what."""
 
     path: str
     rule: str
@@ -144,7 +144,7 @@ class Reader(Generic[T]):
         return self._read_leniently(arguments)
 
     def problems(self, value: Any) -> Problems:
-        """Every (path, message) that keeps a plain JSON value from being read as it stands."""
+        """Every reason, as (path, message), why a plain JSON value cannot be read without conversion."""
         from .checks import Report
 
         if found := json_problems(value):

@@ -93,7 +93,7 @@ def among(value: Any, values: Iterable[Any]) -> bool:
 
 
 def json_problems(value: Any) -> Problems:
-    """Every (path, message) that keeps a Python value from being plain JSON."""
+    """Every reason, as (path, message), why a Python value is not plain JSON."""
     if _is_plain(value):
         return []
     problems: Problems = []
@@ -248,7 +248,7 @@ def to_json(value: Any, *, most: int | None = None) -> Any:
 
 
 def to_text(value: Any) -> str:
-    """What a tool returned as text for a model: a text as it is, nothing as nothing, the rest as JSON."""
+    """What a tool returned as text for a model: a string unchanged, `None` as an empty text, the rest as JSON."""
     if value is None:
         return ""
     plain = to_json(value)

@@ -1,4 +1,4 @@
-"""What we can do: tools defined once and run here, and the sets they come in."""
+"""Tools, defined once and run here, and toolsets."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Point = tuple[int, int]
 
 
 class Screen(Protocol):
-    """Something with a picture, a pointer and a keyboard. Places are in pixels from the upper left."""
+    """A screen with a pointer and a keyboard. Coordinates are in pixels from the upper left."""
 
     @property
     def size(self) -> tuple[int, int]: ...

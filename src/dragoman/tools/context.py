@@ -31,7 +31,7 @@ Injected = Annotated[T, Inject]
 
 
 class Cancellation:
-    """Whether a call is still wanted. Set by whoever runs it; a tool that takes long looks at it."""
+    """Tells a tool that its call was cancelled; a tool that takes long should check it."""
 
     __slots__ = ("_reason",)
 
@@ -57,7 +57,7 @@ class Cancellation:
 
 
 class LimitsLeft(NamedTuple):
-    """How much an agent may still use, counting the limits of the agents above it. `None`: there is no such limit."""
+    """How much an agent may still use, including the limits of the agents above it. `None`: no limit."""
 
     depth: int
     """Levels of agents below it."""
@@ -96,8 +96,8 @@ class AgentHost(Protocol):
 class Context:
     """The run as a tool sees it. A parameter of this type is filled in and hidden from the model.
 
-    `run`, `turn`, `step` and `call_id` say where the call stands; they are what its events bear. `agent` is the agent
-    that made the call, `spawn` starts another one below it, and `emit` adds an event to the record.
+    `run`, `turn`, `step` and `call_id` identify the call, as in its events. `agent` is the agent that made the call,
+    `spawn` starts another one below it, and `emit` adds an event to the record.
     """
 
     __slots__ = ("_workspace", "call_id", "cancellation", "host", "note", "provides", "report", "run", "step", "turn")
@@ -131,7 +131,7 @@ class Context:
         return self._workspace
 
     def progress(self, message: str = "", *, fraction: float | None = None) -> None:
-        """Tell how far the call is, in words, as a fraction of 1, or both. Told to nobody, it does nothing."""
+        """Report progress: a message, a fraction between 0 and 1, or both. Does nothing if nobody listens."""
         if fraction is not None and not 0 <= fraction <= 1:
             raise ValueError(f"progress is a fraction from 0 to 1, not {fraction}")
         if self.report is not None:
@@ -139,7 +139,7 @@ class Context:
 
     @property
     def agent(self) -> AgentInfo | None:
-        """The agent that made the call, as it is now; `None` in a run that is no agent's."""
+        """The agent that made the call, in its current state; `None` if the run does not belong to an agent."""
         return None if self.host is None else self.host.info()
 
     async def spawn(
@@ -155,7 +155,7 @@ class Context:
     ) -> AgentReport:
         """Starts an agent below the one that made the call, and waits for its end unless it is to work in `background`.
 
-        `agent` is the name of one that is there; `instructions` make a new one; without both it is like the one that
+        `agent` is the name of an existing one; `instructions` make a new one; without both it is like the one that
         made the call. It counts against the limits on depth, fan-out, agents, tokens and cost as an agent that the
         model starts: where one of them is reached, the call fails. A tool that waits for an agent needs a `timeout`
         long enough for it; when the call is stopped, so is the agent.

@@ -51,7 +51,7 @@ class Memories:
 
     @classmethod
     def of_project(cls, root: Path, data: Path | None = None) -> Memories:
-        """Those of the project around a folder, or of the folder itself where it is in no project."""
+        """The memories of the project that a folder belongs to, or of the folder itself if it is in none."""
         found = find_project(root) or Path(os.path.realpath(root))
         digest = blake2s(os.fsencode(found), digest_size=8).hexdigest()
         name = _UNSAFE.sub("-", found.name.casefold()).strip("-")[:40] or "root"
@@ -102,7 +102,7 @@ class Memories:
         return Memory(key, text, datetime.datetime.now(datetime.UTC))
 
     def recall(self, query: str | None = None, limit: int | None = None) -> list[Memory]:
-        """The newest memories that hold every word of the query, in any case."""
+        """The newest memories that contain every word of the query; case does not matter."""
         words = (query or "").casefold().split()
         found = [one for one in self.all() if all(word in f"{one.key}\n{one.text}".casefold() for word in words)]
         return found[: RECALLED if limit is None else max(0, limit)]

@@ -426,7 +426,7 @@ class ProviderTool:
         return self.id.partition(".")[0]
 
     def snapshot(self) -> dict[str, Any]:
-        """All there is to know of it as plain JSON."""
+        """A complete description as plain JSON."""
         known = {"id": self.id, "settings": self.settings}
         return known if self.label is None else {**known, "label": self.label}
 

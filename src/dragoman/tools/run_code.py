@@ -22,7 +22,7 @@ _LONGEST: Final = 100_000
 
 
 def runnable() -> tuple[str, ...]:
-    """The languages whose program is installed here."""
+    """The languages whose interpreter is installed."""
     return tuple(language for language, (program, _) in LANGUAGES.items() if find_program(program) is not None)
 
 

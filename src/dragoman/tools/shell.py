@@ -123,7 +123,7 @@ class Shell:
         await self.close()
 
     async def close(self) -> None:
-        """End every command and all they started. A process that ends without it takes them along too."""
+        """End every command and all its processes. They also end with this process."""
         import asyncio
 
         self._closed = True
@@ -161,7 +161,7 @@ class Shell:
         return self._outcome(command, limit, job=command.name if named else None)
 
     async def read(self, operation: op.ReadOutput, context: Context) -> CommandOutcome:
-        """What a job has written since it was last read; waits for its end as long as it may."""
+        """The new output of a job since it was last read; waits for its end if the call says so."""
         limit = self._limit(operation.output_limit)
         command = self._job(operation.job)
         seconds = _seconds("wait_ms", operation.wait_ms, least=0)
@@ -184,7 +184,7 @@ class Shell:
         return [(text + more, cut + missing) for (text, cut), (more, missing) in zip(found, rest, strict=True)]
 
     async def type(self, operation: op.TypeInto, context: Context) -> CommandOutcome:
-        """Type into a job, and say what it wrote until it ended or the time to wait was over."""
+        """Type into a job; returns what it wrote until it ended or the time to wait was over."""
         limit = self._limit(operation.output_limit)
         command = self._job(operation.job)
         seconds = _seconds("wait_ms", operation.wait_ms, least=0)

@@ -57,8 +57,8 @@ class Tool:
 
     `Tool(name, description, parameters, run)` takes a raw JSON Schema. `run` gets the arguments one by one, if it has
     parameters named like the schema's properties; otherwise its first parameter gets all of them, as a dict or as an
-    object of the dataclass, struct or pydantic model it is annotated with. What a call leaves out has the `default`
-    that the schema states. `@tool` makes a tool from a function, `Tool.from_operation` from an operation's type.
+    object of the dataclass, struct or pydantic model it is annotated with. Arguments that a call leaves out get the
+    `default` of the schema. `@tool` makes a tool from a function, `Tool.from_operation` from an operation's type.
     """
 
     __slots__ = (
@@ -148,7 +148,7 @@ class Tool:
     def from_function(
         cls, function: Any, *, name: str | None = None, description: str | None = None, **traits: Unpack[Traits]
     ) -> Tool:
-        """A tool from anything that can be called, its schema from type hints, its words from the docstring."""
+        """A tool from any callable: the schema comes from its type hints, the descriptions from its docstring."""
         if isinstance(function, Tool):
             raise DefinitionError(f"tool {function.name!r}", ["it is a tool already; `renamed` gives it another name"])
         signature = read_signature(function)
@@ -180,7 +180,7 @@ class Tool:
     ) -> Tool:
         """A tool that does one operation: its parameters are the operation's fields, and `run` gets the operation.
 
-        It is called by the operation's tag unless it is named. `ignored` are fields that it does not honour: no
+        Its name is the operation's tag unless `name` is given. `ignored` are fields that it does not support: no
         vocabulary offers parameters for them. `listed` adds a text about the values of a field to the description:
         a sample of the operation, the field, and the text. `only_plain` is the reason why it is offered in plain words
         where the vocabulary's own tool for the operation is another.
@@ -281,7 +281,7 @@ class Tool:
         return Bound(self, value, tuple(model.Coercion(*each) for each in coerced))
 
     async def call(self, arguments: bytes | str | Mapping[str, Any] | None, context: Context | None = None) -> Any:
-        """Read arguments and run the tool; what comes back is what it returned. A plain function runs in a thread."""
+        """Read arguments, run the tool and return its value. A plain function runs in a thread."""
         value, _ = self.reader.read(arguments)
         if self.is_async:
             return await self._started(value, context)
@@ -316,7 +316,7 @@ class Tool:
         return self._but(name=name, reader=self.reader.renamed(name))
 
     def snapshot(self) -> dict[str, Any]:
-        """All there is to know of it as plain JSON, without anything that can run."""
+        """A complete description as plain JSON, without the function itself."""
         names = ("name", "description", "parameters", "examples", "tags", "version", "timeout", "approval")
         facts = {name: getattr(self, name) for name in (*names, "sequential", "repeatable", "kind")}
         facts |= {name: value for name in ("mcp", "hints") if (value := getattr(self, name)) is not None}
@@ -389,7 +389,7 @@ def tool(
     description: str | None = None,
     **traits: Unpack[Traits],
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of a function; with options, `@tool(timeout=5)`. The result can still be called as the function."""
+    """Make a tool from a function; with options, `@tool(timeout=5)`. The tool can still be called like the function."""
     if function is not None:
         return Tool.from_function(function, name=name, description=description, **traits)
     return lambda decorated: Tool.from_function(decorated, name=name, description=description, **traits)

@@ -32,7 +32,7 @@ class Toolset:
 
     @classmethod
     def from_object(cls, target: object) -> Toolset:
-        """The public methods of an object, in the order they are defined; those without a docstring are no tools."""
+        """The public methods of an object that have a docstring, in the order of their definition."""
         tools: list[AnyTool] = []
         problems: list[str] = []
         for name in _public_methods(target):
@@ -51,7 +51,7 @@ class Toolset:
     # ── changing it ──────────────────────────────────────────────────────────
 
     def register(self, *tools: AnyTool | Callable[..., Any]) -> None:
-        """Add tools at the end: all of them, or none if there is a problem with any."""
+        """Append tools: all of them, or none if there is a problem with any."""
         problems: list[str] = []
         made: list[AnyTool] = []
         for each in tools:
@@ -70,7 +70,7 @@ class Toolset:
             self._tools = table
 
     def unregister(self, name: str) -> AnyTool:
-        """Take a tool out."""
+        """Remove a tool."""
         with self._lock:
             self._known([name], self._tools)
             table = dict(self._tools)
@@ -81,7 +81,7 @@ class Toolset:
     # ── reading it ───────────────────────────────────────────────────────────
 
     def get(self, name: object) -> AnyTool:
-        """The tool of this name. Raises `ToolError` of the kind "unknown_tool": most often a model asked."""
+        """The tool with this name. Raises `ToolError` of kind "unknown_tool" if there is none."""
         # Models put anything here, and the unhashable would be no lookup at all.
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
@@ -89,7 +89,7 @@ class Toolset:
         return tool
 
     def list(self) -> tuple[AnyTool, ...]:
-        """Every tool, in order, as of now."""
+        """Every tool, in order."""
         return tuple(self._tools.values())
 
     @property
@@ -111,11 +111,11 @@ class Toolset:
     # ── other sets made from it ──────────────────────────────────────────────
 
     def clone(self) -> Toolset:
-        """The same tools; what is done to one of the two is not done to the other."""
+        """A copy: changes to one of the two do not affect the other."""
         return _of(self._tools)
 
     def merge(self, other: Toolset, *, on_duplicate: Literal["error", "keep", "replace"] = "error") -> Toolset:
-        """These tools, then those of the other set. A name in both stays where it was first, by the rule stated."""
+        """These tools, then those of the other set. `on_duplicate` decides about names in both."""
         if on_duplicate not in ("error", "keep", "replace"):
             raise ValueError(f"on_duplicate is {on_duplicate!r}; it must be error, keep or replace")
         ours, theirs = self._tools, other._tools
@@ -146,7 +146,7 @@ class Toolset:
         return self._renamed(lambda name: names.get(name, name), tools)
 
     def prefixed(self, prefix: str) -> Toolset:
-        """The same tools, each name after the prefix; a provider's tool keeps the name its provider gave it."""
+        """The same tools with the prefix before each name; a provider's tool keeps its name."""
         return self._renamed(lambda name: prefix + name, self._tools)
 
     @staticmethod
@@ -175,7 +175,7 @@ class Toolset:
     # ── as data ──────────────────────────────────────────────────────────────
 
     def snapshot(self) -> dict[str, Any]:
-        """Every tool as plain JSON, in order, without anything that can run."""
+        """Every tool as plain JSON, in order, without the functions."""
         tools = self.list()
         return {
             "tools": [tool.snapshot() for tool in tools if isinstance(tool, Tool)],

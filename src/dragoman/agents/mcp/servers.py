@@ -35,10 +35,10 @@ BACK_OFF: Final = Retry(base=1.0, factor=2.0, jitter=0.0, longest=60.0)
 
 
 class McpServers:
-    """Servers that are open together. What one of them offers may change: `toolset` is always what holds now.
+    """Several open servers. A server may change its tools: `toolset` always has the current ones.
 
-    `problems` says what is wrong with which server; a server that cannot be started has no tools, and no other
-    server is the worse for it. `changed` is called when there are other tools than before.
+    `problems` says what is wrong with which server; a server that cannot be started has no tools and does not affect
+    the others. `changed` is called when the tools have changed.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class McpServers:
         await self.close()
 
     async def close(self) -> None:
-        """Ends every server: it is asked to, then told to."""
+        """Stops every server: asks it to end, then ends it."""
         await asyncio.gather(*(one.close() for one in self.connections.values()))
 
     @property
@@ -94,14 +94,14 @@ class McpServers:
 
     @property
     def instructions(self) -> dict[str, str]:
-        """What servers want a model to know before it uses them, by server; nobody tells it unless the caller does."""
+        """The servers' instructions for a model, by server; it is up to the caller to pass them on."""
         found = {name: one.instructions for name, one in self.connections.items()}
         return {name: text for name, text in found.items() if text}
 
     def join(self, toolset: Toolset) -> None:
-        """Puts these tools into a set, now and whenever they change: a run that has it offers them in its next round.
+        """Adds these tools to a toolset, now and whenever they change; a run offers them from its next round on.
 
-        What was in the set stays as it is and where it is.
+        Other tools of the set stay unchanged, in their places.
         """
         self._joined.append(toolset)
         toolset.register(*self.toolset)

@@ -23,7 +23,7 @@ Transport = Literal["stdio", "http", "sse"]
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """How one MCP server is reached. `refused` says why it must not be; `unmapped` are keys that mean nothing here."""
+    """How one MCP server is reached. `refused` says why it must not be used; `unmapped` are unknown keys."""
 
     name: str
     transport: Transport
@@ -41,7 +41,7 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """Where it is, in one line and without secrets: variables stay unfilled."""
+        """Its command or URL in one line, without secrets: variables are not filled in."""
         from shlex import join
 
         return join(self.command) if self.transport == "stdio" else str(shown("url", self.url))

@@ -60,7 +60,7 @@ class Served(msgspec.Struct, frozen=True):
 class ToolServer:
     """A toolset in the words of a dialect, ready to be served to any number of clients.
 
-    `structured=False` leaves the typed outcomes out: some clients show their model these instead of the words.
+    `structured=False` leaves out the typed outcomes: some clients show them to the model instead of the text.
     `sandbox` is what commands run in and `web` makes what pages are fetched with, where there is no `context`.
     """
 
@@ -207,7 +207,7 @@ class ToolServer:
     # ── serving ────────────────────────────────────────────────────────────
 
     async def serve_stdio(self) -> None:
-        """Serves whoever started this process, until that one closes standard input."""
+        """Serves the process that started this one, until it closes standard input."""
         from mcp.server.stdio import stdio_server
 
         async with self.opened() as server, _standard_input() as lines, stdio_server(stdin=lines) as (read, write):

@@ -175,7 +175,7 @@ class Api(abc.ABC):
         return self._write_tools((definition,), model).problems
 
     def limits(self, model: str) -> req.Limits:
-        """What a model takes at the most."""
+        """The limits of a model."""
         return self._of_family(self.base_limits, model)
 
     def features(self, model: str) -> req.Features:

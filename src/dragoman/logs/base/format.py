@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Where programs keep their things for one user: the home folder, the environment, the system."""
+    """Where to look for a user's files: the home folder, the environment variables, the operating system."""
 
     home: Path
     environment: Mapping[str, str] = {}
@@ -44,7 +44,7 @@ class Places(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """The beginning of a file, which is what formats are told apart by."""
+    """The beginning of a file, from which its format is recognised."""
 
     path: Path
     head: bytes
@@ -92,7 +92,7 @@ class Gathered(Storable):
 
 
 class LogFormat(abc.ABC):
-    """One client's way to keep sessions. A subclass is one file and one line in `registry.FORMATS`."""
+    """The format in which one client stores sessions. A new one is one file and one line in `registry.FORMATS`."""
 
     name: ClassVar[str]
     dialect: ClassVar[str]
@@ -104,7 +104,7 @@ class LogFormat(abc.ABC):
 
     @abc.abstractmethod
     def recognise(self, sample: Sample) -> float:
-        """How sure it is, from 0 to 1, that a file is in this format."""
+        """The confidence, from 0 to 1, that a file is in this format."""
 
     def homes(self, places: Places) -> Iterable[Path]:
         """The folders where the client keeps its logs."""
@@ -127,7 +127,7 @@ class LogFormat(abc.ABC):
         """A reader for one file."""
 
     def writer(self) -> SessionWriter | None:
-        """What writes sessions that the client can resume; `None` when there is no such thing."""
+        """Writes sessions that the client can resume; `None` if there is no writer."""
         if self.written_by is None:
             return None
         module, _, name = self.written_by.rpartition(".")

@@ -25,7 +25,7 @@ Kind = TypeVar("Kind", bound=ev.Event)
 
 
 class Place(msgspec.Struct, gc=False):
-    """Where a record stands: what all its events have in common. `key` names the record within its session."""
+    """The location of a record, shared by all its events. `key` identifies the record within its session."""
 
     source: ev.Source
     key: str
@@ -81,7 +81,7 @@ class Normaliser:
         self._answered: deque[str] = deque()
 
     def at(self, version: str | None) -> Dialect:
-        """The vocabulary as a version of the client spoke it."""
+        """The vocabulary of a version of the client."""
         if version != self._version:
             self._version = version
             self._spoken = self._dialect if version is None else _narrowed(self._dialect, version)
@@ -115,7 +115,7 @@ class Normaliser:
         return self._make_called(place, call, native.id, by)
 
     def returned(self, place: Standing, native: NativeResult, duration: float | None = None) -> ev.ToolReturned:
-        """A result, read with the call it belongs to; one whose call is not in the file is read as it stands."""
+        """A result, read with its call; without a call in the file, it is kept as it is."""
         dialect = self._spoken if place.version == self._version else self.at(place.version)
         id = native.call_id
         heard = self.heard.pop(id, None)
@@ -140,7 +140,7 @@ class Normaliser:
             self.calls.pop(self._answered.popleft(), None)
 
     def forget_all(self) -> None:
-        """From here on another session is told, whose calls may have the same ids."""
+        """Forgets all calls: another session follows, whose calls may have the same ids."""
         self.calls.clear()
         self.heard.clear()
 
@@ -203,7 +203,7 @@ def _maker(kind: type[ev.Event], facts: tuple[str, ...], key: str) -> Callable[[
 
 
 def moment(text: Any) -> datetime.datetime | None:
-    """A time as logs write it: ISO text, or seconds or milliseconds since 1970. What is none is `None`, never "now"."""
+    """A time as logs write it: ISO text, or seconds or milliseconds since 1970. `None` if it is not a time."""
     if isinstance(text, str):
         try:
             time = datetime.datetime.fromisoformat(text)

@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 
 
 class Originals:
-    """Gives the original of one event after the other; the file that was asked for last stays open. Close it."""
+    """Reads the originals of events; the last file used stays open until `close`."""
 
     def __init__(self) -> None:
         self._path: str | None = None
@@ -34,7 +34,7 @@ class Originals:
         self._database: sqlite3.Connection | None = None
 
     def of(self, source: Source) -> Original | None:
-        """The original; `None` for a table as a whole, which is no record, and for a row that is there no more."""
+        """The original; `None` for a whole table, and for a row that no longer exists."""
         try:
             self._open(source.file)
             return self._bytes(source) if source.row is None else self._row(source.row)

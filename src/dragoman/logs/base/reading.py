@@ -16,7 +16,7 @@ _PIECE = 1 << 17
 
 
 def recognise(path: Path | str) -> tuple[LogFormat, float]:
-    """The format that knows a file best, and how sure it is."""
+    """The format with the highest confidence for a file, and that confidence."""
     sure = confidences(path)
     name = max(sure, default="", key=lambda one: sure[one])
     confidence = sure.get(name, 0.0)

@@ -36,7 +36,7 @@ CUT: Final = 200
 
 
 class Chosen:
-    """The events to export, as often as they are asked for. Without a strategy they are all, without originals."""
+    """The events to export; they can be iterated several times. Without a strategy: all of them, without originals."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Chosen:
         return (event for event, _ in self.records())
 
     def records(self) -> Iterator[tuple[ev.AnyEvent, Any]]:
-        """Each event with its original as JSON can hold it, `None` where that is not wanted."""
+        """Each event with its original as JSON, or `None` if originals are not wanted."""
         last: tuple[Any, Any] = None, None
         for event, raw in self._kept():
             if self._redactor is not None:

@@ -107,7 +107,7 @@ MOST_SPOTS: Final = 10
 
 
 def analyse_session(query: Query, id: str) -> Analysis:
-    """Analyses a session with its sub-agents: by its whole id, or by how it begins."""
+    """Analyses a session with its sub-agents, by its id or a prefix of it."""
     session = query.session(id)
     return analysis_of(session, _usage(query, session))
 

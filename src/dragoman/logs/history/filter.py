@@ -15,7 +15,7 @@ from .sessions import key_of
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for. What is `None` does not matter; all else must hold."""
+    """Conditions that must all hold; `None` means no condition."""
 
     client: str | None = None
     project: str | None = None

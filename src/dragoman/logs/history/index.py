@@ -106,7 +106,7 @@ def _storing(
 
 
 class Index:
-    """The tables of all logs, kept in a file: by default one in the user's cache folder; in memory if so told."""
+    """The tables of all logs, stored in a file (by default in the user's cache folder) or in memory."""
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else default_path()
@@ -118,7 +118,7 @@ class Index:
 
     @classmethod
     def in_memory(cls) -> Index:
-        """One that is gone with the process."""
+        """An index in memory, which ends with the process."""
         return cls(":memory:")
 
     @property
@@ -207,7 +207,7 @@ class Index:
     def update(
         self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
     ) -> Counts:
-        """Brings the tables up to the files given. With `is_everything`, files that are gone are forgotten."""
+        """Updates the tables from these files. With `is_everything`, files that no longer exist are removed."""
         return self._updated(found, progress, is_everything=is_everything)
 
     def _updated(
@@ -302,7 +302,7 @@ class Index:
         return True
 
     def keep_only(self, path: Path | str, sessions: Iterable[str]) -> None:
-        """Forgets what a file says of other sessions: for an index in memory, which is asked once."""
+        """Removes a file's other sessions: for an index in memory that is used for one session."""
         assert self.is_in_memory  # else the file would be taken to be read
         kept = tuple(sessions)
         for table in (*TABLES, "agents"):
@@ -323,7 +323,7 @@ class Index:
     # ── asking ─────────────────────────────────────────────────────────────
 
     def files(self) -> list[FileRow]:
-        """Every file it knows, without the state of its reader."""
+        """Every indexed file, without the state of its reader."""
         names = [name for name in _FILE_COLUMNS if name != "state"]
         rows = self._database.execute(f"SELECT {', '.join(names)} FROM files ORDER BY id")
         return [FileRow(**dict(zip(names, row, strict=True))) for row in rows]
@@ -333,12 +333,12 @@ class Index:
         return next((row for row in self.files() if row.path == path), None)
 
     def look_at(self, paths: Iterable[Path | str] | None) -> None:
-        """Answers from now on only tell of these files, in this order; with `None` of all it knows."""
+        """Restricts later answers to these files, in this order; `None` removes the restriction."""
         self._looked = None if paths is None else [name_of(path) for path in paths]
         self._is_looking = False
 
     def looked_at(self) -> dict[str, str]:
-        """The files that answers tell of, in their order, each with its format."""
+        """The files that answers are restricted to, in order, each with its format."""
         self._look()
         statement = "SELECT path, format FROM looked CROSS JOIN files ON files.id = looked.id ORDER BY looked.place"
         return dict(self._database.execute(statement))
@@ -401,7 +401,7 @@ class Index:
 
     @_storing
     def remember(self, repositories: Mapping[str, str]) -> None:
-        """Keeps which repository folders are in, for when they are gone."""
+        """Stores which repository the folders belong to, for when they no longer exist."""
         if repositories:
             with _transaction(self._database):
                 self._database.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", repositories.items())
@@ -410,7 +410,7 @@ class Index:
 
     @_storing
     def info(self) -> dict[str, Any]:
-        """Where it is, how big, and what is in it."""
+        """Its path, size and contents."""
         count = self._database.execute
         sizes = [os.path.getsize(path) for path in self._paths() if os.path.exists(path)]
         files = self.files()
@@ -430,15 +430,15 @@ class Index:
     def rebuild(
         self, found: Iterable[Found], progress: Progress | None = None, *, is_everything: bool = False
     ) -> Counts:
-        """Reads the files given from their beginning; with `is_everything`, forgets all others.
+        """Reads these files again from the beginning; with `is_everything`, removes all others.
 
-        Each file is replaced in a transaction of its own, so that whoever asks meanwhile misses none.
+        Each file is replaced in its own transaction, so that queries made meanwhile miss none.
         """
         return self._updated(found, progress, is_everything=is_everything, anew=True)
 
     @_storing
     def vacuum(self) -> int:
-        """Gives back the space of what was deleted; the number of bytes that became free."""
+        """Frees the space of deleted rows; returns the number of bytes freed."""
         before = sum(os.path.getsize(path) for path in self._paths() if os.path.exists(path))
         self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.execute("VACUUM")

@@ -32,10 +32,10 @@ from .sql import Asked, Result, SqlLimits, asked_in_sql
 
 
 class Query:
-    """Asks every log of this machine, or the files and folders named in `paths`.
+    """Queries all logs on this machine, or the files and folders in `paths`.
 
-    `homes` are folders the user named, by format; `folders` are further ones, with logs of any client. The index is
-    brought up to the logs when something is asked first; `refresh` does it again.
+    `homes` are the user's log folders by format; `folders` are further ones, with logs of any client. The index is
+    updated before the first query; `refresh` updates it again.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Query:
             self._index.close()
 
     def files(self) -> list[Found]:
-        """The log files that are asked about."""
+        """The log files that are queried."""
         if self._paths is None:
             return list(all_logs(self._places, self._homes, self._folders))
         found: dict[Path, Found] = {}
@@ -83,7 +83,7 @@ class Query:
         return list(found.values())
 
     def refresh(self, progress: Callable[[int], None] | None = None) -> Counts:
-        """Brings the index up to the logs as they are now; `progress` is called for each file."""
+        """Updates the index from the logs; `progress` is called for each file."""
         found = self.files()
         try:
             counts = self.index.update(found, progress, is_everything=self._paths is None)
@@ -104,9 +104,9 @@ class Query:
         return counts
 
     def as_indexed(self) -> None:
-        """Answers from now on tell what the index knows already; no log is looked at until `refresh`.
+        """Answers from the index as it is, without looking at any log, until `refresh` is called.
 
-        Where no index can be kept there is nothing it knows, and the logs are read.
+        If no index can be stored, the logs are read all the same.
         """
         if self.index.is_in_memory:
             self.refresh()
@@ -129,7 +129,7 @@ class Query:
     # ── sessions ───────────────────────────────────────────────────────────
 
     def sessions(self, asked: Filter = EVERYTHING, *, with_agents: bool = False) -> list[SessionRow]:
-        """Sessions, newest first; those of sub-agents only if so told."""
+        """Sessions, newest first; `with_agents` includes sub-agents."""
         rows = [row for row in self._all.rows if with_agents or not self._all.is_below(row)]
         found = self._matching(rows, asked)
         return found if asked.limit is None else found[: asked.limit]
@@ -156,7 +156,7 @@ class Query:
         return found if asked.limit is None else found[: asked.limit]
 
     def session(self, id: str) -> Session:
-        """One session with its sub-agents, read from its log: by its whole id or by how it begins."""
+        """One session with its sub-agents, read from its log, by its id or a prefix of it."""
         row = self.find(id)
         # A sub-agent learns from the session above it which call spawned it.
         for session in _with_children(sessions_of(self._read(self._all.family(self._all.root(row))))):
@@ -165,7 +165,7 @@ class Query:
         raise LogError(f"session {row.session} is no longer in {row.file}; ask again")
 
     def find(self, id: str) -> SessionRow:
-        """The row of a session, by its whole id or by how it begins; a sub-agent's by its own id."""
+        """The row of a session by its id or a prefix of it; that of a sub-agent by its own id."""
         found = self._beginning(id)
         if found is not None:
             return found
@@ -187,7 +187,7 @@ class Query:
         return found[0] if found else None
 
     def logs_of(self, id: str) -> list[Found]:
-        """The files a session and its sub-agents stand in, by its id or how it begins; none when there is no such."""
+        """The files of a session and its sub-agents, by its id or a prefix of it; none if there is no such session."""
         row = self._beginning(id)
         if row is None:
             return []
@@ -266,7 +266,7 @@ class Query:
         return _priced(shifted, Repeats(forks))  # type: ignore[arg-type]
 
     def stored_rows(self, name: str) -> Iterator[tuple[Any, ...]]:
-        """All rows of a table as quick as can be, in the order of its struct's fields, times in microseconds."""
+        """All rows of a table, as fast as possible: tuples in the order of its struct's fields, times in µs."""
         kind = TABLES[name]
         if kind in (SessionRow, UsageRow):
             get = cells_of(kind.__struct_fields__)
@@ -274,9 +274,9 @@ class Query:
         return self._all.plainly_shifted(kind.__struct_fields__, self._fresh().rows(name))
 
     def sql(self, text: str, limits: SqlLimits | None = None) -> Result:
-        """What SQL gives over the tables, in DuckDB, which can reach neither files nor the network.
+        """The result of an SQL statement over the tables, run by DuckDB without access to files or the network.
 
-        Raises `LimitReached` when the statement takes longer, gives more rows or needs more memory than it may.
+        Raises `LimitReached` if the statement takes too long, returns too many rows or needs too much memory.
         """
         return asked_in_sql(self.stored_rows, text, limits)
 

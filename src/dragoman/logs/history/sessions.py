@@ -18,7 +18,7 @@ from dragoman.model import ExecutedBy, Usage, events as ev, operations as op
 
 
 def sessions_of(events: Iterable[ev.AnyEvent]) -> list[ev.Session]:
-    """The sessions that events tell of, each with its sub-agents, in the order they began."""
+    """The sessions of these events, each with its sub-agents, in the order of their start."""
     builders: dict[tuple[str, str], _Builder] = {}
     for event in events:
         key = key_of(event)
@@ -34,7 +34,7 @@ def numbered(
 ) -> Iterator[ev.AnyEvent]:
     """The same events, each with the turn and the step it belongs to, both counted from 0 within its stream.
 
-    `counters` are where the counts are kept, for events that come a few at a time.
+    `counters` holds the counts between calls, for events that arrive in portions.
     """
     counters = {} if counters is None else counters
     for event in events:
@@ -47,7 +47,7 @@ def numbered(
 
 
 def key_of(event: ev.Event) -> tuple[str, str]:
-    """The session and the stream an event belongs to; what names no session is of the one its file is named for."""
+    """The session and stream of an event; one without a session belongs to that of the file's name."""
     return event.session or _file(event), event.stream
 
 

@@ -31,7 +31,7 @@ from .rows import TABLES, columns_of
 
 
 class SqlLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one statement may use: seconds, rows of its result, and bytes of memory."""
+    """The limits of one statement: seconds, rows of its result, and bytes of memory."""
 
     seconds: float = 60.0
     rows: int = 100_000

@@ -104,8 +104,8 @@ def statistics(
 ) -> Stats:
     """Counts what was asked for. Time and model choose calls and exchanges, all else chooses sessions.
 
-    `tokens_only` looks at no call. Then logs that are not in the index yet are read for their tokens alone, which is
-    far quicker, and the index stays as it is, unless sessions have to be known (a project, or grouping by it).
+    `tokens_only` ignores calls: logs that are not indexed yet are read for their tokens alone, which is much faster,
+    and the index is not updated, unless sessions are needed (a project, or grouping by it).
     """
     for one in by:
         if one not in BY:

@@ -210,10 +210,10 @@ _PLACEHOLDER: Final = re.compile(r"REDACTED-(?:SECRET|HOME|USER|EMAIL)-\d+")
 
 
 class Redactor:
-    """Takes out of texts and events what nobody else should read; `counts` says how much of each kind.
+    """Removes secrets and personal data from texts and events; `counts` has the number of removals of each kind.
 
-    `secrets` are values known from elsewhere. `learn` what is to be redacted before it is: a secret may stand in a
-    text before its name does.
+    `secrets` are known values. Call `learn` with everything before redacting it: a secret may occur in a text before
+    the name that gives it away.
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, home: Path | str | None = None, user: str | None = None) -> None:
@@ -241,7 +241,7 @@ class Redactor:
     # ── learning ───────────────────────────────────────────────────────────
 
     def learn(self, value: Any) -> None:
-        """Looks for what a name or a place gives away, anywhere in a value: its texts and their keys."""
+        """Finds secrets by their names or positions, anywhere in a value: its texts and their keys."""
         _walk(value, self._learn_text, self._learn_named, self._learn_lines)
 
     def _learn_text(self, text: str) -> str:
@@ -310,7 +310,7 @@ class Redactor:
     # ── redacting ──────────────────────────────────────────────────────────
 
     def value(self, value: Kept) -> Kept:
-        """The same event, row or JSON value with nothing left in it; the thing itself where there was nothing."""
+        """The redacted event, row or JSON value; the same object if there was nothing to remove."""
         changed: Kept = _walk(value, self.text, self._text_named)
         return changed
 
@@ -318,7 +318,7 @@ class Redactor:
         return self._instead("secret", value) if _is_secret(name, value) else self.text(value)
 
     def text(self, text: str) -> str:
-        """A text without it."""
+        """The redacted text."""
         if len(text) < 4 or text in self._unchanged:
             return text
         changed = self._changed(text)

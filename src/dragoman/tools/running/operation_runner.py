@@ -81,7 +81,7 @@ async def standard_context(
     cancellation: Cancellation | None = None,
     report: Callable[[str, float | None], None] | None = None,
 ) -> AsyncIterator[Context]:
-    """Everything the standard tools ask for, for as long as it is open; what is given here is closed with it."""
+    """A context with everything the standard tools need; what is passed in is closed together with it."""
     from dragoman.tools.context import Context
     from dragoman.tools.plan import Plan
     from dragoman.tools.shell import Shell

@@ -196,7 +196,7 @@ class Web:
                 self._kept.popitem(last=False)
 
     async def find(self, operation: FindInPage) -> MatchesOutcome:
-        """Where a text stands in a page: letter case and kinds of space make no difference."""
+        """Where a text occurs in a page; case and kinds of white space are ignored."""
         import asyncio
 
         words = operation.pattern.split()

@@ -131,7 +131,7 @@ class MemoryWorkspace(Workspace):
         return tuple(version for version, _ in reversed(self._versions(path)))
 
     def at_version(self, path: str, number: int) -> bytes:
-        """What a file held in one of its versions."""
+        """The content of one version of a file."""
         known = {version.number: data for version, data in self._versions(path) if not version.deleted}
         if number not in known:
             kept = ", ".join(map(str, known)) or "none"

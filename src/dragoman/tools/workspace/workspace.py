@@ -84,9 +84,9 @@ class Workspace(Tree):
             return self._undone(path)[1].changes[-1]
 
     def undo(self, path: str, *, author: str | None = None) -> ChangesOutcome:
-        """Make the last change of a file undone: it is as it was before, or gone if it was not there.
+        """Undo the last change of a file; a file that was created is deleted.
 
-        Only what was changed through this workspace can be undone, and not once somebody else has changed the file.
+        Only changes made through this workspace can be undone, and only until something else changes the file.
         """
         with self._writing:
             target, draft = self._undone(path)
@@ -118,11 +118,11 @@ class Workspace(Tree):
         self._journals.remove(journal)
 
     def held(self, path: str) -> Loaded | None:
-        """What a resolved path holds now; `None` when nothing is there."""
+        """The current content of a resolved path; `None` if nothing is there."""
         return self._load(path)
 
     def take_back(self, journal: Journal, *, author: str | None = None) -> ChangesOutcome:
-        """Takes back everything a journal noted, in one transaction; `ToolError` when that cannot be exact."""
+        """Reverts everything a journal recorded, in one transaction; `ToolError` if that cannot be done exactly."""
         with self._writing:
             draft = Draft(self)
             journal.take_back(self.held, draft)
