@@ -967,19 +967,31 @@ MALFORMED: list[tuple[Any, list[str]]] = [
     ),
     ({"type": "object", "not": {"multipleOf": 0}}, ["#/not/multipleOf: must be more than 0, not 0"]),
     (
-        {"type": "object", "not": {"items": [{}]}},
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "not": {"items": [{}]}},
         ["#/not/items: is a list, as in older drafts; write it as prefixItems"],
     ),
     ({"type": "object", "not": {"enum": 1}}, ["#/not/enum: must be a list of values, not 1"]),
     ({"type": "object", "not": {"$ref": "#/$defs/x"}}, ['#/not/$ref: "#/$defs/x" leads nowhere in this schema']),
     (
         {"type": "object", "not": {"$ref": "https://example.com"}},
-        ['#/not/$ref: "https://example.com" leads nowhere in this schema'],
+        ['#/not/$ref: "https://example.com" is outside this schema, and is not fetched: copy it into $defs'],
     ),
     (
         {"type": "object", "anyOf": {}, "allOf": [1]},
         ["#/allOf/0: a schema is an object, true or false", "#/anyOf: must be a list of schemas, not {}"],
     ),
+    (
+        {"type": "object", "$schema": "https://example.com/mine"},
+        [
+            '#/$schema: "https://example.com/mine" is not known; use one of '
+            "https://json-schema.org/draft/2020-12/schema, http://json-schema.org/draft-07/schema"
+        ],
+    ),
+    (
+        {"type": "object", "not": {"$recursiveRef": "#"}},
+        ["#/not/$recursiveRef: is of the draft 2019-09; write it as $dynamicRef"],
+    ),
+    ({"type": "object", "maxProperties": 2.5}, ["#/maxProperties: must be a whole number from 0, not 2.5"]),
     ({"type": "object", "anyOf": []}, ["#/anyOf: has no alternatives; list at least one schema"]),
     ({"type": "object", "oneOf": []}, ["#/oneOf: has no alternatives; list at least one schema"]),
     (
@@ -997,6 +1009,72 @@ def test_a_schema_that_is_not_well_formed_is_refused_when_defined(schema: Any, p
     with pytest.raises(DefinitionError) as refusal:
         Reader.of_schema("probe", schema)
     assert list(refusal.value.problems) == problems
+
+
+def test_a_reference_may_be_percent_encoded_named_by_an_anchor_or_nested_in_a_resource() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "encoded": {"$ref": "#/$defs/Partial%3CFoo%3E"},
+            "anchored": {"$ref": "#small"},
+            "nested": {"$ref": "https://example.com/other#/$defs/inner"},
+        },
+        "$defs": {
+            "Partial<Foo>": {"type": "integer"},
+            "named": {"$anchor": "small", "maxLength": 2.0},
+            "other": {
+                "$id": "https://example.com/other",
+                "$defs": {"inner": {"$ref": "#/$defs/local"}, "local": {"type": "boolean"}},
+            },
+        },
+    }
+    reader = Reader.of_schema("probe", schema)
+    assert reader.read('{"encoded":1,"anchored":"ab","nested":true}')[1] == ()
+    assert refused(reader, '{"encoded":"a","anchored":"abc","nested":1}') == [
+        ("encoded", 'must be an integer, not "a"'),
+        ("anchored", "must have at most 2 characters, not 3"),
+        ("nested", "must be true or false, not 1"),
+    ]
+
+
+def test_what_no_part_of_a_schema_knows_is_refused_with_its_name() -> None:
+    schema = {
+        "type": "object",
+        "allOf": [{"properties": {"path": {"type": "string"}}}],
+        "properties": {"items": {"type": "array", "contains": {"type": "integer"}, "unevaluatedItems": False}},
+        "dependentSchemas": {"path": {"required": ["items"]}},
+        "unevaluatedProperties": False,
+    }
+    reader = Reader.of_schema("probe", schema)
+    assert reader.read('{"path":"a","items":[1]}')[1] == ()
+    assert refused(reader, '{"path":"a","paht":1}') == [
+        ("items", "is required"),
+        ("paht", 'is not known here. Did you mean "path"?'),
+    ]
+    assert refused(reader, '{"items":["a"]}') == [
+        ("items", "must have at least 1 items of the kind that `contains` asks for, not 0"),
+        ("items[0]", "nothing may be given here"),
+    ]
+
+
+def test_draft_7_is_read_as_its_authors_meant_it() -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {
+            "pair": {"items": [{"type": "string"}], "additionalItems": {"type": "integer"}},
+            "alone": {"$ref": "#/definitions/text", "maxLength": 1},
+        },
+        "dependencies": {"pair": ["alone"], "alone": {"minProperties": 2}},
+        "definitions": {"text": {"type": "string"}},
+    }
+    reader = Reader.of_schema("probe", schema)
+    assert reader.read('{"pair":["a",1],"alone":"longer than 1"}')[1] == ()
+    assert refused(reader, '{"pair":[1,"x"]}') == [
+        ("pair[0]", "must be a string, not 1"),
+        ("pair[1]", 'must be an integer, not "x"'),
+        ("alone", 'is required beside "pair"'),
+    ]
 
 
 def test_what_one_part_of_a_schema_coerces_must_fit_the_others() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,19 @@ if not SHARED.is_dir():
     raise pytest.UsageError(
         f"the shared facts are not at {SHARED}: put them there, or name their folder with DRAGOMAN_SHARED=…"
     )
+
+
+AGREEMENT = "agreement"
+"""The property of a test that is printed at the end: how much of another project's suite agrees."""
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
+    lines = [str(value) for report in reports for name, value in report.user_properties if name == AGREEMENT]
+    if lines:
+        terminalreporter.section("other projects' suites")
+        for line in sorted(lines):
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -101,14 +103,16 @@ def _keys(path: Path) -> list[Any]:
 class Report:
     """What a check found. A trial stops at the first problem; only a lenient check coerces."""
 
-    __slots__ = ("coercions", "lenient", "problems", "steps", "trial", "written")
+    __slots__ = ("coercions", "lenient", "problems", "resources", "steps", "trial", "written")
 
     def __init__(
-        self, *, lenient: bool, trial: bool = False, written: Written | None = None, steps: list[int] | None = None
+        self, *, lenient: bool, trial: bool = False, written: Written | None = None, outer: Report | None = None
     ) -> None:
         self.lenient, self.trial, self.written = lenient, trial, written
-        self.steps = [0] if steps is None else steps
+        self.steps: list[int] = [0] if outer is None else outer.steps
         """References followed and alternatives tried so far: one count for a report and all its trials."""
+        self.resources: list[str] = [] if outer is None else outer.resources
+        """The schema resources entered so far, the outermost first; a dynamic reference is resolved by them."""
         self.problems: list[tuple[Path, str]] = []
         self.coercions: list[tuple[Path, str, Any, Any]] = []
 
@@ -117,6 +121,15 @@ class Report:
         self.steps[0] += 1
         if self.steps[0] > MOST_STEPS:
             raise TooManyStepsError
+
+    @contextmanager
+    def inside(self, resource: str) -> Iterator[None]:
+        """Checks are made in another resource of the schema meanwhile."""
+        self.resources.append(resource)
+        try:
+            yield
+        finally:
+            self.resources.pop()
 
     def problem(self, path: Path, message: str) -> None:
         if self.trial:
@@ -130,7 +143,7 @@ class Report:
     def tried(self, check: Check, value: Any, path: Path, *, lenient: bool) -> tuple[Any] | None:
         """The value as `check` leaves it (in a tuple, for it may be null), or nothing if it does not fit."""
         self.step()
-        trial = Report(lenient=lenient, trial=True, written=self.written, steps=self.steps)
+        trial = Report(lenient=lenient, trial=True, written=self.written, outer=self)
         try:
             result = check(value, path, trial)
         except _MismatchError:
@@ -143,6 +156,16 @@ def referred(check: Check, value: Any, path: Path, report: Report) -> Any:
     """What a reference stands for."""
     report.step()
     return check(value, path, report)
+
+
+def entered(check: Check, resource: str) -> Check:
+    """A check made in another resource of the schema."""
+
+    def within(value: Any, path: Path, report: Report) -> Any:
+        with report.inside(resource):
+            return check(value, path, report)
+
+    return within
 
 
 Check = Callable[[Any, Path, Report], Any]
@@ -373,6 +396,55 @@ def list_check(first: list[Check], rest: Check, least: int | None, most: int | N
         return result
 
     return check
+
+
+def contains_check(wanted: Check, least: int, most: int | None) -> Check:
+    def check(value: Any, path: Path, report: Report) -> Any:
+        if isinstance(value, list):
+            found = sum(fits(wanted, item, report) for item in value)
+            if found < least:
+                report.problem(
+                    path, f"must have at least {least} items of the kind that `contains` asks for, not {found}"
+                )
+            if most is not None and found > most:
+                report.problem(
+                    path, f"must have at most {most} items of the kind that `contains` asks for, not {found}"
+                )
+        return value
+
+    return check
+
+
+Parts = Callable[[Any, Report], set[Any]]
+"""The names or places in a value that the rest of its schema has looked at."""
+
+
+def unevaluated_check(kind: type, seen: Parts, rest: Check) -> Check:
+    """What nothing else in a schema has looked at, in an object or in a list."""
+
+    def check(value: Any, path: Path, report: Report) -> Any:
+        if not isinstance(value, kind):
+            return value
+        known = seen(value, report)
+        result: Any = value
+        for key, item in value.items() if isinstance(value, dict) else enumerate(result):
+            if key in known:
+                continue
+            if rest is nothing and isinstance(value, dict):
+                report.problem((path, key), f"is not known here.{nearest(str(key), sorted(known))}")
+            elif (read := rest(item, (path, key), report)) is not item:
+                result = copy(value) if result is value else result
+                result[key] = read
+        return result
+
+    return check
+
+
+def dependent_check(name: str, check: Check) -> Check:
+    """What holds for an object that has a property."""
+    return lambda value, path, report: (
+        check(value, path, report) if isinstance(value, dict) and name in value else value
+    )
 
 
 class ObjectCheck(msgspec.Struct, frozen=True, kw_only=True):

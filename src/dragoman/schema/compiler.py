@@ -1,11 +1,14 @@
 """A JSON Schema turned into one check, and what is wrong with the schema itself.
 
-Covers the keywords met in tool schemas; others are kept and not checked, `format` among them.
+Covers JSON Schema 2020-12 and draft 7 whole. Rule: what cannot be checked is a problem of the schema: a reference that
+leads out of it, an unknown draft. As the standard has it, `format`, the `content…` keywords and unknown ones
+describe a value and refuse none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from dragoman.errors import PatternError, nearest
@@ -16,10 +19,14 @@ from .checks import (
     KINDS,
     Check,
     ObjectCheck,
+    Report,
     Schema,
     any_of,
     anything,
     condition,
+    contains_check,
+    dependent_check,
+    entered,
     in_turn,
     kind_check,
     leaf_check,
@@ -30,8 +37,11 @@ from .checks import (
     one_of,
     referred,
     text_check,
+    unevaluated_check,
     values_check,
 )
+from .evaluated import Evaluated
+from .references import DRAFTS, References, draft_of
 from .values import among, shown
 
 
@@ -46,7 +56,12 @@ class Compiler:
         self.problems: list[str] = []
         self._leaves = leaves or {}
         self._typed = leaves is not None
-        self._references: dict[str, Check] = {}
+        self._checks: dict[int, Check] = {}
+        draft = draft_of(root)
+        if draft is None:
+            known = ", ".join(sorted({name for name in DRAFTS if "2020" in name or "draft-07" in name}, reverse=True))
+            self._wrong("#/$schema", f"{shown(root['$schema'])} is not known; use one of {known}")
+        self._draft = draft or 0
 
     def compile(self, schema: Any, pointer: str = "#") -> Check:
         if schema is True:
@@ -58,22 +73,35 @@ class Compiler:
             return anything
         if (leaf := self._leaves.get(id(schema))) is not None:
             return leaf_check(leaf[1])
+        self._checks[id(schema)] = check = self._compiled(schema, pointer)
+        return check
+
+    def _compiled(self, schema: Schema, pointer: str) -> Check:
+        if self._draft == 7 and "$ref" in schema:
+            return self._reference(schema, pointer) or anything  # Up to draft 7 it stands alone.
+        self._identified(schema, pointer)
         kinds = self._kinds(schema, pointer)
         makers = (
             self._reference,
+            self._dynamic_reference,
             self._values,
             self._text,
             self._number,
             self._list,
+            self._contains,
             self._object,
             self._all_of,
             self._any_of,
             self._one_of,
             self._not,
             self._condition,
+            self._dependent,
+            self._unevaluated_properties,
+            self._unevaluated_items,
         )
         steps = [step for make in makers if (step := make(schema, pointer)) is not None]
-        return kind_check(kinds, steps) if kinds else in_turn(steps)
+        check = kind_check(kinds, steps) if kinds else in_turn(steps)
+        return self._entered(check, self._references.base_of(schema)) if "$id" in schema else check
 
     def _wrong(self, pointer: str, text: str) -> None:
         self.problems.append(f"{pointer}: {text}")
@@ -91,11 +119,11 @@ class Compiler:
         return value
 
     def _count(self, schema: Schema, keyword: str, pointer: str) -> int | None:
-        value: int | None = self._get(schema, keyword, int, pointer, "a whole number from 0")
-        if value is not None and value < 0:
+        value: float | None = self._get(schema, keyword, (int, float), pointer, "a whole number from 0")
+        if value is not None and (value < 0 or value != int(value)):
             self._wrong(f"{pointer}/{keyword}", f"must be a whole number from 0, not {value}")
             return None
-        return value
+        return None if value is None else int(value)
 
     def _names(self, schema: Schema, keyword: str, pointer: str) -> tuple[str, ...]:
         names = self._get(schema, keyword, list, pointer, "a list of names") or []
@@ -138,59 +166,107 @@ class Compiler:
 
     # ── references ───────────────────────────────────────────────────────────
 
+    @cached_property
+    def _references(self) -> References:
+        return References(self.root, self._draft)
+
+    def _identified(self, schema: Schema, pointer: str) -> None:
+        """Problems of what a schema says that it is."""
+        name = self._get(schema, "$id", str, pointer, "a URI")
+        if name is not None and "#" in name.removesuffix("#") and self._draft > 7:
+            self._wrong(f"{pointer}/$id", f"{shown(name)} has a fragment; name a part of a schema by $anchor")
+        nested = draft_of(schema) if schema is not self.root and name is not None else 0
+        if nested != 0 and (nested or 0) != (self._draft or 2020):
+            self._wrong(f"{pointer}/$schema", "must be the draft of the whole document")
+        if "$recursiveRef" in schema:
+            self._wrong(f"{pointer}/$recursiveRef", "is of the draft 2019-09; write it as $dynamicRef")
+
+    def _entered(self, check: Check, resource: str) -> Check:
+        """A check of another resource, which counts only for dynamic references."""
+        return entered(check, resource) if self._references.has_dynamic else check
+
     def _reference(self, schema: Schema, pointer: str) -> Check | None:
         reference = self._get(schema, "$ref", str, pointer, "a string")
         if reference is None:
             return None
-        references = self._references
-        if reference not in references:
-            target = self._target(reference)
-            if target is None:
-                self._wrong(f"{pointer}/$ref", f"{shown(reference)} leads nowhere in this schema")
-                return None
-            if self._is_circular(reference):
-                self._wrong(f"{pointer}/$ref", f"{shown(reference)} leads only to itself")
-                return None
-            # Entered before it is compiled, so that a schema may refer to itself.
-            references[reference] = anything
-            references[reference] = self.compile(target[0], reference)
-        return lambda value, path, report: referred(references[reference], value, path, report)
-
-    def _target(self, reference: str) -> tuple[Any] | None:
-        """What a local reference leads to (in a tuple, for it may be false)."""
-        if reference != "#" and not reference.startswith("#/"):
+        if self._is_circular(schema):
+            self._wrong(f"{pointer}/$ref", f"{shown(reference)} leads only to itself")
             return None
-        node: Any = self.root
-        for part in reference.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(node, dict) and key in node:
-                node = node[key]
-            elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-                node = node[int(key)]
-            else:
-                return None
-        return (node,)
+        return self._following(schema, "$ref", pointer)
 
-    def _is_circular(self, reference: str) -> bool:
-        seen: set[str] = set()
-        while reference not in seen:
-            seen.add(reference)
-            node = (self._target(reference) or (None,))[0]
-            following = node.get("$ref") if isinstance(node, dict) else None
-            if not isinstance(following, str):
-                return False
-            reference = following
-        return True
+    def _dynamic_reference(self, schema: Schema, pointer: str) -> Check | None:
+        reference = self._get(schema, "$dynamicRef", str, pointer, "a string")
+        check = None if reference is None else self._following(schema, "$dynamicRef", pointer)
+        if check is None or reference is None:
+            return None
+        name = self._references.dynamic_name(reference, schema)
+        if name is None:
+            return check
+        bound = {
+            resource: self._entered(self._led_to(target, f"#{name}"), resource)
+            for resource, target in self._references.dynamic[name].items()
+        }
+        return lambda value, path, report: referred(bound[self._outermost(name, report)], value, path, report)
+
+    def _outermost(self, name: str, report: Report) -> str:
+        """The resource whose anchor of this name counts: the first that was entered of those that have it."""
+        entered_first = (self._references.root_base, *report.resources)
+        return next(resource for resource in entered_first if resource in self._references.dynamic[name])
+
+    def _following(self, schema: Schema, keyword: str, pointer: str) -> Check | None:
+        """What a reference leads to."""
+        reference = schema[keyword]
+        found = self._references.find(reference, schema)
+        if found is None:
+            outside = self._references.is_outside(reference, schema)
+            why = (
+                "is outside this schema, and is not fetched: copy it into $defs"
+                if outside
+                else "leads nowhere in this schema"
+            )
+            self._wrong(f"{pointer}/{keyword}", f"{shown(reference)} {why}")
+            return None
+        return self._entered(self._led_to(found[0], reference), found[1])
+
+    def _led_to(self, target: Any, pointer: str) -> Check:
+        if not isinstance(target, dict):
+            return self.compile(target, pointer)
+        checks, key = self._checks, id(target)
+        if key not in checks:
+            # Entered before it is compiled, so that a schema may refer to itself.
+            checks[key] = anything
+            self.compile(target, pointer)
+        return lambda value, path, report: referred(checks[key], value, path, report)
+
+    def _reached(self, schema: Schema, report: Report) -> tuple[Any, str] | None:
+        """What the reference of a schema leads to while a value is checked."""
+        if "$ref" in schema:
+            return self._references.find(schema["$ref"], schema)
+        if "$dynamicRef" not in schema:
+            return None
+        if (name := self._references.dynamic_name(schema["$dynamicRef"], schema)) is None:
+            return self._references.find(schema["$dynamicRef"], schema)
+        resource = self._outermost(name, report)
+        return self._references.dynamic[name][resource], resource
+
+    def _is_circular(self, schema: Any) -> bool:
+        seen: set[int] = set()
+        while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
+            if id(schema) in seen:
+                return True
+            seen.add(id(schema))
+            schema = (self._references.find(schema["$ref"], schema) or (None,))[0]
+        return False
 
     def _resolved(self, branches: list[Any]) -> list[Schema]:
         """The branches of a union after references: what the words of an error are chosen by."""
         resolved = []
         for branch in branches:
-            seen: set[str] = set()
+            seen: set[int] = set()
             node = branch
-            while isinstance(node, dict) and isinstance(node.get("$ref"), str) and node["$ref"] not in seen:
-                seen.add(node["$ref"])
-                node = (self._target(node["$ref"]) or ({},))[0]
+            while isinstance(node, dict) and isinstance(node.get("$ref"), str) and id(node) not in seen:
+                seen.add(id(node))
+                node = (self._references.find(node["$ref"], node) or ({},))[0]
             resolved.append(node if isinstance(node, dict) else {})
         return resolved
 
@@ -219,10 +295,14 @@ class Compiler:
 
     def _list(self, schema: Schema, pointer: str) -> Check | None:
         if isinstance(schema.get("items"), list):
-            self._wrong(f"{pointer}/items", "is a list, as in older drafts; write it as prefixItems")
-            return None
-        first = self._children(schema, "prefixItems", pointer)
-        rest = self._child(schema, "items", pointer)
+            if self._draft == 2020:
+                self._wrong(f"{pointer}/items", "is a list, as in older drafts; write it as prefixItems")
+                return None
+            first = self._children(schema, "items", pointer)
+            rest = self._child(schema, "additionalItems", pointer)
+        else:
+            first = self._children(schema, "prefixItems", pointer)
+            rest = self._child(schema, "items", pointer)
         least, most = self._count(schema, "minItems", pointer), self._count(schema, "maxItems", pointer)
         unique = self._get(schema, "uniqueItems", bool, pointer, "true or false") or False
         if not first and rest is None and least is None and most is None and not unique:
@@ -230,13 +310,24 @@ class Compiler:
         # A Python set takes the same item twice, so for a typed reader this is advice to the model only.
         return list_check(first, rest or anything, least, most, unique=unique and not self._typed)
 
+    def _contains(self, schema: Schema, pointer: str) -> Check | None:
+        wanted = self._child(schema, "contains", pointer)
+        least, most = self._count(schema, "minContains", pointer), self._count(schema, "maxContains", pointer)
+        return None if wanted is None else contains_check(wanted, 1 if least is None else least, most)
+
     def _object(self, schema: Schema, pointer: str) -> Check | None:
         keywords = ("properties", "patternProperties", "additionalProperties", "propertyNames")
-        sizes = ("required", "dependentRequired", "minProperties", "maxProperties")
+        sizes = ("required", "dependentRequired", "dependencies", "minProperties", "maxProperties")
         if not any(keyword in schema for keyword in (*keywords, *sizes)):
             return None
         properties = self._named_children(schema, "properties", pointer)
-        dependent = self._get(schema, "dependentRequired", dict, pointer, "an object of lists of names") or {}
+        dependent = {
+            name: self._names(named, name, f"{pointer}/{keyword}")
+            for keyword in ("dependentRequired", "dependencies")
+            if isinstance(named := self._get(schema, keyword, dict, pointer, "an object of lists of names"), dict)
+            for name in named
+            if keyword == "dependentRequired" or isinstance(named[name], list)
+        }
         return ObjectCheck(
             properties=properties,
             defaults={
@@ -253,7 +344,7 @@ class Compiler:
             closed=schema.get("additionalProperties") is False,
             names=self._child(schema, "propertyNames", pointer),
             required=self._names(schema, "required", pointer),
-            dependent={name: self._names(dependent, name, f"{pointer}/dependentRequired") for name in dependent},
+            dependent=dependent,
             least=self._count(schema, "minProperties", pointer),
             most=self._count(schema, "maxProperties", pointer),
         )
@@ -279,3 +370,31 @@ class Compiler:
         then = self._child(schema, "then", pointer) or anything
         otherwise = self._child(schema, "else", pointer) or anything
         return None if tested is None else condition(tested, then, otherwise)
+
+    def _dependent(self, schema: Schema, pointer: str) -> Check | None:
+        """Schemas that hold beside a property; up to draft 7 under the same keyword as names, which `_object` reads."""
+        checks = [
+            dependent_check(name, self.compile(child, f"{pointer}/{keyword}/{name}"))
+            for keyword in ("dependentSchemas", "dependencies")
+            if isinstance(named := self._get(schema, keyword, dict, pointer, "an object of schemas"), dict)
+            for name, child in named.items()
+            if keyword == "dependentSchemas" or not isinstance(child, list)
+        ]
+        return in_turn(checks) if checks else None
+
+    @cached_property
+    def _evaluated(self) -> Evaluated:
+        return Evaluated(self._checks, self._reached, self._draft)
+
+    def _unevaluated_properties(self, schema: Schema, pointer: str) -> Check | None:
+        return self._unevaluated(schema, "unevaluatedProperties", dict, pointer)
+
+    def _unevaluated_items(self, schema: Schema, pointer: str) -> Check | None:
+        return self._unevaluated(schema, "unevaluatedItems", list, pointer)
+
+    def _unevaluated(self, schema: Schema, keyword: str, kind: type, pointer: str) -> Check | None:
+        rest = self._child(schema, keyword, pointer)
+        if rest is None or self._draft == 7:
+            return None
+        seen = self._evaluated
+        return unevaluated_check(kind, lambda value, report: seen.parts(schema, value, report, but=keyword), rest)

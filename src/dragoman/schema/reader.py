@@ -335,7 +335,11 @@ def problems_against(schema: Mapping[str, Any], value: Any) -> list[str]:
     report = Report(lenient=False)
     copy: Schema = to_json(schema)
     try:
-        Compiler(copy).compile(copy)(value, (), report)
+        compiler = Compiler(copy)
+        check = compiler.compile(copy)
+        if compiler.problems:
+            return [f"the value cannot be checked: {problem}" for problem in compiler.problems]
+        check(value, (), report)
     except RecursionError:
         report.problem((), "is nested too deeply")
     except PatternError as error:
