@@ -48,7 +48,13 @@ format: $(READY) ## format the code and fix what the linter can
 conformance: $(READY) ## check against the shared facts, real programs and a clean machine
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
 	@command -v chromium >/dev/null || .ci/install-packages chromium
+	@command -v npm >/dev/null || .ci/install-packages npm
 	@$(PYTHON) -m pytest -n 2 tests/conformance
+
+clients: $(READY) ## port sessions to the real clients, installed from npm, and resume them there (CLIENTS="codex pi" to choose)
+	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
+	@command -v npm >/dev/null || .ci/install-packages npm
+	@$(PYTHON) -m tests.clients $(CLIENTS)
 
 attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
@@ -96,4 +102,4 @@ $(READY): pyproject.toml $(VENV)/.locked
 	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: demo test check format conformance attack fuzz mutate live bench wheel mapping lock clean help
+.PHONY: demo test check format conformance clients attack fuzz mutate live bench wheel mapping lock clean help

@@ -28,8 +28,8 @@ class Turn:
 
     text: str = ""
     thinking: str = ""
-    calls: tuple[tuple[str, str, dict[str, Any]], ...] = ()
-    """(id, name, arguments)"""
+    calls: tuple[tuple[str, str, dict[str, Any] | str], ...] = ()
+    """(id, name, arguments); a text is the input of a tool without a schema, which the Responses API alone has."""
     usage: tuple[int, int] = (10, 5)
     finish: str | None = None
     """The provider's own word for why it stopped, when it is not the usual one."""
@@ -261,8 +261,11 @@ def _response(turn: Turn) -> dict[str, Any]:
             {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
         )
     for id, name, arguments in turn.calls:
-        said = {"call_id": id, "name": name, "arguments": json.dumps(arguments), "status": "completed"}
-        output.append({"type": "function_call", "id": f"fc_{id}", **said})
+        said = {"call_id": id, "name": name, "status": "completed"}
+        if isinstance(arguments, str):
+            output.append({"type": "custom_tool_call", "id": f"ctc_{id}", **said, "input": arguments})
+        else:
+            output.append({"type": "function_call", "id": f"fc_{id}", **said, "arguments": json.dumps(arguments)})
     return {
         "id": "resp_1",
         "object": "response",
@@ -310,6 +313,10 @@ def _response_stream(turn: Turn) -> list[Any]:
                 events.append({"type": "response.output_text.delta", **here, "delta": piece, "logprobs": []})
             events.append({"type": "response.output_text.done", **here, "text": turn.text, "logprobs": []})
             events.append({"type": "response.content_part.done", **here, "part": item["content"][0]})
+        elif item["type"] == "custom_tool_call":
+            for piece in _cut(item["input"], turn.pieces):
+                events.append({"type": "response.custom_tool_call_input.delta", **at, "delta": piece})
+            events.append({"type": "response.custom_tool_call_input.done", **at, "input": item["input"]})
         else:
             for piece in _cut(item["arguments"], turn.pieces):
                 events.append({"type": "response.function_call_arguments.delta", **at, "delta": piece})
@@ -322,7 +329,7 @@ def _response_stream(turn: Turn) -> list[Any]:
 
 
 def _begun(item: dict[str, Any]) -> dict[str, Any]:
-    emptied = {"content": [], "arguments": "", "summary": []}
+    emptied = {"content": [], "arguments": "", "input": "", "summary": []}
     return {**item, "status": "in_progress", **{key: value for key, value in emptied.items() if key in item}}
 
 
