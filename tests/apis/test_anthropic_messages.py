@@ -808,6 +808,10 @@ PDF = Media("application/pdf", data="AAAA", name="a.pdf")
             {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "# Hi"}},
         ),
         (Media("video/mp4", data="AAAA", name="v"), {"type": "text", "text": "[video/mp4 (v): not shown]"}),
+        (
+            Media("audio/wav", url="https://a.example/x.wav"),
+            {"type": "text", "text": "[audio/wav (https://a.example/x.wav): not shown]"},
+        ),
         (Media("image/png", path="/x.png"), {"type": "text", "text": "[image/png (/x.png): not shown]"}),
     ],
 )

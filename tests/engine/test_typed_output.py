@@ -14,7 +14,7 @@ import pytest
 from dragoman import Orchestrator, tool
 from dragoman.engine import FinalOutput, PartialOutput, Running, ScriptedEngine, ToolPolicy
 from dragoman.engine.history import conversation_of
-from dragoman.engine.typed_output import GrowingAnswer, Output
+from dragoman.engine.typed_output import FINAL_TOOL, GrowingAnswer, Output
 from dragoman.errors import ConfigError, DefinitionError
 from dragoman.model import (
     AnyEvent,
@@ -73,6 +73,12 @@ APIS = ["anthropic:claude-sonnet-4-5", "openai:gpt-5.2", "openai-chat:gpt-5.2", 
 ANSWER = {"name": "tea", "count": 2}
 
 
+def ask_at(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, address in (("ANTHROPIC", ""), ("OPENAI", ""), ("GEMINI", "GOOGLE_")):
+        monkeypatch.setenv(f"{name}_API_KEY", "k")
+        monkeypatch.setenv(f"{address}{name}_BASE_URL", url)
+
+
 @pytest.mark.parametrize(
     "wanted, said, expected",
     [
@@ -124,9 +130,7 @@ async def test_without_a_schema_of_the_provider_the_model_answers_by_a_tool() ->
 @pytest.mark.parametrize("model", APIS)
 async def test_every_api_sends_the_schema_beside_the_tools(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with loopback(Turn(json.dumps(ANSWER))) as server:
-        for name, address in (("ANTHROPIC", ""), ("OPENAI", ""), ("GEMINI", "GOOGLE_")):
-            monkeypatch.setenv(f"{name}_API_KEY", "k")
-            monkeypatch.setenv(f"{address}{name}_BASE_URL", server.url)
+        ask_at(server.url, monkeypatch)
         run = Orchestrator(model, [look], output=Struct, configuration=None)
         try:
             result = await run.run("go")
@@ -152,9 +156,7 @@ async def grown(running: Running[Any]) -> tuple[list[Any], list[Any]]:
 async def test_who_iterates_a_run_sees_the_answer_grow(model: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     orders = {"value": [{"name": "green tea", "count": 2}, {"name": "black tea", "count": 12}]}
     async with loopback(Turn(form.format(json.dumps(orders)), pieces=20)) as server:
-        for name, address in (("ANTHROPIC", ""), ("OPENAI", ""), ("GEMINI", "GOOGLE_")):
-            monkeypatch.setenv(f"{name}_API_KEY", "k")
-            monkeypatch.setenv(f"{address}{name}_BASE_URL", server.url)
+        ask_at(server.url, monkeypatch)
         run = Orchestrator(model, [look], output=list[Data], configuration=None)
         try:
             running = run.start("go")
@@ -221,6 +223,46 @@ async def test_an_answer_that_never_fits_has_no_final_value() -> None:
     run = Orchestrator(ScriptedEngine(["{}", "{}"], features=TAKES), output=Struct, output_retries=1).start("go")
     assert await grown(run) == ([{}, {}], [])
     assert (await run.result()).status == "failed"
+
+
+@pytest.mark.parametrize("takes_schema", [True, False])
+async def test_one_run_may_ask_for_a_type_of_its_own(takes_schema: bool) -> None:
+    def answer(value: str) -> Any:
+        call = NativeCall("c1", FINAL_TOOL, {"value": json.loads(value)})
+        return f'{{"value": {value}}}' if takes_schema else Reply((CallPart(call),), FinishReason.CALLS)
+
+    script = [answer("[1, 2]"), answer("7")] if takes_schema else ["Well.", answer("[1, 2]"), "Hm.", answer("7")]
+    engine = ScriptedEngine(script, features=Features(response_schema=takes_schema))
+    orchestrator = Orchestrator(engine, output=int)
+    assert (await orchestrator.run("Which?", output=list[int])).output == [1, 2]
+    assert (await orchestrator.run("How many?")).output == 7
+    engine.finish()
+
+
+def test_an_option_that_a_run_does_not_have_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(TypeError, match='Did you mean "history"'):
+        Orchestrator(ScriptedEngine([])).start("Hi", histry=())  # type: ignore[call-overload]
+
+
+@dataclass
+class Refusal:
+    reason: str
+    name: str = ""
+
+
+@pytest.mark.parametrize("model", APIS)
+async def test_an_answer_may_be_one_of_several_classes(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = ({"name": "tea"}, {"reason": "sold out", "name": "tea"}, {"count": 2})
+    async with loopback(*(Turn(json.dumps({"value": answer})) for answer in answers)) as server:
+        ask_at(server.url, monkeypatch)
+        asked: Orchestrator[Any] = Orchestrator(model, output=Data | Refusal, output_retries=0, configuration=None)
+        assert (await asked.run("Order tea.")).output == Data("tea")
+        assert (await asked.run("Order tea.")).output == Refusal("sold out", "tea")
+        failed = await asked.run("Order tea.")
+        await asked.close()
+    assert isinstance(failed.error, Failure)
+    assert "name" in failed.error.message
+    assert "reason" in failed.error.message
 
 
 def test_what_is_no_type_is_refused_when_it_is_given() -> None:

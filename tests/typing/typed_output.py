@@ -35,3 +35,21 @@ async def without_a_type_anything_may_come() -> None:
 async def of_a_union_mypy_knows_the_first_type_alone_so_it_is_stated() -> None:
     either: Orchestrator[int | str] = Orchestrator("openai:gpt-5.2", output=int | str)
     assert_type((await either.run("How many?")).output, int | str | None)
+
+
+async def the_type_of_one_run_comes_before_that_of_the_orchestrator() -> None:
+    orders = Orchestrator("openai:gpt-5.2", output=Order)
+    assert_type((await orders.run("How many?", output=int)).output, int | None)
+    assert_type(orders.run_sync("How many?", output=list[str]).output, list[str] | None)
+    assert_type((await orders.start("How many?", output=int).result()).output, int | None)
+    assert_type((await orders.run("Order some tea.")).output, Order | None)
+
+
+def what_a_run_takes_is_known(model: Orchestrator) -> None:
+    Orchestrator("openai:gpt-5.2", temperature=0.5, max_output_tokens=9, stop="END", seed=1, top_p=0.1)
+    Orchestrator("openai:gpt-5.2", temprature=0.5)  # type: ignore[call-arg]
+    Orchestrator("openai:gpt-5.2", max_output_tokens="many")  # type: ignore[arg-type]
+    model.run_sync("Hello?", history=(), run_id="r", stream=True)
+    model.run_sync("Hello?", runid="r")  # type: ignore[call-overload]
+    model.prepare("Hello?", history="before")  # type: ignore[arg-type]
+    model.resume([], prompt="Go on", streams=True)  # type: ignore[call-arg]

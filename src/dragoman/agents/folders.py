@@ -43,6 +43,7 @@ class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
+        """The agent's name; that of its file where the file cannot be read."""
         return self.path.stem if self.agent is None else self.agent.name
 
 

@@ -13,7 +13,7 @@ import functools
 import logging
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ from dragoman.engine.models import (
     vendor_of,
 )
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, LimitReached, ToolError, nearest
-from dragoman.model import AnyChunk, Call, NativeCall, events as ev, operations as op
+from dragoman.model import AnyChunk, Call, NativeCall, Thinking, events as ev, operations as op
 from dragoman.registry import DIALECTS, TOOLS
 from dragoman.tools import Context, ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
 
@@ -59,7 +59,7 @@ from .sandboxes import sandbox_for
 from .tree import Activation, Live, Status, stricter
 
 if TYPE_CHECKING:
-    from dragoman.config import Chosen
+    from dragoman.config import Chosen, Price
     from dragoman.engine import RunResult
 
 _CANCELLED = "it was cancelled"
@@ -83,6 +83,7 @@ class Kernel:
     all, `Question.agent` says by whom. `emit` gets the events of the whole tree, and `watch` the chunks of every reply
     with the agent whose it is. `web` makes what one agent reaches the web with. `instructions` are those of the
     project: every agent gets them after its own, and those that `hooks.remind` gives, unless its file turns them off.
+    The parameters from `prices` on are those of `Orchestrator`, and hold for every agent.
     """
 
     def __init__(
@@ -105,7 +106,16 @@ class Kernel:
         emit: Callable[[ev.AnyEvent], None] | None = None,
         watch: Callable[[Live, AnyChunk], None] | None = None,
         web: Callable[[], Web] | None = None,
-        **settings: Any,
+        prices: Sequence[Price] | None = None,
+        thinking: Thinking | None = None,
+        cache: bool | None = None,
+        window: int | None = None,
+        options: Mapping[str, Any] | None = None,
+        max_output_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] = (),
+        seed: int | None = None,
     ) -> None:
         self._configuration = given = settings_for(configuration, profile, wanted=engines is None)
         self.agents = _by_name(with_profile(agent, given) for agent in agents)
@@ -119,7 +129,7 @@ class Kernel:
                 model, self._vouches = given.settings.model, given.is_vouched("model")
             policy = ToolPolicy.configured(given, *(split_model(model) if model else ())) if policy is None else policy
             sandbox = set_sandbox(given, askable=approver is not None) if sandbox is None else sandbox
-            settings.setdefault("prices", given.settings.prices)
+            prices = given.settings.prices if prices is None else prices
         self.model = model
         self.tools = tools if isinstance(tools, Toolset) else Toolset(tools)
         self.policy = ToolPolicy() if policy is None else policy
@@ -129,7 +139,10 @@ class Kernel:
         """The activation that `run` began with, also after it has ended."""
         self._engines = engines or (lambda name: engine_for(name, configuration=given))
         self._approver, self._hooks, self._emit = approver, hooks, emit
-        self._watch, self._settings = watch, settings
+        self._watch, self.prices = watch, tuple(prices or ())
+        self._thinking, self._cache, self._window, self._options = thinking, cache, window, options
+        self._max_output_tokens, self._temperature, self._top_p = max_output_tokens, temperature, top_p
+        self._stop_at, self._seed = stop, seed
         self._web = web or (Web if given is None else functools.partial(web_for, given))
         self._known: dict[str, tuple[Engine, str]] = {}
         self._vouched: set[str | None] = set()
@@ -291,10 +304,6 @@ class Kernel:
                 return f"{one.agent.name} and those below it may start {one.limits.max_agents} in all (max_agents)"
         spent = parent.spent(self.prices)
         return None if spent is None else str(spent)
-
-    @property
-    def prices(self) -> Any:
-        return self._settings.get("prices", ())
 
     def admit(
         self,
@@ -496,7 +505,16 @@ class Kernel:
             pause=before,
             hidden=lambda: self._hidden(live, orchestrator.toolset),
             emit=None if self._emit is None else lambda event: self._heard_event(live, event),
-            **self._settings,
+            prices=self.prices,
+            thinking=self._thinking,
+            cache=self._cache,
+            window=self._window,
+            options=self._options,
+            max_output_tokens=self._max_output_tokens,
+            temperature=self._temperature,
+            top_p=self._top_p,
+            stop=self._stop_at,
+            seed=self._seed,
         )
         return orchestrator
 

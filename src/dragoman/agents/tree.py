@@ -106,6 +106,7 @@ class Live:
 
     @property
     def stream(self) -> str:
+        """The name of its events' stream: `main` for the first agent, else its id."""
         return "main" if self.parent is None else self.id
 
     @property
@@ -206,9 +207,11 @@ class Live:
         )
 
     def works(self, running: Running) -> None:
+        """Makes a run the current one: what that uses counts here while it goes on."""
         self._running = running
 
     def rests(self) -> None:
+        """Takes over what its current run used and said: the run is over."""
         running, self._running = self._running, None
         if running is not None:
             self.rounds += running.rounds
@@ -224,6 +227,7 @@ class Live:
         self.news.set()
 
     def end(self, status: Status, error: str | None) -> Activation:
+        """Ends it, once: stops counting, frees its place and keeps how it ended."""
         self.rests()
         self.give_place()
         self.ended = Activation(

@@ -104,6 +104,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def user_file(self) -> Path:
+        """The user's settings file, whether or not it exists."""
         return self.config_dir / "config.toml"
 
     def is_own(self, key: str) -> bool:
@@ -129,6 +130,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def plugin_folders(self) -> tuple[PluginFolder, ...]:
+        """The folders plugins are loaded from: the user's, those of the settings, the project's if trusted."""
         own = PluginFolder(self.config_dir / "plugins", may_be_missing=True)
         named = tuple(PluginFolder(path) for path in self.settings.plugins.folders)
         return (own, *named, *self._project_plugins())

@@ -35,6 +35,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
+        """The secret itself."""
         return self._text
 
     def __repr__(self) -> str:

@@ -87,6 +87,7 @@ def project_file(root: Path) -> tuple[Path, bytes] | None:
 
 
 def digest(content: bytes) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits."""
     import hashlib
 
     return hashlib.sha256(content).hexdigest()

@@ -115,6 +115,7 @@ class Approvals:
         self._approved: dict[str, tuple[Tool, dict[str, Any]]] = {}
 
     def approve(self, tools: tuple[Tool, ...]) -> None:
+        """Keeps that these tools were approved as they are defined now."""
         for tool in tools:
             self._approved[tool.name] = (tool, definition_of(tool))
 

@@ -99,15 +99,19 @@ class HttpEngine:
         self._record, self._notice = record, notice
 
     def limits(self, model: str) -> req.Limits:
+        """What a model takes at most, as its API says."""
         return self.api.limits(model)
 
     def features(self, model: str) -> req.Features:
+        """What a model can do, as its API says."""
         return self.api.features(model)
 
     def lowering(self, request: req.Request) -> Lowering:
+        """What undoes, on arguments, what the API does to schemas."""
         return self.api.lowering(request)
 
     def prepare(self, request: req.Request) -> Encoded:
+        """The exact request that would be sent, the options of this engine included."""
         if self.options:
             options = merged(self.options, request.provider_options)
             request = msgspec.structs.replace(request, provider_options=options)
@@ -490,6 +494,7 @@ class ScriptedEngine:
         )
 
     async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
+        """The next step of the script; an `AssertionError` when there is none left."""
         number = len(self.requests)
         self.requests.append(request)
         if number >= len(self._steps):
@@ -505,15 +510,19 @@ class ScriptedEngine:
         return reply
 
     def prepare(self, request: req.Request) -> Encoded | None:
+        """`None`: nothing is sent."""
         return None
 
     def lowering(self, request: req.Request) -> Lowering:
+        """Nothing is done to schemas here, so nothing has to be undone."""
         return Lowering()
 
     def limits(self, model: str) -> req.Limits:
+        """The limits it was made with."""
         return self._limits
 
     def features(self, model: str) -> req.Features:
+        """The features it was made with."""
         return self._features
 
     def finish(self) -> None:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, overload
 
 import msgspec
 from msgspec import UNSET
@@ -18,7 +18,6 @@ from dragoman.apis import Encoded, merged
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError, DefinitionError, ToolError, nearest
 from dragoman.model import (
-    AnyChunk,
     AnyEvent,
     Conversation,
     Failure,
@@ -35,7 +34,7 @@ from dragoman.registry import TOOLS
 from dragoman.tools import Context, ProviderTool, Tool, Toolset, Web
 from dragoman.tools.running import honoured_in
 
-from .approval import Answer, Approvals, Approver
+from .approval import Approvals, Approver
 from .engine import Engine
 from .event_stream import Item
 from .executor import Hooks
@@ -49,6 +48,7 @@ from .named_tools import tools_named
 from .offer import Note
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy
+from .run_options import RUN_OPTIONS, Prompt, RunOptions
 from .run_result import RunResult
 from .running import Pause, Proceed, Running
 from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output, OutputT
@@ -57,6 +57,8 @@ from .web_search import SEARCH, Searching, web_for, who_searches
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration, Price
     from dragoman.tools import Workspace
+
+AnswerT = TypeVar("AnswerT")
 
 _REMEMBERED = 32
 """Toolsets whose words are kept; a caller may give other provider tools with each run."""
@@ -85,6 +87,9 @@ class Orchestrator(Generic[OutputT]):
     `output` is the type of the answer, or its JSON Schema: `RunResult.output` holds the value, and iterating over the
     run gives partial values as the answer arrives. An answer that does not match is sent back to the model, at most
     `output_retries` times.
+
+    `max_output_tokens`, `temperature`, `top_p`, `stop` and `seed` are sent with every request to a provider that has
+    them. `response_schema` only asks for an answer in JSON, as text; with `output` it is read and checked as well.
 
     The provider's prompt cache is used unless `cache` is false: each request of a run begins with the one before it.
 
@@ -119,7 +124,12 @@ class Orchestrator(Generic[OutputT]):
         output: type[OutputT] | UnionType | Mapping[str, Any] | None = None,
         output_retries: int = 2,
         guard: bool | None = None,
-        **settings: Any,
+        max_output_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] = (),
+        seed: int | None = None,
+        response_schema: Mapping[str, Any] | None = None,
     ) -> None:
         given = settings_for(configuration, profile, wanted=model is None or isinstance(model, str))
         self.engine: Engine
@@ -159,19 +169,35 @@ class Orchestrator(Generic[OutputT]):
         self._beside = tuple(name for tool in raw for name in tool.names)
         self.notes = (*parts[0][1], *parts[1][1], *notes_on_tools(raw))
         """What should be known about the options."""
-        self.settings = _request_settings(settings)
-        self.output = None if output is None else Output(output)
+        self._sampling = _request_settings(
+            max_output_tokens=max_output_tokens,
+            temperature=temperature,
+            top_p=top_p,
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            seed=seed,
+            response_schema=response_schema,
+        )
         self.output_retries = output_retries
-        wanted = getattr(self.engine, "guarded", False) if guard is None else guard
-        self.guard: bool = wanted and self.output is None
+        self._guard = bool(getattr(self.engine, "guarded", False) if guard is None else guard)
         named = dialect if dialect is not None else dialect_of(self.model) if self.model else "plain"
         chosen: Dialect = DIALECTS[named] if isinstance(named, str) else named
         self.dialect = chosen.at(family=family_of(self.model)) if self.model else chosen
         self.approvals = Approvals() if approvals is None else approvals
         """What was approved in earlier runs; the runs of one conversation share it."""
         self._facades: dict[Any, Facade] = {}
+        self._ask_for(output)
+
+    def __repr__(self) -> str:
+        provider = f"{self.provider}:" if self.provider else ""
+        return f"Orchestrator({provider + self.model!r}, {self.toolset!r}, dialect={self.dialect.name!r})"
+
+    def _ask_for(self, output: Any) -> None:
+        """Makes runs end with a value of a type; `None`: with text."""
+        self.output = None if output is None else Output(output)
+        self.guard = self._guard and self.output is None
+        self.settings = self._sampling
         if self.output is not None and self._takes_schema(self.output):
-            self.settings = {**self.settings, "response_schema": self.output.schema}
+            self.settings = {**self._sampling, "response_schema": self.output.schema}
 
     def _window(self, stated: int | None, configuration: Configuration | None) -> int | None:
         if stated is None and configuration is not None:
@@ -186,39 +212,65 @@ class Orchestrator(Generic[OutputT]):
 
     # ── running ────────────────────────────────────────────────────────────
 
+    @overload
     def start(
         self,
-        prompt: str | Message | Conversation = (),
+        prompt: Prompt = (),
         *,
-        history: Conversation = (),
-        provider_tools: Sequence[ProviderTool] = (),
-        answers: Mapping[str, Answer] | None = None,
-        observe: Callable[[AnyChunk], None] | None = None,
-        emit: Callable[[AnyEvent], None] | None = None,
-        run_id: str | None = None,
-        stream: bool = False,
-    ) -> Running[OutputT]:
-        """A run that has not begun: await its `result()`, or iterate it."""
-        conversation = (*history, *_as_conversation(prompt))
+        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        **options: Unpack[RunOptions],
+    ) -> Running[AnswerT]: ...
+
+    @overload
+    def start(self, prompt: Prompt = (), **options: Unpack[RunOptions]) -> Running[OutputT]: ...
+
+    def start(self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]) -> Running[Any]:
+        """A run that has not begun: await its `result()`, or iterate it.
+
+        `output` is the type of this run's answer, in place of the one the `Orchestrator` was made with. The other
+        options are those of `RunOptions`, as for every method that runs something.
+        """
+        setup = self
+        if output is not None:
+            setup = copy.copy(self)
+            setup._ask_for(output)
+        conversation = (*options.get("history", ()), *_as_conversation(prompt))
         if self.system is not None and not any(item.role == "system" for item in conversation):
             conversation = (system_message(self.system), *conversation)
         if not conversation:
             raise ConfigError("there is nothing to answer: give a prompt or a history")
+        unknown = set(options) - RUN_OPTIONS
+        if unknown:
+            name = min(unknown)
+            raise TypeError(f"a run has no option {name!r}.{nearest(name, RUN_OPTIONS)}")
+        provider_tools = options.get("provider_tools", ())
         return Running(
-            self,
+            setup,
             conversation,
             self.facade_of(provider_tools),
             provider_tools=provider_tools,
-            answers=dict(answers or {}),
-            observe=observe,
-            emit=emit,
-            id=run_id or uuid.uuid4().hex,
-            stream=stream,
+            answers=dict(options.get("answers") or {}),
+            observe=options.get("observe"),
+            emit=options.get("emit"),
+            id=options.get("run_id") or uuid.uuid4().hex,
+            stream=options.get("stream", False),
         )
 
-    async def run(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult[OutputT]:
-        """Runs the task to completion and returns the result."""
-        return await self.start(prompt, **options).result()
+    @overload
+    async def run(
+        self,
+        prompt: Prompt = (),
+        *,
+        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[AnswerT]: ...
+
+    @overload
+    async def run(self, prompt: Prompt = (), **options: Unpack[RunOptions]) -> RunResult[OutputT]: ...
+
+    async def run(self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]) -> RunResult[Any]:
+        """Runs the task to completion and returns the result. The options are those of `start`."""
+        return await self.start(prompt, output=output, **options).result()
 
     async def settled(self, result: RunResult, proceed: Proceed) -> RunResult:
         """The result with its typed `output`; the model is asked again while its answer does not match the type.
@@ -272,14 +324,26 @@ class Orchestrator(Generic[OutputT]):
             return False
         return True
 
-    def run_sync(self, prompt: str | Message | Conversation = (), **options: Any) -> RunResult[OutputT]:
-        """`run` for code without an event loop. Uses uvloop if it is installed."""
+    @overload
+    def run_sync(
+        self,
+        prompt: Prompt = (),
+        *,
+        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[AnswerT]: ...
+
+    @overload
+    def run_sync(self, prompt: Prompt = (), **options: Unpack[RunOptions]) -> RunResult[OutputT]: ...
+
+    def run_sync(self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]) -> RunResult[Any]:
+        """`run` for code without an event loop; uvloop drives it where it is installed."""
         if _in_a_loop():
             raise ConfigError("run_sync is for code without an event loop, and one runs here: write `await ….run(…)`")
 
-        async def whole() -> RunResult[OutputT]:
+        async def whole() -> RunResult[Any]:
             try:
-                return await self.run(prompt, **options)
+                return await self.run(prompt, output=output, **options)
             finally:
                 await self.close()
 
@@ -290,14 +354,19 @@ class Orchestrator(Generic[OutputT]):
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(whole())
 
-    async def stream(self, prompt: str | Message | Conversation = (), **options: Any) -> AsyncIterator[Item]:
-        """Yields chunks and events as they arrive; leaving the iteration cancels the run."""
-        async with aclosing(self.start(prompt, stream=True, **options).__aiter__()) as items:
+    async def stream(
+        self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]
+    ) -> AsyncIterator[Item]:
+        """Chunks as they come and events as they happen; leaving the iteration cancels the run."""
+        options["stream"] = True
+        async with aclosing(self.start(prompt, output=output, **options).__aiter__()) as items:
             async for item in items:
                 yield item
 
-    def resume(self, events: Iterable[AnyEvent], **options: Any) -> Running[OutputT]:
-        """Continues a recorded run, including an interrupted one. Add its events to the same record.
+    def resume(
+        self, events: Iterable[AnyEvent], prompt: Prompt = (), **options: Unpack[RunOptions]
+    ) -> Running[OutputT]:
+        """A run that continues from its record, also from an interrupted one; its events are to be added to it.
 
         Without a new prompt it is the same run, and its limits count what it has used so far, unless one of them had
         ended it. `answers` (call id → `Answer`) decides calls that waited. The model gets the
@@ -306,9 +375,10 @@ class Orchestrator(Generic[OutputT]):
         recorded = list(events)
         history = conversation_of(recorded)
         options.setdefault("run_id", next((event.run for event in recorded if event.run), None))
-        running = self.start(history=history, **options)
+        options["history"] = history
+        running = self.start(prompt, **options)
         running.goes_on(history, recorded)
-        if not _as_conversation(options.get("prompt", ())):
+        if not _as_conversation(prompt):
             running.counts_from(recorded)
         return running
 
@@ -320,9 +390,9 @@ class Orchestrator(Generic[OutputT]):
 
     # ── what would be sent ─────────────────────────────────────────────────
 
-    def prepare(self, prompt: str | Message | Conversation = (), **options: Any) -> Prepared:
+    def prepare(self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]) -> Prepared:
         """The exact first request of a run, without sending it."""
-        running = self.start(prompt, **options)
+        running = self.start(prompt, output=output, **options)
         request = running.request(Ask(running.conversation, 1, self.policy.choice))
         encoded = self.engine.prepare(request)
         replaced = () if encoded is None else notes_on_options(encoded)
@@ -332,6 +402,7 @@ class Orchestrator(Generic[OutputT]):
 
     @property
     def provider(self) -> str:
+        """The name of the provider that is asked; empty for an engine that has none."""
         return getattr(self.engine, "provider", "")
 
     def facade_of(self, provider_tools: Sequence[ProviderTool] = ()) -> Facade:
@@ -406,22 +477,23 @@ def _in_a_loop() -> bool:
     return True
 
 
-def _as_conversation(prompt: str | Message | Conversation) -> Conversation:
+def _as_conversation(prompt: Prompt) -> Conversation:
     if isinstance(prompt, str):
         return (user_message(prompt),) if prompt else ()
     return (prompt,) if isinstance(prompt, Message) else tuple(prompt)
 
 
-def _request_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that are fields of a request: temperature, max_output_tokens, …"""
-    known = ("max_output_tokens", "temperature", "top_p", "stop", "seed", "response_schema")
-    for name in settings:
-        if name not in known:
-            raise ConfigError(f"Orchestrator has no option {name!r}.{nearest(name, known)}")
-    schema = settings.get("response_schema")
-    if schema is not None and not isinstance(schema, Mapping):
-        raise ConfigError(f"response_schema takes a JSON Schema, not {schema!r}; for a Python type use output=")
-    return settings
+def _request_settings(response_schema: Mapping[str, Any] | None, **settings: Any) -> dict[str, Any]:
+    """Those fields of a request that were given."""
+    if response_schema is not None and not isinstance(response_schema, Mapping):
+        raise ConfigError(
+            f"response_schema takes a JSON Schema, not {response_schema!r}; for a Python type use output="
+        )
+    return {
+        name: value
+        for name, value in {**settings, "response_schema": response_schema}.items()
+        if value not in (None, ())
+    }
 
 
 def _name_of(tool: Tool | ProviderTool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, Literal
 
@@ -46,6 +47,13 @@ class RunResult(msgspec.Struct, Generic[OutputT], frozen=True):
     """The typed answer, where `Orchestrator(output=…)` asked for one; `None` unless the run is completed."""
     report: TaskReport | None = None
     """What was changed and run, where a guard watched the run (`Orchestrator(guard=True)`)."""
+
+    def __repr__(self) -> str:
+        shown = [f"status={self.status!r}", f"text={reprlib.repr(self.text)}"]
+        shown += [] if self.output is None else [f"output={reprlib.repr(self.output)}"]
+        shown += [] if self.error is None else [f"error={reprlib.repr(self.error)}"]
+        shown += [f"waiting={len(self.waiting)}"] if self.waiting else []
+        return f"RunResult({', '.join(shown)}, rounds={self.rounds}, usage={self.usage!r})"
 
     def followed_by(self, later: RunResult[OutputT]) -> RunResult[OutputT]:
         """Both results as one: how the later one ended, and what both used."""

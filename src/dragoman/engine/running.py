@@ -181,6 +181,9 @@ class Running(Generic[OutputT]):
             **setup.settings,
         }
 
+    def __repr__(self) -> str:
+        return f"<Running {self.id}: {self.rounds} rounds>"
+
     @property
     def usage(self) -> conv.Usage:
         """The tokens used so far."""

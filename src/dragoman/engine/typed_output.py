@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic
+from collections.abc import Callable, Mapping, Sequence
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, Generic, Union, get_args, get_origin
 
 import msgspec
 
 from dragoman.apis import PartialJson
-from dragoman.errors import ToolError
+from dragoman.errors import DefinitionError, ToolError
 from dragoman.model import AnyChunk, ArgumentsChunk, CallFinished, CallStarted, Restarted, TextChunk
-from dragoman.schema import Reader
+from dragoman.schema import Reader, has_fields
 from dragoman.tools import Tool
 
 if TYPE_CHECKING:
@@ -60,12 +61,12 @@ class Output:
     """
 
     def __init__(self, wanted: Any) -> None:
-        self._reader: Reader[Any]
+        self._readers: tuple[Reader[Any], ...]
         if isinstance(wanted, Mapping):
-            self._reader = Reader.of_schema("the answer", wanted)
+            self._readers = (Reader.of_schema("the answer", wanted),)
         else:
-            self._reader = Reader.of_type(wanted, "the answer")
-        whole = self._reader.schema
+            self._readers = _readers_of(wanted)
+        whole = self._readers[0].schema if len(self._readers) == 1 else _any_of(self._readers)
         self._is_wrapped = whole.get("type") != "object"
         self.schema: dict[str, Any] = whole
         if self._is_wrapped:
@@ -91,7 +92,18 @@ class Output:
             if not isinstance(given, dict) or set(given) != {"value"}:
                 raise ToolError('the answer is an object with the one field "value"', kind="invalid_arguments")
             given = given["value"]
-        return self._reader.read(json.dumps(given))[0]
+        if len(self._readers) > 1 and isinstance(given, dict):
+            # A type that knows every field that came is tried before one that would drop some of them.
+            readers = sorted(self._readers, key=lambda reader: not given.keys() <= _fields_of(reader))
+        else:
+            readers = list(self._readers)
+        text, problems = json.dumps(given), list[str]()
+        for reader in readers:
+            try:
+                return reader.read(text)[0]
+            except ToolError as error:
+                problems.append(error.message)
+        raise ToolError("\nor ".join(problems), kind="invalid_arguments")
 
     def partial(self, value: Any) -> PartialOutput | None:
         """What is known of the value, given what is known of the answer; `None` where that is nothing yet."""
@@ -108,6 +120,33 @@ class Output:
 
         description = "Give the final answer. Call it once, when the task is done."
         return Tool(FINAL_TOOL, description, self.schema, answer, approval="never", kind="plan")
+
+
+def _readers_of(wanted: Any) -> tuple[Reader[Any], ...]:
+    """One reader of the type, or one for each member of a union of several classes."""
+    try:
+        return (Reader.of_type(wanted, "the answer"),)
+    except DefinitionError:
+        members = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else ()
+        if len([member for member in members if has_fields(member)]) < 2:
+            raise
+    return tuple(Reader.of_type(member, "the answer") for member in members)
+
+
+def _any_of(readers: Sequence[Reader[Any]]) -> dict[str, Any]:
+    """The schema of a value that fits one of several."""
+    definitions: dict[str, Any] = {}
+    for name, schema in (
+        (name, schema) for reader in readers for name, schema in reader.schema.get("$defs", {}).items()
+    ):
+        if definitions.setdefault(name, schema) != schema:
+            raise DefinitionError("the answer", [f"two different types of the union are called {name!r}"])
+    choices = [{key: value for key, value in reader.schema.items() if key != "$defs"} for reader in readers]
+    return {"anyOf": choices, **({"$defs": definitions} if definitions else {})}
+
+
+def _fields_of(reader: Reader[Any]) -> set[str]:
+    return set(reader.schema.get("properties", {}))
 
 
 class GrowingAnswer:

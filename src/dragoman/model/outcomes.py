@@ -71,6 +71,12 @@ class Media(Value, frozen=True):
     height: int | None = None
     size: int | None = None
 
+    def __repr__(self) -> str:
+        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        shown = [f"{name}={value!r}" for name, value in values if value is not None and name != "data"]
+        data = [] if self.data is None else [f"data=<{len(self.data):,} characters>"]
+        return f"Media({', '.join([*shown, *data])})"
+
     def __post_init__(self) -> None:
         data: Any = self.data
         if data is None or isinstance(data, str):

@@ -40,10 +40,12 @@ class Cancellation:
 
     @property
     def cancelled(self) -> bool:
+        """Whether the call was asked to stop."""
         return self._reason is not None
 
     @property
     def reason(self) -> str | None:
+        """Why the call was asked to stop; `None` if it was not."""
         return self._reason
 
     def cancel(self, reason: str = "the run was cancelled") -> None:
@@ -52,6 +54,7 @@ class Cancellation:
             self._reason = reason
 
     def raise_if_cancelled(self) -> None:
+        """Raises `ToolError` if the call was asked to stop."""
         if self._reason is not None:
             raise ToolError(self._reason, kind="cancelled")
 

@@ -423,6 +423,7 @@ class ProviderTool:
 
     @property
     def vendor(self) -> str:
+        """The vendor, which is the first part of the id: `openai`."""
         return self.id.partition(".")[0]
 
     def snapshot(self) -> dict[str, Any]:

@@ -94,6 +94,7 @@ class Toolset:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the tools, in order."""
         return tuple(self._tools)
 
     def __iter__(self) -> Iterator[AnyTool]:

@@ -357,7 +357,9 @@ def _source(media: Media, *, image: bool) -> dict[str, Any] | None:
     data, media_type = media.data, media.media_type
     if data is None and media.url is not None:
         if not media.url.startswith("data:"):
-            return {"type": "url", "url": media.url}
+            # Anthropic fetches pictures and PDF documents, and nothing else.
+            fetched = image or media_type == "application/pdf"
+            return {"type": "url", "url": media.url} if fetched else None
         head, _, data = media.url[5:].partition(",")
         media_type = head.removesuffix(";base64")
     if data is None:

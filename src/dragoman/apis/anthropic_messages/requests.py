@@ -302,7 +302,8 @@ class RequestWriter:
         if block is not None:
             return block
         self._note(turn.where, f"{media.media_type} cannot be sent over this API: a text says where it is")
-        name = f" ({media.name or media.path})" if media.name or media.path else ""
+        known = media.name or media.path or (media.url if media.url and not media.url.startswith("data:") else None)
+        name = f" ({known})" if known else ""
         return {"type": "text", "text": f"[{media.media_type}{name}: not shown]"}
 
     def _result_block(self, part: conv.ResultPart, turn: Turn) -> Block:

@@ -59,6 +59,7 @@ class ProviderRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def vendor(self) -> str:
+        """The vendor, which is the first part of the id: `openai`."""
         return self.id.partition(".")[0]
 
     @property

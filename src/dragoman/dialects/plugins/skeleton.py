@@ -39,12 +39,14 @@ class Captured(msgspec.Struct, frozen=True):
 
     @property
     def properties(self) -> dict[str, dict[str, Any]]:
+        """Parameter → its schema."""
         found = self.parameters.get("properties")
         named = found.items() if isinstance(found, dict) else ()
         return {name: schema if isinstance(schema, dict) else {} for name, schema in named}
 
     @property
     def required(self) -> tuple[str, ...]:
+        """The names of the required parameters."""
         found = self.parameters.get("required")
         return tuple(name for name in found if isinstance(name, str)) if isinstance(found, list) else ()
 

@@ -91,6 +91,7 @@ class LocalEngine(ConstrainedEngine):
         return await super().ask(request, observe)
 
     def limits(self, model: str) -> Limits:
+        """The context window that the model was loaded with."""
         return Limits(window=self._context)
 
     def constrained(self, request: Request) -> Request:

@@ -40,6 +40,7 @@ class Places(msgspec.Struct, frozen=True):
 
     @classmethod
     def here(cls) -> Places:
+        """The home folder and the environment of this process."""
         return cls(home_folder(), dict(os.environ))
 
 

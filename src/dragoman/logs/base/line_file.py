@@ -47,6 +47,7 @@ class LineFile:
                 raise
 
     def close(self) -> None:
+        """Closes the file."""
         self._file.close()
 
     def _append(self, line: bytes) -> None:

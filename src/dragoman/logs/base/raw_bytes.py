@@ -42,6 +42,7 @@ class Originals:
             raise LogError(f"cannot read {source.file} again: {error.strerror}") from error
 
     def close(self) -> None:
+        """Closes every file that was opened."""
         if self._database is not None:
             self._database.close()
         if self._copy is not None:

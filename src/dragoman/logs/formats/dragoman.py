@@ -45,6 +45,7 @@ class Recorder:
         self._lines.add(_written(event) + b"\n")
 
     def close(self) -> None:
+        """Closes the file."""
         self._lines.close()
 
     def __enter__(self) -> Recorder:

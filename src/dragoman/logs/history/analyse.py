@@ -83,6 +83,7 @@ class ContextUse(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
+        """Last use divided by the window; `None` when one of them is not known."""
         return None if self.last is None or self.window is None else self.last / self.window
 
 

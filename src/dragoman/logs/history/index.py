@@ -123,9 +123,11 @@ class Index:
 
     @property
     def is_in_memory(self) -> bool:
+        """Whether there is no file behind it."""
         return str(self.path) == ":memory:"
 
     def close(self) -> None:
+        """Closes the database."""
         self._database.close()
 
     def __enter__(self) -> Index:

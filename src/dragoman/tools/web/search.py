@@ -21,7 +21,9 @@ class SearchBackend(Protocol):
 
     async def search(
         self, query: str, *, allowed_domains: Sequence[str], blocked_domains: Sequence[str], limit: int
-    ) -> Sequence[Page] | PagesOutcome: ...
+    ) -> Sequence[Page] | PagesOutcome:
+        """The pages found, best first, at most `limit`. An empty sequence of domains does not restrict anything."""
+        ...
 
 
 def parse_domain(text: str) -> str:

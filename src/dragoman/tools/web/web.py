@@ -58,7 +58,9 @@ _LOOKS_LIKE_HTML: Final = re.compile(
 class PageReader(Protocol):
     """Follows instructions about a page: the answer is what a call gets."""
 
-    async def read(self, page: Page, text: str, instructions: str) -> str: ...
+    async def read(self, page: Page, text: str, instructions: str) -> str:
+        """The answer to `instructions` about a page with this text."""
+        ...
 
 
 class Web:

@@ -33,6 +33,7 @@ class Journal:
         return bool(self._after)
 
     def note(self, steps: Sequence[Step]) -> None:
+        """Keeps what the paths of these steps held before."""
         for step in steps:
             if isinstance(step, Rename):
                 self._first(step.origin, step.base)

@@ -115,6 +115,7 @@ class Workspace(Tree):
         self._journals.append(journal)
 
     def unfollow(self, journal: Journal) -> None:
+        """Stops telling a journal about changes."""
         self._journals.remove(journal)
 
     def held(self, path: str) -> Loaded | None:
