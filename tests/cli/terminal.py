@@ -28,16 +28,22 @@ _PIECE = re.compile(
 
 
 class Screen:
-    """The lines of a terminal of endless height and width: what is written, and how the cursor moves."""
+    """The rows of a terminal of endless height: what is written, and how the cursor moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: int) -> None:
+        self._columns = columns
         self._lines = [""]
+        self._continued: set[int] = set()
+        """Rows that a line was continued on because the one before was full."""
         self._row = self._column = 0
         self._rest = ""
 
     @property
     def text(self) -> str:
-        return "\n".join(self._lines)
+        """What somebody would copy: a line that takes several rows is one line."""
+        return "".join(
+            line if row in self._continued or row == 0 else f"\n{line}" for row, line in enumerate(self._lines)
+        )
 
     def write(self, data: str) -> None:
         data, self._rest, place = self._rest + data, "", 0
@@ -55,14 +61,21 @@ class Screen:
                 self._sequence(found["name"], found["numbers"])
 
     def _put(self, text: str) -> None:
-        line = self._lines[self._row].ljust(self._column)
-        self._lines[self._row] = line[: self._column] + text + line[self._column + len(text) :]
-        self._column += len(text)
+        while text:
+            if self._column >= self._columns:
+                self._control("\n")
+                self._column = 0
+                self._continued.add(self._row)
+            piece, text = text[: self._columns - self._column], text[self._columns - self._column :]
+            line = self._lines[self._row].ljust(self._column)
+            self._lines[self._row] = line[: self._column] + piece + line[self._column + len(piece) :]
+            self._column += len(piece)
 
     def _control(self, control: str) -> None:
         if control == "\n":
             self._row += 1
             self._lines += [""] * (self._row - len(self._lines) + 1)
+            self._continued.discard(self._row)
         elif control == "\x08":
             self._column = max(0, self._column - 1)
         else:
@@ -85,6 +98,7 @@ class Screen:
         elif name == "J":
             self._lines[self._row] = self._lines[self._row][: self._column]
             del self._lines[self._row + 1 :]
+            self._continued = {row for row in self._continued if row <= self._row}
 
 
 class Terminal:
@@ -117,7 +131,7 @@ class Terminal:
             self.process.stdin.write(stdin)
             self.process.stdin.close()
         self.raw = ""
-        self._screen, self._decoder = Screen(), codecs.getincrementaldecoder("utf-8")("replace")
+        self._screen, self._decoder = Screen(columns), codecs.getincrementaldecoder("utf-8")("replace")
         self.hung_up = False
         self._looked = 0
 

@@ -77,11 +77,12 @@ async def test_what_cannot_be_attached_is_an_error_before_anything_is_sent(user:
 
 
 @contextmanager
-def serving(pages: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:
-    """A server on this machine, which `-a` reaches only where the address policy permits it."""
+def serving(pages: Mapping[str, tuple[str, bytes]], asked: list[str]) -> Iterator[str]:
+    """A server on this machine, which `-a` reaches only where the address policy permits it. `asked`: its requests."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            asked.append(self.path)
             kind, body = pages.get(self.path, ("text/html", b"<h1>Nothing here</h1>"))
             self.send_response(200 if self.path in pages else 404)
             self.send_header("content-type", kind)
@@ -109,7 +110,8 @@ async def test_what_an_address_serves_is_attached_as_what_it_is() -> None:
         "/page": ("text/html", b"<html><title>T</title><body><h1>Tea</h1><p>It is hot.</p></body></html>"),
         "/paper": ("application/octet-stream", b"%PDF-1.7\n\xff"),
     }
-    with serving(pages) as url:
+    asked: list[str] = []
+    with serving(pages, asked) as url:
         async with Web(allow=[url.removeprefix("http://")]) as web:
             picture, notes, page, paper = await attached([f"{url}{path}" for path in pages], web)
             with pytest.raises(click.BadParameter, match="404"):
@@ -123,6 +125,7 @@ async def test_what_an_address_serves_is_attached_as_what_it_is() -> None:
     assert (paper.media_type, base64.b64decode(paper.data or "")) == ("application/pdf", pages["/paper"][1])
     assert notes == f"Contents of {url}/notes:\n\ntea\n"
     assert page == f"Contents of {url}/page:\n\n# Tea\n\nIt is hot."
+    assert asked == [*pages, "/missing"]
 
 
 async def test_a_chat_attaches_to_the_first_message_alone(user: User) -> None:

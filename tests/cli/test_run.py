@@ -19,10 +19,11 @@ import msgspec
 import pytest
 
 from dragoman.cli.terminal.console import ExitCode
-from dragoman.engine import Exchange, ReplayEngine
+from dragoman.cli.terminal.live import bill
+from dragoman.engine import Exchange, ReplayEngine, RunResult
 from dragoman.engine.history import conversation_of
 from dragoman.logs import read_events
-from dragoman.model import ClientNoted, SessionStarted, ToolCalled, UserSaid
+from dragoman.model import ClientNoted, SessionStarted, ToolCalled, Usage, UserSaid
 from tests.engine.loopback import Heard, Loopback, Raw, Turn, loopback
 
 from .conftest import Answer, User
@@ -652,3 +653,12 @@ async def test_the_program_of_the_page_that_answers_a_model_runs(monkeypatch: py
         await names["run"].close()
     assert result.text == "Red it is."
     assert "Red" in json.dumps(server.requests[1].body["input"][-1])
+
+
+def test_the_bill_says_what_the_prompt_cache_saved_at_list_price() -> None:
+    usage = Usage(input_tokens=1_000, cached_read_tokens=10_000, output_tokens=100)
+    one = RunResult("r", "completed", "", (), None, usage, 1, charged=(("claude-sonnet-4-5", usage),))
+    other = RunResult("r", "completed", "", (), None, usage, 1, charged=(("nobody-knows", usage),))
+    counts = ["22,000 tokens in (20,000 of them cached)", "200 out"]
+    assert bill([one, one]) == [*counts, "$0.0150 ($0.0540 saved at list price by the prompt cache)"]
+    assert bill([one, other]) == [*counts, "cost not known"]

@@ -329,6 +329,23 @@ async def test_without_colour_text_stays_as_the_model_wrote_it(user: User) -> No
     assert (code, MARKDOWN in terminal.screen) == (0, True)
 
 
+@pytest.mark.parametrize("columns, environ", [(60, {}), (80, {"NO_COLOR": "1"})])
+async def test_long_lines_of_an_answer_are_broken_between_words(
+    user: User, columns: int, environ: dict[str, str]
+) -> None:
+    words = " ".join(f"word{number}" for number in range(40))
+    code_line = "x" * (columns + 5) + " y"
+    fence = f"```\n{code_line}\n```"
+    text = f"{words}\n\n{fence}\n\nThe end.\n" if environ else f"{words}\n\nThe end.\n"
+    async with loopback(Turn(text, pieces=9)) as server:
+        terminal, code = await at_terminal(user, server, watch, "run", "go", columns=columns, environ=environ)
+    shown = terminal.screen.partition("word0")
+    rows = (shown[1] + shown[2]).partition("\n\n")[0].split("\n")
+    assert (code, " ".join(rows), max(map(len, rows)) <= columns) == (0, words, True)
+    assert len(rows) > 3
+    assert not environ or f"\n\n{fence}\n\n" in terminal.screen
+
+
 async def test_a_large_file_is_asked_about_with_its_size(user: User) -> None:
     user.write(user.home / "extra" / "xllamacpp" / "__init__.py", "")
     nothing = dict.fromkeys(("OLLAMA_BASE_URL", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"), "http://127.0.0.1:9")

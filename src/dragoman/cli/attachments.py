@@ -64,6 +64,7 @@ async def _page(url: str, web: tools.Web) -> str | model.Media:
     fetched = await web.get(url, any_type=True)
     if fetched.media_type not in ("text/html", "application/xhtml+xml"):
         return content_of(fetched.body, url)
-    (page,) = (await web.fetch(op.FetchPage(url))).pages
+    # A browser asks for the page itself; otherwise it is not requested a second time.
+    (page,) = (await web.fetch(op.FetchPage(url), fetched=None if web.render else fetched)).pages
     cut = " (cut)" if page.truncated else ""
     return f"Contents of {url}{cut}:\n\n{page.text or ''}"

@@ -19,6 +19,7 @@ from .records import newest_first, runs_folder
 from .stopping import Terminated, forget_ctrl_c
 from .terminal.call_lines import count, told_of
 from .terminal.console import Console, foreign, width_of
+from .terminal.live import bill
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -145,21 +146,10 @@ class ChatCommands:
         if not results:
             self._console.note("Nothing was asked yet.")
             return
-        usage = results[0].usage
-        for result in results[1:]:
-            usage = usage + result.usage
-        counted = [usage.input_tokens, usage.cached_read_tokens, usage.cached_write_tokens]
-        known = [count for count in counted if count is not None]
-        cached = f" ({usage.cached_read_tokens:,} of them cached)" if usage.cached_read_tokens else ""
-        costs = [result.cost for result in results]
-        cost = None if None in costs else sum(one for one in costs if one is not None)
-        self._console.note(
-            f"{len(results)} turn{'s' * (len(results) != 1)}, {sum(known):,} tokens in{cached}, "
-            f"{usage.output_tokens or 0:,} out, " + ("cost not known" if cost is None else f"${cost:.4f}")
-        )
+        turns = f"{len(results)} turn{'s' * (len(results) != 1)}"
+        self._console.note(", ".join([turns, *bill(results)]))
 
     def _context(self, _: str) -> None:
-
         session = self._session
         parts = session.request_sizes()
         whole = sum(size for _, size in parts)

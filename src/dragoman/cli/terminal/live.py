@@ -14,7 +14,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -79,7 +79,7 @@ class Lines:
         self._answers = answers
         """Whether the model's text is printed as it comes."""
         self._status = Status(console) if _is_lively(sys.stderr) else None
-        self._prose = Prose(console, stdout()) if _is_lively(stdout()) and console.coloured(stdout()) else None
+        self._prose = Prose(console, stdout()) if _is_lively(stdout()) else None
         self._doing_now = ""
         """What a model in this process does before it answers, as it was told last."""
         self._open: TextIO | None = None
@@ -225,7 +225,8 @@ class Lines:
 
     def ended(self, result: RunResult, seconds: float) -> None:
         self.pause()
-        self._aside(self._wrapped(*_bill(result, seconds)), "quiet")
+        rounds = f"{result.rounds} round{'s' * (result.rounds != 1)}"
+        self._aside(self._wrapped(rounds, *bill([result]), f"{seconds:.1f} s"), "quiet")
 
     def close(self) -> None:
         self.pause()
@@ -446,18 +447,22 @@ def _dollars(amount: float) -> str:
     return f"${amount:.4f}" if 0 < amount < 1 else f"${amount:.2f}"
 
 
-def _bill(result: RunResult, seconds: float) -> list[str]:
-    usage = result.usage
-    told = [f"{result.rounds} round{'s' * (result.rounds != 1)}"]
-    read, written = usage.cached_read_tokens, usage.cached_write_tokens
+def bill(results: Sequence[RunResult]) -> list[str]:
+    """The tokens of some runs, what they cost, and what the provider's prompt cache saved, by the makers' prices."""
+    usage = sum((result.usage for result in results[1:]), results[0].usage)
+    told = []
     if usage.total is not None:
-        said = [count for count in (usage.input_tokens, read, written) if count is not None]
+        read = usage.cached_read_tokens
+        counts = [count for count in (usage.input_tokens, read, usage.cached_write_tokens) if count is not None]
         cached = f" ({read:,} of them cached)" if read else ""
-        told += [f"{sum(said):,} tokens in{cached}", f"{usage.output_tokens or 0:,} out"]
-    cost = result.cost
+        told += [f"{sum(counts):,} tokens in{cached}", f"{usage.output_tokens or 0:,} out"]
+    cost, saved = (_sum(amounts) for amounts in zip(*((one.cost, one.saved) for one in results), strict=True))
     told.append("cost not known" if cost is None else _dollars(cost))
-    saved = result.saved
     if saved is not None and saved > 0:
-        told[-1] += f" ({_dollars(saved)} saved by the prompt cache)"
-    told.append(f"{seconds:.1f} s")
+        told[-1] += f" ({_dollars(saved)} saved at list price by the prompt cache)"
     return told
+
+
+def _sum(amounts: Sequence[float | None]) -> float | None:
+    """The sum, where all are known."""
+    return None if None in amounts else sum(amount for amount in amounts if amount is not None)

@@ -1,6 +1,8 @@
 """What a model says, on a terminal: the letters as they come, and each block as Markdown once it is whole.
 
-Rule: nothing flickers. A block is written over at most once, when it ended, and only where Markdown makes it another.
+Without colours a block keeps its Markdown as text; its long lines are broken between words.
+
+Rule: nothing flickers. A block is written over at most once, when it ended, and only where that changes how it looks.
 """
 
 from __future__ import annotations
@@ -8,7 +10,10 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TextIO
+
+from .visible import wrapped
 
 if TYPE_CHECKING:
     from .console import Console
@@ -49,11 +54,17 @@ class Prose:
             self._stream.write("\n")
         rows = sum(_rows(line, self._width) for line in block.removesuffix("\n").split("\n"))
         width, height = _size(self._stream)
-        if _MARKUP.search(block) and width == self._width and rows < height:
-            gap = "\n" * max(1, len(block) - len(block.rstrip("\n")))
-            shown = self._rendered(block, width)
-            self._stream.write(f"\x1b[{rows}A\r\x1b[J{shown}{gap}")
+        if width == self._width and rows < height:
+            if _MARKUP.search(block) and self._console.coloured(self._stream):
+                self._replace(block, rows, self._rendered(block, width))
+            elif (shown := "\n".join(_between_words(block, width))) != block.rstrip("\n"):
+                self._replace(block, rows, shown)
         self._stream.flush()
+
+    def _replace(self, block: str, rows: int, shown: str) -> None:
+        """Writes another form of a block over its rows, with the empty lines that came after it."""
+        gap = "\n" * max(1, len(block) - len(block.rstrip("\n")))
+        self._stream.write(f"\x1b[{rows}A\r\x1b[J{shown}{gap}")
 
     def _ends_before(self, piece: str) -> bool:
         """Whether a new block begins with this: after an empty line, unless it is indented or the code goes on."""
@@ -78,6 +89,19 @@ class Prose:
         rich.print(_markdown(text))
         # Columns that are only filled up would be copied along, and empty lines around a block come from us.
         return _FILLED.sub("\x1b[0m", file.getvalue()).strip("\n")
+
+
+def _between_words(block: str, width: int) -> Iterator[str]:
+    """The lines of a block, long ones broken between words; code keeps its lines, so that it can be copied."""
+    fence = ""
+    for line in block.rstrip("\n").split("\n"):
+        match = _FENCE.match(line)
+        if match and (not fence or match[1].startswith(fence)):
+            fence = "" if fence else match[1]
+        if fence or match:
+            yield line
+        else:
+            yield from (piece.rstrip(" ") for piece in wrapped(line, width, words=True))
 
 
 _FILLED: Final = re.compile(r"(?:\x1b\[[0-9;]*m| )+$", re.MULTILINE)

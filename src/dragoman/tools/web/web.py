@@ -149,10 +149,13 @@ class Web:
 
     # ── the operations ───────────────────────────────────────────────────────
 
-    async def fetch(self, operation: FetchPage, reader: PageReader | None = None) -> PagesOutcome:
+    async def fetch(
+        self, operation: FetchPage, reader: PageReader | None = None, *, fetched: Fetched | None = None
+    ) -> PagesOutcome:
         """A page, readable; its part from `offset` on, at most `limit` characters.
 
         With instructions, the answer of the reader (its own, else this one) from that part; without a reader, the part.
+        `fetched` is what the server answered, if it was asked already.
         """
         import asyncio
 
@@ -164,14 +167,14 @@ class Web:
         format: Format = operation.format or "markdown"
         kept = self._kept.get((operation.url, format)) if offset else None
         if kept is None:
-            fetched = await self.open(operation.url, timeout_ms=operation.timeout_ms)
-            title, text = await asyncio.to_thread(readable, fetched, format)
+            served = fetched or await self.open(operation.url, timeout_ms=operation.timeout_ms)
+            title, text = await asyncio.to_thread(readable, served, format)
             page = Page(
                 url=operation.url,
                 title=title,
-                status=fetched.status,
-                media_type=fetched.media_type,
-                final_url=fetched.final_url,
+                status=served.status,
+                media_type=served.media_type,
+                final_url=served.final_url,
                 total_chars=len(text),
             )
         else:
