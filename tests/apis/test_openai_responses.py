@@ -497,7 +497,7 @@ def test_tokens_of_the_cache_are_not_counted_twice() -> None:
 
 def test_uses_of_the_provider_s_tools_are_counted() -> None:
     assert decode(tool_usage={"web_search": {"num_requests": 2}}).usage.requests == {"web_search": 2}
-    assert API.read_usage({"server_side_tool_usage_details": {"x_search_calls": 1}}).requests == {"x_search": 1}
+    assert API.read_usage({"server_side_tool_usage_details": {"x_search_calls": 1}}) == Usage(requests={"x_search": 1})
 
 
 @pytest.mark.parametrize("body", [None, 1, "text", [], {}, {"choices": []}])
@@ -786,6 +786,16 @@ def test_an_error_inside_a_stream_is_raised_at_its_end_with_what_had_come(told: 
         stream.close()
     assert (caught.value.code, caught.value.retryable) == ("insufficient_quota", False)
     assert caught.value.partial.text == "Hel"
+
+
+def test_a_stream_that_ends_with_an_error_in_its_response_raises_it_with_the_words_before() -> None:
+    stream = API.stream()
+    ended = response(message("Hi"), status="incomplete", error={"code": "server_error", "message": "Gone"})
+    chunks = stream.feed(event("response.incomplete", response=ended))
+    assert not [chunk for chunk in chunks if isinstance(chunk, Finished)]
+    with pytest.raises(EngineError, match="Gone") as caught:
+        stream.close()
+    assert (caught.value.code, caught.value.partial.text) == ("server_error", "Hi")
 
 
 def test_a_response_that_failed_in_a_stream_is_an_error() -> None:

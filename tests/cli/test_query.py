@@ -31,6 +31,11 @@ def test_sql_gives_a_table_or_a_line_of_json_per_row(reader: User) -> None:
     ]
 
 
+def test_memory_is_limited_in_megabytes(reader: User) -> None:
+    asked = "SELECT current_setting('memory_limit') AS memory"
+    assert reader.types("query", asked, "--max-memory", "100", "--json").json == {"memory": "100.0 MiB"}
+
+
 def test_named_files_are_asked_alone(reader: User, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_bytes(CLAUDE.replace(b'"s-1"', b'"s-9"'))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,14 @@ def test_an_edit_is_shown_as_a_diff_cut_unless_all_is_wanted(user: User) -> None
     assert "created a.txt" in cut
     assert "--full shows them" in cut or "+line 39" in cut or "+line 0" not in cut
     assert "--full shows them" not in full
+
+
+def test_records_are_shown_with_their_events_and_their_bytes(reader: User) -> None:
+    """One below the other where the output is no terminal or a narrow one, else side by side."""
+    below = reader.types("show", "s-1", "--raw").out
+    assert re.search(r"^client_noted  main .*(\n  [a-z_]+: .*)+\n  \| \{", below, re.MULTILINE)
+    beside = reader.sees("show", "s-1", "--raw", columns=160, NO_COLOR="1").out
+    assert re.search(r"^client_noted  main .* │ \{", beside, re.MULTILINE)
 
 
 def test_steps_and_tree_are_a_line_each(reader: User) -> None:

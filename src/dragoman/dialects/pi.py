@@ -119,7 +119,7 @@ class Write(Spelling[op.WriteFile]):
     path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
 
-    # Whether the file was there before is not said, so neither "created" nor "modified" would be true.
+    # "Successfully wrote …" (0.30.2 to 0.84.4) does not say whether the file existed: neither "created" nor "modified".
     results = one_of(
         done(
             lambda asked: f"Successfully wrote {_size(asked.content)} bytes to {asked.path}",
@@ -248,7 +248,7 @@ ENDED = (
     _ended("{output}", _SAVED, "\n\n", output=body(), _which=_WHICH),
     _ended("{output}", "\n\n", output=body(_NOTHING), output_path=None),
 )
-# The client prints no empty line where a command printed nothing (a session of pi-mono's own tests).
+# No empty line is printed where a command printed nothing (a session of pi-mono's own tests).
 ENDED_SILENT = _ended(output="")
 
 

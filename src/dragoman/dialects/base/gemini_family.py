@@ -107,7 +107,7 @@ def _noted(operation: op.Operation, outcome: out.FileOutcome) -> NotedLines | No
 def _file_of(operation: op.ReadFile, noted: NotedLines) -> out.FileOutcome:
     *unknown, number = noted.total.rsplit(" ", 1)
     total = int(number)
-    # The note also stands above lines that are all that was asked for.
+    # The note is also printed above a range that was read whole (Gemini CLI 0.38.2 to 0.56, Qwen Code 0.5.2 to 0.24.4).
     cut = noted.last_line < min(total, operation.last_line or total) or unknown == ["more than"]
     return out.FileOutcome(operation.path, noted.text, noted.first_line, None if unknown else total, truncated=cut)
 

@@ -115,7 +115,7 @@ DIALECT = Dialect(
         ),
         Steer("TeamCreate", TEAM, ("team_name", "description", "agent_type")),
         Steer("TeamDelete", TEAM),
-        # Told by the client's own list of its tools, and by sessions; no captured request has offered them.
+        # In the client's own list of its tools, and in sessions (2.1.34); no captured request has offered them.
         Steer(
             "SendMessage",
             "an answer to the team's own question has nobody it goes to",

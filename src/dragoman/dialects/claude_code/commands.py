@@ -77,9 +77,9 @@ def _command_read(asked: op.Operation, native: NativeResult) -> out.Outcome | No
     whole_output = kept(text)
     known = fields(native)
     job = text_in(known, "backgroundTaskId")
-    if job is not None:  # left behind in other words, as when the user sent it there
+    if job is not None:  # in other words, as when the user sent it to the background (Claude Code 1.0.98, 2.1.218)
         return out.CommandOutcome(output=text_in(known, "stdout") or text, running=True, job=job)
-    # `grep` without a match and the like count as success though their exit code, not told, is not 0.
+    # `grep` without a match and the like count as success, and their exit code is not given (2.0.64, 2.1.14).
     unknown = known.get("interrupted") is True or text_in(known, "returnCodeInterpretation") is not None
     code = None if unknown else 0
     if whole_output is not None:

@@ -21,7 +21,7 @@ _ABORTED = "<error>Command was aborted before completion</error>"
 _UNDERSTOOD: tuple[tuple[str, out.FailureKind], ...] = (
     (r"(?:Error: )?No such tool available", "unknown_tool"),
     (r"InputValidationError", "invalid_arguments"),
-    # A rejection with a word about how to go on; one without stops the turn, as an interrupt does.
+    # A rejection with the user's words (2.1.12 to 2.1.37); one without them stops the turn, as an interrupt does.
     (r"The user doesn't want to proceed[^\n]*To tell you how to proceed, the user said", "denied"),
     (r"The user doesn't want to (?:proceed|take this action)|\[?Request interrupted by user", "cancelled"),
     (r"Interrupted by user|User rejected tool use|Streaming fallback - tool execution discarded", "cancelled"),
@@ -30,13 +30,13 @@ _UNDERSTOOD: tuple[tuple[str, out.FailureKind], ...] = (
     (r"Permission for this (?:action|tool use) (?:has been|was) denied", "denied"),
     (r"This (?:\w+ )?command (?:requires approval|contains [^\n]* requires? approval)", "denied"),
     (r"cd to '[^\n]*' was blocked\. For security", "denied"),
-    # A call made where the client only wants to hear what the user may say next.
+    # The answer to a call in a request that only asks what the user may type next.
     (r"No tools needed for suggestion", "denied"),
     (r"The agent proposed a plan that was rejected by the user", "denied"),
     (r"[^\n]*\b(?:requested permissions to|haven't granted|denied by your permission settings)\b", "denied"),
     (r"PreToolUse:\S+ hook error|(?:Hook|Execution stopped by) PreToolUse\b", "denied"),
     (r"Domain \S+ is not allowed to be fetched", "denied"),
-    # What the client would have asked the user, had there been one.
+    # The question that a client without a terminal could not ask the user (2.0.76, 2.1.54, 2.1.123).
     (r"(?:Answer questions\?|Exit plan mode\?)\Z", "denied"),
     (r"[^\n]*\b(?:timed out|timeout of \d+ms exceeded)\b", "timed_out"),
 )

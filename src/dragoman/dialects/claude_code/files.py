@@ -85,7 +85,7 @@ def _recorded_file(
         first = 1
     if type(total) is not int:
         return out.FileOutcome(operation.path, content, first)
-    # `numLines` are those that were read, of which a long file's record has but some: then they are counted.
+    # `numLines` counts the lines that were read; the record of a long file holds fewer, which are counted then.
     if type(lines) is not int or told != len(content) + lines * _BEFORE_LINES:
         lines = content.count("\n") + 1
     last = first + lines - 1

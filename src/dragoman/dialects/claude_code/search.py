@@ -184,7 +184,7 @@ def _of_one_file(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | Non
 def _with_paths(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None:
     matched = [re.fullmatch(r"(.+?):(\d+):(.*)", line) for line in lines]
     paths = sorted({one[1] for one in matched if one is not None}, key=len, reverse=True)
-    # Only a path that has a match has lines around one; 2.1.15 wrote it out in full there, and not at the match.
+    # Only a file with a match has lines around it; 2.1.15 wrote its whole path there, and not at the match.
     around = re.compile(rf"(?:.*/)?({'|'.join(map(re.escape, paths))})-(\d+)-(.*)") if paths else None
     read: list[MatchLine | None] = []
     for line, one in zip(lines, matched, strict=True):

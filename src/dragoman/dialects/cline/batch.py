@@ -163,7 +163,7 @@ class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
         single(out.ChangesOutcome, _CREATED, asked=op.WriteFile),
         single(out.ChangesOutcome, _INSERTED, asked=op.InsertText),
         single(out.ChangesOutcome, _COUNTED, _EDITED, asked=op.EditFile),
-        # The client words a change by what it did, whatever was asked for.
+        # The client reports what it did, whatever was asked for: "File created" (3.0.57, 3.0.64, 3.0.65).
         read_first=(single(out.ChangesOutcome, _CREATED, _INSERTED, _COMPARED, _COUNTED, _EDITED),),
     )
 

@@ -33,7 +33,8 @@ def _ran(_asked: op.Operation, native: NativeResult) -> out.Outcome | None:
     match _item(native):
         case {"status": "declined", **rest}:
             return out.Failure("denied", str(rest.get("aggregated_output") or "declined"))
-        case {"exit_code": -1, "aggregated_output": str(output)}:  # which no command ends with: the client did
+        # No command ends with -1: the client ended it (seen in 0.156.1 and 0.166.0).
+        case {"exit_code": -1, "aggregated_output": str(output)}:
             timed_out = output.endswith("command timed out")
             return out.CommandOutcome(output=output, timed_out=True) if timed_out else out.Failure("failed", output)
         case {"aggregated_output": str(output), **rest}:

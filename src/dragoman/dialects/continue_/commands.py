@@ -61,7 +61,7 @@ def _is_flagged(outcome: out.Outcome) -> bool | None:
 
 def _how_it_ran(text: str, _asked: op.RunCommand) -> out.CommandOutcome:
     if ended := ENDED.fullmatch(text):
-        # The client shows what was written to the second stream alone; nothing is known of the first.
+        # Of a command that failed the client gives the error output alone (1.5.11, 1.5.43, 1.5.47).
         streams = _streams(ended["printed"]) if _STDERR in ended["printed"] else {"stderr": ended["printed"]}
         code = int(ended["code"]) if ended["code"] not in (None, "null") else None
         return out.CommandOutcome(code, signal=int(ended["signal"]) if ended["signal"] else None, **streams)
@@ -69,7 +69,7 @@ def _how_it_ran(text: str, _asked: op.RunCommand) -> out.CommandOutcome:
         return out.CommandOutcome(timed_out=True, **_streams(timed[1]))
     if moved := _MOVED.fullmatch(text):
         return out.CommandOutcome(running=True, job=moved["job"], **_streams(moved["printed"]))
-    # A command that failed without a word on the second stream is told as one that did not fail.
+    # A command that failed and wrote no error output looks like one that succeeded (1.5.11, 1.5.43, 1.5.47).
     return out.CommandOutcome(0 if _STDERR in text else None, **_streams(text))
 
 

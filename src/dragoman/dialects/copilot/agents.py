@@ -21,7 +21,7 @@ from dragoman.model import operations as op, outcomes as out
 
 _AGENT_STATES: dict[str, out.AgentStatus] = {
     **{status: status for status in get_args(out.AgentStatus)},
-    "idle": "completed",  # it has answered, and waits for more
+    "idle": "completed",  # it has answered and waits for more (1.0.74 to 1.0.102)
 }
 
 _AGENT_ID = without(" .")

@@ -109,7 +109,7 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
             maybe(f"\n{_MORE}", truncated=False),
             asked=op.ListDirectory,
             path=CALLED,
-            # Names alone are given, so what a thing is is only known where a slash says it.
+            # Only names are printed: a slash at the end marks a folder, nothing marks a file.
             entries=lines(
                 words(out.Entry, "{path}/", kind="directory"),
                 words(out.Entry, "{path}", kind=Reads("other")),
@@ -259,5 +259,5 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
             if found is None:
                 return tuple(understand(operation, native) for operation in operations)
             listed += [(_HEADS[found[1]], path) for path in found[2].split(", ")]
-        # A file that was moved is listed as one that was added under its new name.
+        # A file that was moved is listed as one that was added under its new name (1.0.20 to 1.0.102).
         return changes_listed(operations, listed, moved_as="created")

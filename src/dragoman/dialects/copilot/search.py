@@ -80,7 +80,7 @@ class Grep(Spelling[op.SearchText]):
 
     pattern: str = means("pattern", "The regular expression.")
     paths: Paths = means("path", "The folder or file to search in, or several.", default=None)
-    # Models say it by an older name as well, and 1.0.74 still searched there.
+    # Models also use the older name, and 1.0.74 still accepted it.
     path: Paths = means("path", "The folder or file to search in.", default=None, until="0.0.420")
     output_mode: Literal["content", "files_with_matches", "count"] | None = means(
         "mode", "What is wanted: lines, files, or counts.", default=None

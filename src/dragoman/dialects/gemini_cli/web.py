@@ -78,7 +78,7 @@ class WebFetch(Spelling[op.FetchPage]):
             return None
         return cls(prompt=prompt_for([operation.url], operation.instructions))
 
-    # What was asked of several pages is answered once, for all of them.
+    # One answer for all pages that the prompt names (0.47 to 0.56).
     results = one_of(
         words(
             out.TextOutcome,

@@ -101,7 +101,7 @@ def _file(operation: op.ReadFile, shown: ShownLines) -> out.FileOutcome:
     counted = re.search(r"(?:of|total) (\d+)(?: lines)?(?:\.|$)", note)
     total = int(counted[1]) if counted else None
     last = shown.first_line + shown.text.count("\n")
-    # The note also stands under lines that are all that was asked for.
+    # The note is also printed below a range that was read whole (1.3.2 to 1.18.33).
     cut = note.startswith("Showing") and last < min(total or last, operation.last_line or total or last)
     cut = cut or note.startswith("Output capped")
     return out.FileOutcome(operation.path, shown.text, shown.first_line, total, truncated=cut)

@@ -87,7 +87,7 @@ DIALECT = Dialect(
             since="0.24",
         ),
         Steer("report_findings", "a report in the client's display", ("level", "findings"), since="0.24"),
-        # Told by the client's own list of its tools; no captured request has offered them.
+        # In the client's own list of its tools (0.24.4); no captured request has offered them.
         Steer("enter_plan_mode", "a mode of the client", ("userRequested",)),
         Steer("structured_output", "the answer, in whatever shape the one who asked wants it"),
         Steer("team_create", "teams are an experiment of the client", ("team_name", "description")),

@@ -158,7 +158,7 @@ class ClaudeCode(LogFormat):
         if any("parts" in as_object(record.get("message")) for record in told):
             return 0.0  # Qwen Code and others keep the same envelope around Gemini's parts
         if any("qwen_code_version" in record for record in records):
-            return 0.0  # it prints the same records, of other tools
+            return 0.0  # Qwen Code prints the same records, with other tools
         strong = [record for record in told if "uuid" in record and "sessionId" in record and "isSidechain" in record]
         if strong:
             return 0.95
@@ -271,7 +271,7 @@ class _Reader(LinesReader):
         kind, message = value.type, value.message
         self._place(value, source)
         if kind == "assistant" and message is not None:
-            # A result may stand between two lines of one message, so only another message ends it.
+            # A result may come between two lines of one message, so only another message ends it.
             if message.id != self._open:
                 self._turn_to(message.id, value.stream, events)
             if value.session != self._told:
@@ -340,7 +340,7 @@ class _Reader(LinesReader):
         if is_printed(said):
             self._printed.session, message = value.session, value.message
             call = as_text(said.get("parent_tool_use_id"))
-            if call is not None:  # not every record of an agent has its name, in some versions none has
+            if call is not None:  # the records of an agent name its call; up to 2.1.252 they do not name the agent
                 value.agent_id = self._printed.spawned_by.setdefault(call, value.agent_id or call)
             if message is not None and message.stop_reason is not None and message.model != "<synthetic>":
                 self._printed.is_counted = True
@@ -427,7 +427,7 @@ class _Reader(LinesReader):
             message.content = None
             self._open, self._last = message.id or made_up_id(value), value
         else:
-            model = None  # the client's own words in the model's place
+            model = None  # written by the client: an API error, an interruption (2.1.17, 2.1.36, 2.1.325)
         if type(content) is not list or not content:
             said = self._model_said(value, content, model) if content else self._client_noted(value, "assistant/empty")
             events.append(said)
@@ -490,7 +490,7 @@ class _Reader(LinesReader):
         if id is None or last is None or (message := last.message) is None:
             return
         self._open = self._last = None
-        if id in self._counted:  # a session that was continued may hold what was said before once more
+        if id in self._counted:  # a continued session may repeat the messages before it
             return
         self._counted.add(id)
         last.uuid, last.number = id, 0  # where its last line stood, whose own events are all told
@@ -517,7 +517,7 @@ class _Reader(LinesReader):
         texts: list[str] = []
         media: list[Media] = []
         if len(content) > 1 and sum(block.type == "tool_result" for block in content) > 1:
-            value.tool_use_result = UNSET  # of which of them it is, nobody can tell
+            value.tool_use_result = UNSET  # one record for several results: it does not say whose it is
         for block in content:
             kind = block.type
             if kind == "tool_result":
@@ -529,7 +529,7 @@ class _Reader(LinesReader):
             elif kind != "text":
                 events.append(self._client_noted(value, f"block:{kind or as_object(block.whole).get('type')}"))
         if texts or media:
-            # What an editor adds stands in parts of its own beside a command.
+            # An editor adds what is open as a part of its own: <ide_opened_file> (2.0.74, 2.1.25 to 2.1.39).
             command = next((text for text in texts if text.startswith("<command-")), None)
             self._said(value, command or "\n".join(texts), tuple(media), events)
         elif not value.number:
@@ -549,7 +549,7 @@ class _Reader(LinesReader):
         if text.startswith(_INTERRUPTED):
             events.append(self.normaliser.event(ev.Interrupted, value, text=text))
             return
-        # Words may speak of a command, a summary's do; only what begins like one is one.
+        # Text may quote a command, as summaries do; only a text that begins like one is a command.
         command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
         if command is not None:
             self._turn_to(None, value.stream, events)

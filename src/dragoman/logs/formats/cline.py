@@ -200,7 +200,7 @@ class _Reader(DocumentReader):
         parent, agent = as_text(origin.get("parentThreadId")), as_text(origin.get("subagent"))
         self._session, self._version = as_text(value.get("sessionId")), as_text(origin.get("version"))
         if parent and agent:
-            # A sub-agent's own session is `<session>__<agent>`, and so is the parent's if it is one itself.
+            # The session of a sub-agent is `<session>__<agent>`, also that of a parent which is one itself (3.0.57).
             self._session, self._stream = parent.partition("__")[0], agent
         place = self._place(self._stem, source)
         told = ("sessionId", _SYSTEM)

@@ -218,7 +218,7 @@ class _Reader(LinesReader):
             yield self._meta(value, place)
         elif value.get("record_type") == "state":
             yield self.normaliser.event(ev.ClientNoted, place, name="state")
-            if self._has_called:  # nothing else tells where a reply ended then
+            if self._has_called:  # before 0.34 only these records show where a reply ended (0.20)
                 self._has_called = False
                 yield self.normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.CALLS)
         elif kind in _BARE or isinstance(kind, str):
@@ -228,7 +228,7 @@ class _Reader(LinesReader):
 
     def _meta(self, payload: dict[str, Any], place: Place) -> ev.AnyEvent:
         id = as_text(payload.get("id"))
-        if self._session is not None:  # what was copied from the session this one was made from
+        if self._session is not None:  # copied from the session that this one was forked from (0.119)
             return self.normaliser.event(ev.ClientNoted, place, name="session_meta", data={"id": id})
         self._session = place.session = id
         self._version = place.version = as_text(payload.get("cli_version"))
@@ -475,11 +475,11 @@ class _Reader(LinesReader):
             yield self.normaliser.event(ev.ClientNoted, place, name=name)
             return
         before = self._counted
-        if before is None:  # a session made from another begins with that one's count
+        if before is None:  # a forked session starts with the other's count
             before = {key: now[key] - latest[key] for key in now}
         used = {key: now[key] - before[key] for key in now}
         self._counted = now
-        if any(count < 0 for count in used.values()):  # the counter began anew: what it counted last is new
+        if any(count < 0 for count in used.values()):  # the counter was reset: all of the last count is new
             used = latest
         if not any(used.values()):
             yield self.normaliser.event(ev.ClientNoted, place, name=name)

@@ -234,7 +234,7 @@ def _model(item: dict[str, Any], message: dict[str, Any]) -> str | None:
 
 
 def _states(item: dict[str, Any]) -> list[dict[str, Any]]:
-    older = item.get("toolCallState")  # one call per message, before there were several
+    older = item.get("toolCallState")  # from when a message had at most one call
     return as_objects(item.get("toolCallStates")) or ([older] if isinstance(older, dict) else [])
 
 

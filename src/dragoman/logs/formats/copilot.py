@@ -339,7 +339,7 @@ class _Reader(LinesReader):
             tokens_after=as_integer(data.get("postCompactionTokens")),
         )
         used = as_object(data.get("compactionTokensUsed"))
-        if used and not self._tally.has_records:  # where each request has a record, this one has too
+        if used and not self._tally.has_records:  # versions with a record for each request have one for this too
             model = as_text(used.get("model"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=self._tally.add(model, used), model=model)
 
@@ -386,7 +386,7 @@ class _Reader(LinesReader):
         by = "agent" if origin.startswith("agent-") else "client" if origin not in ("", "user") else "user"
         if data.get("isAutopilotContinuation") is True:
             by = "client"
-        if not text:  # the client reminds the model of something, and the user of nothing
+        if not text:  # a reminder of the client's to the model, which the user does not see (1.0.74)
             text, by = as_text(data.get("transformedContent")) or "", "client"
         yield self.normaliser.event(ev.UserSaid, place, text=text, media=_attached(data.get("attachments")), by=by)
 
@@ -442,10 +442,10 @@ class _Reader(LinesReader):
         if not isinstance(request.get("name"), str):
             yield self.normaliser.unknown(place, "toolRequest")
             return
-        # When an agent has become idle the client itself asks for its answer, in the model's name.
+        # When an agent is idle, the client itself calls `read_agent` in the model's name (1.0.102).
         by = "client" if model is None and "type" not in request else "model"
         id = as_text(request.get("toolCallId"))
-        if id is not None and id in self.normaliser.returned_ids:  # some providers number the calls of each reply anew
+        if id is not None and id in self.normaliser.returned_ids:  # some providers reuse ids in every reply
             self.normaliser.returned_ids.remove(id)
             yield from self._call(request["name"], request, by, place, is_anew=True)
             return

@@ -95,7 +95,7 @@ class Opencode(LogFormat):
     def files(self, home: Path) -> Iterator[Path]:
         databases = [path for path in files_in(home, "*.db") if _holds_sessions(path)]
         yield from databases
-        # The tree stays where it was when its sessions are taken over into a database.
+        # The tree of files stays after its sessions were migrated to a database.
         known = {id for path in databases for (id,) in glanced(path, "SELECT id FROM session")}
         trees = files_in(home, "storage/session/*/*.json", "project/*/storage/session/info/*.json")
         yield from (path for path in trees if path.stem not in known)
@@ -317,7 +317,7 @@ class _Reader(LogReader):
         if root is None or not _NAME.fullmatch(id):
             yield from self.told(session, [], {})
             return
-        older = root / "session" / "message" / id  # as it was while each project had a tree of its own
+        older = root / "session" / "message" / id  # from when each project had its own tree
         folder = older if self._path.absolute().parent.name == "info" else root / "message" / id
         bad: list[AnyEvent] = []
         messages = list(self._records(folder, bad))
@@ -371,7 +371,7 @@ class _Reader(LogReader):
         root: str | None = None,
     ) -> Iterator[AnyEvent]:
         """The events of one session: of its record, or of what names it while that is not here."""
-        self.normaliser.forget_all()  # a session that was made from another has that one's calls under the same ids
+        self.normaliser.forget_all()  # a forked session repeats calls under the same ids
         self.normaliser.returned_ids.clear()
         teller = Session(self.normaliser, self.learn, session, root)
         yield from teller.begun()

@@ -213,7 +213,7 @@ class _Reader(LinesReader):
             yield from self._used(message.get("usage"), place, None)
         elif role == "user":
             yield from self._user(message.get("content"), place, by="user")
-        elif role in ("custom", "hookMessage"):  # as version 2 called it
+        elif role in ("custom", "hookMessage"):  # the second is its name in version 2 of the format
             yield from self._user(message.get("content"), place, by="client")
         elif role == "branchSummary":
             yield self.normaliser.event(ev.UserSaid, place, text=as_text(message.get("summary")) or "", by="client")

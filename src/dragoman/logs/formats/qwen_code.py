@@ -266,7 +266,7 @@ class _Reader(LinesReader):
     def _called(self, call: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         id = as_text(call.get("id")) or f"{place.key}.{place.number}"
         if id in self.normaliser.calls:
-            # Some providers number the calls of each reply anew; a record that is written again has a mark in its key.
+            # Some providers reuse ids in every reply; a record that is written again has a mark in its key.
             if id not in self.normaliser.returned_ids or "@" in place.key:
                 return
             self.normaliser.returned_ids.remove(id)
@@ -306,7 +306,7 @@ class _Reader(LinesReader):
         self, tokens: Mapping[str, Any], model: str | None, place: Place, *, is_copy: bool
     ) -> Iterator[ev.AnyEvent]:
         if is_copy:
-            # A branch copies the records of the session it leaves; those tokens were used there.
+            # A branch copies the records of the session it came from; the tokens were used there.
             yield self.normaliser.event(ev.ClientNoted, place, name="usageMetadata/copied", data=dict(tokens))
             return
         usage = _usage(tokens)
@@ -533,7 +533,7 @@ class _Reader(LinesReader):
                 self._durations[id] = took / 1000
             yield self._noted("tool_call", event, place)
             return
-        # An agent without a file of its own: this is all that is left of its call.
+        # An agent without a file of its own: the log has no other record of its call.
         arguments = event.get("function_args")
         native = NativeCall(id or place.key, name, arguments if isinstance(arguments, dict) else {})
         yield self.normaliser.called(place, native)
@@ -543,7 +543,7 @@ class _Reader(LinesReader):
             result = NativeResult(native.id, error, is_error=True, name=name, item=beside)
             yield self.normaliser.returned(place, result, duration=duration)
         elif event.get("success") is True:
-            # It came back, and what it gave is nowhere: no outcome is told rather than an empty one.
+            # The call succeeded, but its result is not in the log: there is no outcome rather than an empty one.
             result = NativeResult(native.id, is_error=False, name=name, item=beside)
             told = Result(native.id, (), duration=duration, native=result)
             self.normaliser.returned_ids.add(native.id)

@@ -80,6 +80,6 @@ def _messages(message: dict[str, Any], id: str, model: str) -> list[dict[str, An
     calls = any(block["type"] == "tool_use" for block in content)
     head = {"id": id, "type": "message", "role": "assistant", "model": model}
     end = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
-    # The client adds up the tokens of the last message; this is what it writes itself in messages that no model made.
+    # 2.1.325 adds up the tokens of the last message; it writes these zeros itself in messages of `<synthetic>`.
     usage = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
     return [{**head, "content": [block], **end, "usage": usage} for block in content]

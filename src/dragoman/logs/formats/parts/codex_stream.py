@@ -170,13 +170,13 @@ class Printed(Storable):
         elif what == "reasoning":
             if is_done:
                 yield normaliser.event(ev.ModelThought, place, text=as_text(item.get("text")) or "")
-        elif what == "error":  # what the client warns of; it goes on
+        elif what == "error":  # a warning of the client, which continues (0.151, 0.166)
             data = {"message": as_text(item.get("message"))}
             yield normaliser.event(ev.ClientNoted, place, name="item/error", data=data)
         elif what == "todo_list":
             yield from self._plan(item, place, normaliser)
         elif what == "web_search":
-            if is_done:  # what is looked for is known when it was found
+            if is_done:  # the query is only in the record of the end
                 yield from self._search(item, place, normaliser)
         elif what == "mcp_tool_call" or what in _CALLS:
             yield from self._call(item, place, normaliser, is_done=is_done)
@@ -191,7 +191,7 @@ class Printed(Storable):
         self, item: dict[str, Any], place: Place, normaliser: Normaliser, *, is_done: bool
     ) -> Iterator[ev.AnyEvent]:
         id = self._id(item, place)
-        if id not in normaliser.calls:  # some begin and end at once
+        if id not in normaliser.calls:  # some items have no record of their start
             yield normaliser.called(place, _native_call(id, item))
         if is_done:
             yield normaliser.returned(place, _native_result(id, item))
@@ -240,7 +240,7 @@ class Printed(Storable):
         now = {key: as_integer(usage.get(key)) or 0 for key in _COUNTERS}
         before = self._counted.get(place.session, dict.fromkeys(_COUNTERS, 0))
         used = {key: now[key] - before[key] for key in _COUNTERS}
-        if any(count < 0 for count in used.values()):  # some versions count each run for itself
+        if any(count < 0 for count in used.values()):  # 0.166 counts all runs of a thread; this was one alone
             used = now
         self._counted[place.session] = now
         if not any(used.values()):

@@ -32,7 +32,7 @@ class CodexWriter(SessionWriter):
         return str(uuid.UUID(int=number))
 
     def path(self, to: Destination) -> PurePosixPath:
-        began = to.time.astimezone()  # the client names its folders and files by the time of the place
+        began = to.time.astimezone()  # 0.166 uses local time in the names of folders and files
         return PurePosixPath(f"{began:%Y/%m/%d}", f"rollout-{began:%Y-%m-%dT%H-%M-%S}-{to.id}.jsonl")
 
     def resume(self, to: Destination) -> str:

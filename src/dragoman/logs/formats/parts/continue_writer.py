@@ -23,7 +23,7 @@ class ContinueWriter(SessionWriter):
     api = "openai_chat"
     version = "1.5.47"
     model = "claude-sonnet-4-5"
-    withheld = frozenset(("Search",))  # offered only where it finds ripgrep
+    withheld = frozenset(("Search",))  # 1.5.47 offers it only if ripgrep is installed
 
     def keeps(self, media: Media, *, in_result: bool) -> bool:
         return media.media_type.startswith("image/")

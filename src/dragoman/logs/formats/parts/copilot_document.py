@@ -86,7 +86,7 @@ class SessionReader(DocumentReader):
             calls = value.get("tool_calls")
             for call in calls if isinstance(calls, list) else ():
                 yield self._called(as_object(call), place)
-            if calls:  # nothing else tells where a reply ended
+            if calls:  # nothing else shows where a reply ended
                 yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS)
         elif role == "tool":
             yield self._returned(value, text, place)

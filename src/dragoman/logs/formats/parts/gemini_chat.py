@@ -232,7 +232,7 @@ class ChatReader(DocumentReader):
         new = [one for one in messages if one.get("id") not in self._told]
         copied = gone is not None and bool(new)
         if gone is not None and copied:
-            # What stays of the conversation is written again under new ids, after a summary of the rest.
+            # After a compaction 0.61 writes a summary, then the rest of the conversation again under new ids.
             texts = [said(one.get("content"))[0] for one in new]
             yield self.normaliser.event(
                 ev.ContextCompacted, place, summary=next((text for text in texts if text.startswith(_SNAPSHOT)), None)
@@ -272,7 +272,7 @@ class ChatReader(DocumentReader):
             self._current[id] = None
         place = self._place_at(source, value.get("timestamp"))
         place.key, place.number = id, told.number
-        # In a list the client wrote anew, a message it already had may be shortened: that is not said again.
+        # In a rewritten list (`$set`, 0.47 to 0.56) a message it already had may be shortened: that is not said again.
         silent = copied or (listed and known)
         kind = value.get("type")
         if kind in _MODEL_TYPES:
@@ -301,7 +301,7 @@ class ChatReader(DocumentReader):
         told.said = _digest(text)
         shown = said(value.get("displayContent"))[0]
         if shown:
-            # What was typed; then what the client put in for the files it names.
+            # First what the user typed, then what was inserted for the files it names (sessions of April 2026).
             yield self.normaliser.event(ev.UserSaid, place, text=shown, by="user")
             text = "\n".join(piece for piece in _texts(content)[1:] if piece)
             if not text and not media:

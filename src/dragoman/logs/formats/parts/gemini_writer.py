@@ -58,7 +58,7 @@ class GeminiWriter(SessionWriter):
                 records.append(about | _model(message["parts"], results, to.model, about["timestamp"]))
                 continue
             said = [part for part in message["parts"] if "functionResponse" not in part]
-            if said:  # results are sent from the calls' own records; written here as well, they would be sent twice
+            if said:  # 0.61 sends results from the records of calls; repeated here, they would be sent twice
                 records.append({**about, "type": "user", "content": said})
         return lines(records)
 

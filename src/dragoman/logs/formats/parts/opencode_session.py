@@ -193,7 +193,7 @@ class Session:
     def _tool(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         name, state = value["tool"], as_object(value.get("state"))
         id = as_text(value.get("callID")) or place.key
-        if id in self._normaliser.calls:  # some providers number the calls of each reply anew
+        if id in self._normaliser.calls:  # some providers reuse ids in every reply
             id = f"{id}/{place.key}"
         self._learn(name)
         given, times, metadata = state.get("input"), as_object(state.get("time")), as_object(state.get("metadata"))
@@ -213,7 +213,7 @@ class Session:
             yield self._agent_started(agent, id, as_object(given), place)
         status = state.get("status")
         if status not in ("completed", "error"):
-            return  # it is running, or was when the client ended
+            return  # it is still running, or was when its process ended
         start, end = moment(times.get("start")), moment(times.get("end"))
         place.time = end or place.time
         took = (end - start).total_seconds() if start is not None and end is not None else None
@@ -243,7 +243,7 @@ class Session:
         yield self._normaliser.event(ev.ModelFinished, place, finish=finish, model=model)
 
     def _tokens(self, tokens: dict[str, Any], cost: Any, model: str | None, place: Place) -> ev.AnyEvent:
-        known = cost if isinstance(cost, int | float) and cost > 0 else None  # 0 is also what an unknown price costs
+        known = cost if isinstance(cost, int | float) and cost > 0 else None  # an unknown price is logged as 0 too
         return self._normaliser.event(ev.TokensUsed, place, usage=_usage(tokens), model=model, cost=known)
 
     def _replied(self, message: Record, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:

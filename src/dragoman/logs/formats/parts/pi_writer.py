@@ -96,7 +96,7 @@ def _said(block: dict[str, Any]) -> dict[str, Any]:
             return {"type": "image", "data": data, "mimeType": kind}
         case {"type": "text", "text": text}:
             return {"type": "text", "text": text}
-    return {"type": "text", "text": f"({block['type']})"}  # the client keeps texts and pictures alone
+    return {"type": "text", "text": f"({block['type']})"}  # 0.74 stores only texts and pictures
 
 
 _NOTHING_USED = {
