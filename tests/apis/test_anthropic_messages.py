@@ -1049,6 +1049,16 @@ def test_thinking_is_said_as_each_family_takes_it(model: str, thinking: Thinking
     assert {key: written[key] for key in ("thinking", "output_config") if key in written} == expected
 
 
+@pytest.mark.parametrize(
+    "further, rest", [({}, {}), ({"display": "summarized"}, {"thinking": {"display": "summarized"}})]
+)
+def test_thinking_is_read_once_and_only_its_further_settings_are_left(further: Any, rest: dict[str, Any]) -> None:
+    body = {"model": BUDGET, "max_tokens": 9000, "messages": [{"role": "user", "content": "a"}]}
+    thinking = {"type": "enabled", "budget_tokens": 3000, **further}
+    request = API.read_request({**body, "thinking": thinking})
+    assert (request.thinking, request.provider_options) == (Thinking(tokens=3000), rest)
+
+
 def test_a_level_leaves_room_for_the_answer_and_a_number_that_does_not_is_refused() -> None:
     assert asked(thinking=Thinking("high"), max_output_tokens=4096)["thinking"]["budget_tokens"] == 2048
     assert [one.split(":")[0] for one in problems(thinking=Thinking(tokens=4096), max_output_tokens=4096)] == [

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialects import DIALECTS
+from dragoman.errors import Unspeakable
 from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
 
 DIALECT = DIALECTS["claude_code"]
@@ -673,6 +674,18 @@ ASK = (
         ]
     },
 )
+
+
+@pytest.mark.parametrize("count, is_said", [(0, False), (1, True), (4, True), (5, False)])
+def test_from_one_to_four_questions_are_asked_at_once(count: int, is_said: bool) -> None:
+    options = (op.Option("North", "Up"), op.Option("South", "Down"))
+    asked = op.AskUser((op.Question("Where?", options, header="Where"),) * count)
+    if is_said:
+        (call,) = DIALECT.write_call("1", asked)
+        assert DIALECT.read_call(call).operations == (asked,)
+    else:
+        with pytest.raises(Unspeakable):
+            DIALECT.write_call("1", asked)
 
 
 @pytest.mark.parametrize("head", ["Your questions have been answered: ", "User has answered your questions: "])

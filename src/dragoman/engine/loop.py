@@ -188,6 +188,6 @@ def after_calls(choice: ToolChoice) -> ToolChoice:
     """The choice for the rounds after a required call: if it stayed, the model would have to call for ever."""
     if choice.mode in ("required", "one"):
         return ToolChoice()
-    if choice.mode == "subset" and choice.required:
+    if choice.mode == "subset":
         return ToolChoice("subset", choice.names)
     return choice
