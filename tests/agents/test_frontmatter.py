@@ -219,8 +219,7 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         'line 4: dialect: there is no dialect "claud_code". Did you mean "claude_code"?',
         'line 6: tools[0]: there is no tool "reed_file". Did you mean "read_file"?',
         "line 7: tools[1]: must be the name of a tool, or a table that says one, not 7",
-        "line 8: tools[2].name: 'two words' is not a tool's name: a name is 1 to 64 letters, digits, `_` and `-`, "
-        "the first a letter or `_`",
+        "line 8: tools[2].name: 'two words' is not a tool's name: a name is 1 to 128 letters, digits, `_`, `-` and `.`",
         'line 12: tools[2].parameters.a.desc: there is no key "desc" in a parameter. Did you mean "$defs"?',
         'line 12: tools[2].parameters.a.type: "strin" is not a JSON type. Did you mean "string"?',
         "line 13: tools[2].parameters.b.required: must be true or false, not 'maybe'",

@@ -106,6 +106,21 @@ def test_names_are_the_same_under_any_order_of_tools() -> None:
     assert all(len(name) <= 20 for name in one.offered.values())
 
 
+def test_a_name_that_an_api_refuses_is_offered_to_it_under_another() -> None:
+    dotted = Tool("math.factorial", "d", {"type": "object"}, lambda _: None)
+    toolset = Toolset([dotted, Tool("n" * 100, "d", {"type": "object"}, lambda _: None)])
+    gemini = Facade(DIALECTS["plain"], toolset, Limits(name_length=64, name_pattern=r"[A-Za-z_][A-Za-z0-9_.:-]*"))
+    openai = Facade(DIALECTS["plain"], toolset, Limits(name_length=64, name_pattern=r"[a-zA-Z0-9_-]+"))
+    assert gemini.names.offer("math.factorial") == "math.factorial"
+    assert [note.message.partition(": ")[2] for note in openai.notes] == [
+        "the name has characters that are not allowed",
+        "names are at most 64 characters",
+    ]
+    for name in ("math.factorial", "n" * 100):
+        call = NativeCall("1", openai.names.offer(name), {})
+        assert openai.read_call(call).operations == (op.CallFunction(name, {}),)
+
+
 def test_names_that_differ_only_in_case_are_told_apart() -> None:
     tools = [Tool(name, "d", {"type": "object"}, lambda _: None) for name in ("Fetch", "fetch")]
     names = Facade(DIALECTS["plain"], Toolset(tools)).names

@@ -12,7 +12,7 @@ from dragoman.engine import Facade
 from dragoman.model import Limits, NativeCall, operations as op
 
 LETTERS = "abcXYZ019_-"
-NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", fullmatch=True)
+NAMES = st.from_regex(r"[A-Za-z0-9_.-]{1,128}", fullmatch=True)
 LIMITS = st.builds(
     Limits, name_length=st.sampled_from([16, 40, 64, None]), name_pattern=st.sampled_from([None, r"[a-z][a-z0-9_]*"])
 )
@@ -36,7 +36,7 @@ def test_offered_names_are_legal_unique_and_turned_back(names: list[str], limits
     assert len({(name or "").casefold() for name in offered}) == len(offered)
     for name in functions:
         shown = facade.names.offer(name)
-        assert limits.name_length is None or len(shown) <= limits.name_length
+        assert len(shown) <= (limits.name_length or 64)
         assert re.fullmatch(limits.name_pattern or r"[A-Za-z_][A-Za-z0-9_-]*", shown)
         assert facade.read_call(NativeCall("1", shown, {})).operations == (op.CallFunction(name, {}),)
 

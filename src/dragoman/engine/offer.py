@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 CLIENT = ExecutedBy.CLIENT
 _DIGEST_LENGTH = 8
+# Where an API's own rule is not known, what all of them take: OpenAI and Anthropic allow 64 letters, digits, `_` and
+# `-`; Gemini wants a letter or `_` first.
+_NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
+_LONGEST_NAME = 64
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -287,15 +291,16 @@ class Offer:
             return "the vocabulary, the provider or the options have a tool of that name"
         if len(seen[name.casefold()]) > 1:
             return "another tool's name differs only in case"
-        if self.limits.name_length is not None and len(name) > self.limits.name_length:
-            return f"names are at most {self.limits.name_length} characters"
-        if self.limits.name_pattern is not None and not re.fullmatch(self.limits.name_pattern, name):
+        longest = self.limits.name_length or _LONGEST_NAME
+        if len(name) > longest:
+            return f"names are at most {longest} characters"
+        if not re.fullmatch(self.limits.name_pattern or _NAME, name):
             return "the name has characters that are not allowed"
         return None
 
     def _renamed(self, name: str, whole: str | None = None) -> str:
         """A legal name that ends in a digest of the whole old one, so that no two become one."""
-        longest = min(self.limits.name_length or 64, 64)
+        longest = min(self.limits.name_length or _LONGEST_NAME, _LONGEST_NAME)
         if longest < _DIGEST_LENGTH + 2:
             raise DefinitionError(f"tool {name!r}", [f"names of {longest} characters are too short to be told apart"])
         digest = blake2s((whole or name).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_LENGTH // 2).hexdigest()
@@ -304,7 +309,7 @@ class Offer:
             readable = f"t_{readable}"
         for start in (readable, readable.lower(), "tool"):
             renamed = f"{start[: longest - _DIGEST_LENGTH - 1]}_{digest}"
-            if self.limits.name_pattern is None or re.fullmatch(self.limits.name_pattern, renamed):
+            if re.fullmatch(self.limits.name_pattern or _NAME, renamed):
                 return renamed
         raise DefinitionError(
             f"tool {name!r}", [f"no name made from it fits this API's pattern {self.limits.name_pattern!r}"]

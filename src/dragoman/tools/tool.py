@@ -24,9 +24,9 @@ from .signature import Invoke, Signature, read_schema_signature, read_signature,
 Approval = Literal["never", "always", "policy"]
 """Who says whether a call may run: nobody, a person each time, or the run's policy."""
 
-# What every API takes: OpenAI and Anthropic allow 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first.
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_NAME_RULE = "a name is 1 to 64 letters, digits, `_` and `-`, the first a letter or `_`"
+# What MCP allows. Where an API refuses a name (for a dot, its length, a digit first), requests to it use another.
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_NAME_RULE = "a name is 1 to 128 letters, digits, `_`, `-` and `.`"
 
 
 class Traits(TypedDict, total=False):

@@ -12,12 +12,17 @@ from dragoman.model.calls import NativeCall
 
 
 class Rewrite(Value, frozen=True):
-    """One change. `path` is a JSON pointer into the original; `lossy` when it cannot be undone exactly."""
+    """One change. `path` is a JSON pointer into the original; `lossy` when it cannot be undone exactly.
+
+    `narrows` is the loss that a tool's author can live with: an open object is closed, or the type that keywords
+    are about is stated, so that other properties or values of other types can no longer be given.
+    """
 
     path: str
     rule: str
     message: str
     lossy: bool = False
+    narrows: bool = False
 
 
 class Undo(Value, frozen=True):
@@ -61,6 +66,11 @@ class Lowered(Value, frozen=True):
     @property
     def lossless(self) -> bool:
         """Whether restored arguments mean exactly what the original schema could say."""
+        return self.sound and not any(rewrite.narrows for rewrite in self.rewrites)
+
+    @property
+    def sound(self) -> bool:
+        """Whether restored arguments always fit the original schema, which may have been narrowed."""
         return not self.problems and not any(rewrite.lossy for rewrite in self.rewrites)
 
 

@@ -1,7 +1,8 @@
 """JSON Schema turned into what an API accepts, with what was changed and the inverse on arguments.
 
-Rules: nothing here raises, whatever the JSON; every change is reported, as lossy where arguments the
-original refuses would pass or some it takes can no longer be said; `restore` undoes what was not lossy, exactly.
+Rules: nothing here raises, whatever the JSON; every change is reported: as lossy where arguments the original refuses
+would pass or some it takes can no longer be said, as narrowing where an object is closed or a type stated.
+`restore` undoes what was not lossy, exactly.
 """
 
 from __future__ import annotations

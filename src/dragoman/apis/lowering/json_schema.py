@@ -89,6 +89,7 @@ def spelled(schema: Schema, report: Report, *, keep_nullable: bool, upper_case: 
     if _is_dependent(node):
         node = _dependent(node)
         report("spelling", "`dependencies` is said as `dependentRequired` and `dependentSchemas`")
+    node = _referring(node, report)
     node = _bounds(node, report)
     node = _typed(node, report, upper_case=upper_case)
     malformed = [keyword for keyword, value in node.items() if keyword in _FORMS and not _FORMS[keyword](value)]
@@ -102,6 +103,20 @@ def spelled(schema: Schema, report: Report, *, keep_nullable: bool, upper_case: 
         node = _nullable(node)
         if not upper_case:
             report("null", "`nullable` is said by the type null")
+    return node
+
+
+def _referring(node: Schema, report: Report) -> Schema:
+    """References that are resolved while a value is checked; one by a pointer means what `$ref` means."""
+    found = [keyword for keyword in ("$dynamicRef", "$recursiveRef") if keyword in node]
+    if not found:
+        return node
+    reference = node.get("$dynamicRef")
+    node = {keyword: value for keyword, value in node.items() if keyword not in found}
+    if found == ["$dynamicRef"] and "$ref" not in node and isinstance(reference, str) and reference.startswith("#/"):
+        report("spelling", "`$dynamicRef` to a pointer is said as `$ref`")
+        return {**node, "$ref": reference}
+    report("reference", f"{found[0]} cannot be offered, so any value is taken", lossy=True)
     return node
 
 

@@ -48,6 +48,21 @@ def both(one: Any, other: Any) -> Any:
     return one if one == other else {"allOf": [one, other]}
 
 
+_IN_PLACE = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
+
+
+def said_of_the_rest(schema: Schema) -> Schema:
+    """A schema with what is unevaluated said of what is additional, where the two are the same."""
+    if _IN_PLACE & schema.keys() or not ({"unevaluatedProperties", "unevaluatedItems"} & schema.keys()):
+        return schema
+    schema = dict(schema)
+    if "unevaluatedProperties" in schema:
+        schema.setdefault("additionalProperties", schema.pop("unevaluatedProperties"))
+    if "unevaluatedItems" in schema and "contains" not in schema:
+        schema.setdefault("items", schema.pop("unevaluatedItems"))
+    return schema
+
+
 def merged(one: Schema, other: Schema) -> tuple[Schema, list[str]]:
     """One schema for two, and the keywords of the second that had to be left out for it."""
     left_out: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 from dragoman.apis.base.lowered import Rewrite, Undo
 
 from .json_schema import spelled
-from .merging import IMPOSSIBLE, is_impossible, merged
+from .merging import IMPOSSIBLE, is_impossible, merged, said_of_the_rest
 from .pointers import MOST_VALUES, container, leads_somewhere, step, target
 from .rules import Rules
 from .words import ASSERTIONS, OBJECT_KEYWORDS, kinds_of, said, text
@@ -42,8 +42,8 @@ class Resolving:
 
     # ── reports ────────────────────────────────────────────────────────────
 
-    def _note(self, path: str, rule: str, message: str, *, lossy: bool = False) -> None:
-        self.rewrites.setdefault((path, rule, message), Rewrite(path, rule, message, lossy))
+    def _note(self, path: str, rule: str, message: str, *, lossy: bool = False, narrows: bool = False) -> None:
+        self.rewrites.setdefault((path, rule, message), Rewrite(path, rule, message, lossy, narrows))
 
     def _problem(self, path: str, message: str) -> None:
         self.problems.setdefault(f"{path}: {message}")
@@ -140,6 +140,7 @@ class Resolving:
             return (siblings if found is True else dict(IMPOSSIBLE)), within
         found = self._spelled(without(found, "$defs", "definitions"), reference)
         self._spend(len(found.get("properties", ())))
+        found = self._alone(found, path, beside=bool(siblings.keys() & ASSERTIONS))
         whole, left_out = merged(siblings, found)
         self._left_out(path, left_out, found)
         return whole, (*within, reference)
@@ -205,6 +206,7 @@ class Resolving:
             if "$ref" in branch:
                 branch = self._astray(branch, place)
             self._spend(1 + len(whole.get("properties", ())) + len(branch.get("properties", ())))
+            branch = self._alone(branch, place, beside=len(branches) > 1 or bool(whole.keys() & ASSERTIONS))
             whole, left_out = merged(whole, branch)
             self._left_out(place, left_out, branch)
             if is_impossible(whole):
@@ -213,6 +215,13 @@ class Resolving:
             whole.setdefault("additionalProperties", False)
             whole = without(whole, "unevaluatedProperties")
         return whole, within
+
+    def _alone(self, schema: Schema, path: str, *, beside: bool) -> Schema:
+        """A schema that may stand beside others: what it says of the rest does not count their properties and items."""
+        schema = said_of_the_rest(schema)
+        unmergeable = list({"unevaluatedProperties", "unevaluatedItems"} & schema.keys()) if beside else []
+        self._left_out(path, unmergeable, schema)
+        return without(schema, *unmergeable)
 
     def _left_out(self, path: str, keywords: list[str], schema: Schema) -> None:
         if keywords:

@@ -31,7 +31,7 @@ def lower_tools(
 ) -> tuple[list[LoweredTool], Lowering]:
     """Every definition in its place, and the way back for the arguments of calls.
 
-    A function that leaves it open is strict when nothing is lost by it and the counted limits have room:
+    A function that leaves it open is strict when at most it is narrowed by that and the counted limits have room:
     those that ask for it come first, then the others in order.
     """
     loose = bounded(loose, limits)
@@ -46,7 +46,7 @@ def lower_tools(
     for place, function in functions:
         if function.strict is None and strict is not None:
             tried = lower(function.parameters, strict)
-            if tried.lossless and not budget.take(tried.schema):
+            if tried.sound and not budget.take(tried.schema):
                 chosen[place] = tried
     tools: list[LoweredTool] = []
     lowered: dict[str, Lowered] = {}

@@ -289,7 +289,8 @@ class Walk(Resolving):
             return {"type": kinds[0] if len(kinds) == 1 else kinds, **node}
         for kind, keywords in _TELLING:
             if keywords & node.keys():
-                self._note(path, "type", f"the type {kind} is said, which the other keywords are about")
+                message = f"narrowed: the type {kind} is said, which the other keywords are about"
+                self._note(path, "type", message, narrows=True)
                 return {"type": kind, **node}
         if self.rules.untyped == "refuse":
             self._problem(path, f"{self.rules.name} takes no schema that takes any value; say a type")
@@ -320,7 +321,7 @@ class Walk(Resolving):
         lowered: dict[str, Schema] = {}
         undos: dict[str, Undo] = {}
         dropped: list[str] = []
-        names = self._names(node, path)
+        names = self._names(node, path, closed=closed)
         for name, schema in original.items():
             place = step(path, "properties", name)
             one, undo = self.node(schema, place, depth + 1, within)
@@ -361,18 +362,22 @@ class Walk(Resolving):
                     self._note(path, "open", "properties that are not listed cannot be offered", lossy=True)
                 elif node.get("properties") == {}:
                     del node["properties"]
+            elif "properties" in node:
+                self._note(path, "closed", "narrowed: an object takes only the listed properties", narrows=True)
             return "properties" in node
         if unlisted or free:
             advice = "list them and say additionalProperties: false"
             self._problem(path, f"{self.rules.name} takes no object with properties that are not listed; {advice}")
         elif stated is None:
-            self._note(path, "closed", "an object says that it takes only the listed properties")
+            self._note(
+                path, "closed", "narrowed: an object says that it takes only the listed properties", narrows=True
+            )
         node["additionalProperties"] = False
         if self.rules.all_required:
             node.setdefault("properties", {})
         return True
 
-    def _names(self, node: Schema, path: str) -> dict[str, str]:
+    def _names(self, node: Schema, path: str, *, closed: bool) -> dict[str, str]:
         """Own name → offered name, of the properties whose name the API refuses."""
         properties = node.get("properties", {})
         refused = [name for name in properties if not self._is_legal(name)]
@@ -388,7 +393,8 @@ class Walk(Resolving):
                 continue
             taken.add(offered)
             names[name] = offered
-            self._note(place, "renamed", f"{name!r} is offered as {offered!r}")
+            how = "" if closed else "; the API does not check it under its own name"
+            self._note(place, "renamed", f"{name!r} is offered as {offered!r}{how}", lossy=not closed)
         if names and _BY_NAME & node.keys():
             self._note(path, "renamed", "keywords that go by names know only the old ones", lossy=True)
         return names

@@ -132,7 +132,7 @@ def write_response_format(request: req.Request, *, strict: bool) -> tuple[dict[s
         return {"type": "json_schema", "json_schema": {"schema": schema}}, ()
     name = re.sub(r"[^a-zA-Z0-9_-]+", "_", as_name(schema.get("title")) or "")[:64].strip("_") or "answer"
     lowered = lower(schema, OPENAI_STRICT)
-    is_strict = strict and lowered.lossless and lowered.undo is None  # nobody undoes it on an answer
+    is_strict = strict and lowered.sound and lowered.undo is None  # nobody undoes it on an answer
     if not is_strict:
         lowered = lower(schema, OPENAI)
     inner = {"name": name, "schema": lowered.schema, **({"strict": True} if is_strict else {})}
