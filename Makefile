@@ -73,6 +73,9 @@ bench: $(READY) ## measure against peers and floors (BENCH="define" to choose)
 	@$(PYTHON) -m bench $(BENCH)
 
 ##@ Keep house
+docs: $(READY) ## build the documentation site into build/site, offline, and check every link in it
+	@$(PYTHON) -m tests.site
+
 wheel: $(READY) ## build the sdist and the wheel into dist/ and check them in an environment of their own
 	@$(PYTHON) -m tests.wheel
 
@@ -102,4 +105,4 @@ $(READY): pyproject.toml $(VENV)/.locked
 	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: demo test check format conformance clients attack fuzz mutate live bench wheel mapping lock clean help
+.PHONY: demo test check format conformance clients attack fuzz mutate live bench docs wheel mapping lock clean help
