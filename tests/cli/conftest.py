@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,43 @@ class User:
         return in_terminal(
             [sys.executable, "-m", "dragoman", *words], self.here, {**self.environ, "TERM": "xterm", **environ}, columns
         )
+
+    def sees_each(self, *tries: Try, program: Path | None = None) -> list[Answer]:
+        """The same for several tries: processes of one that has imported everything, since importing takes longest.
+
+        With `program` it is that Python file which runs, not `dragoman`.
+        """
+        wanted = [(columns, environ, list(words)) for columns, environ, words in tries]
+        command = [sys.executable, "-c", _EACH, str(program or ""), msgspec.json.encode(wanted).decode()]
+        everything = in_terminal(command, self.here, {**self.environ, "TERM": "xterm"}, 80)
+        assert everything.code == 0, everything.out
+        *shown, rest = everything.out.split("\0")
+        assert (rest, len(shown)) == ("", 2 * len(tries)), everything.out
+        return [Answer(int(code), out) for out, code in zip(shown[::2], shown[1::2], strict=True)]
+
+
+Try = tuple[int, Mapping[str, str], Sequence[str]]
+"""The columns of a terminal, more for the environment, and the words of a command."""
+
+_EACH = """
+import fcntl, json, os, runpy, struct, sys, termios
+import rich.progress, rich.table
+from dragoman.__main__ import entry
+import dragoman.cli.commands.config, dragoman.cli.commands.run, dragoman.logs
+program, tries = sys.argv[1:]
+if program:
+    runpy.run_path(program, run_name="imported")
+for columns, environ, words in json.loads(tries):
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    child = os.fork()
+    if not child:
+        os.environ.update(environ)
+        sys.argv = [program or "dragoman", *words]
+        runpy.run_path(program, run_name="__main__") if program else entry()
+        sys.exit()
+    _, status = os.waitpid(child, 0)
+    os.write(1, f"\\0{os.waitstatus_to_exitcode(status)}\\0".encode())
+"""
 
 
 def in_terminal(command: list[str], cwd: Path, environ: Mapping[str, str], columns: int) -> Answer:

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-from .conftest import User, in_terminal
+from .conftest import Answer, User
 
 ESCAPE = "\x1b"
 WARNED = "[search]\nurl = 'http://127.0.0.1'\n"
@@ -25,9 +24,9 @@ def test_colour_is_for_terminals(user: User) -> None:
     assert ESCAPE.encode() not in piped.stdout + piped.stderr
 
 
-@pytest.mark.parametrize(
-    "words, environ, coloured",
-    [
+def test_a_terminal_is_coloured_as_its_user_wants(user: User) -> None:
+    warned(user)
+    wanted: list[tuple[list[str], dict[str, str], bool]] = [
         ([], {"NO_COLOR": "1"}, False),
         ([], {"NO_COLOR": ""}, True),
         ([], {"TERM": "dumb"}, False),
@@ -36,13 +35,9 @@ def test_colour_is_for_terminals(user: User) -> None:
         (["--colour", "always"], {"NO_COLOR": "1"}, True),
         ([], {"DRAGOMAN_COLOUR": "never"}, False),
         (["--set", "colour=never"], {}, False),
-    ],
-)
-def test_a_terminal_is_coloured_as_its_user_wants(
-    user: User, words: list[str], environ: dict[str, str], coloured: bool
-) -> None:
-    warned(user)
-    assert (ESCAPE in user.sees(*words, "config", "show", **environ).out) is coloured
+    ]
+    seen = user.sees_each(*((80, environ, [*words, "config", "show"]) for words, environ, _ in wanted))
+    assert [(*one[:2], ESCAPE in answer.out) for one, answer in zip(wanted, seen, strict=True)] == wanted
 
 
 @pytest.mark.parametrize(
@@ -60,29 +55,30 @@ def test_a_pipe_is_coloured_only_when_told_to(
     assert (ESCAPE.encode() in done.stdout) is coloured
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
-def test_a_table_fits_the_terminal_and_loses_nothing(user: User, columns: int) -> None:
+SHOW = ("--colour", "never", "config", "show")
+WIDTHS = (60, 80, 120, 200)
+
+
+def test_a_table_fits_the_terminal_and_loses_nothing(user: User) -> None:
     name = "".join(f"{number:03}" for number in range(50))
     user.settings(f"model = '{name}'\n")
-    seen = user.sees("--colour", "never", "config", "show", "model", columns=columns).out
-    assert all(len(line) <= columns for line in seen.splitlines())
-    column = seen.splitlines()[0].index("value")
-    shown = "".join(re.findall(r"[0-9]+", "".join(line[column:].split(" ")[0] for line in seen.splitlines()[1:])))
-    assert shown == name
+    for columns, seen in zip(WIDTHS, user.sees_each(*((width, {}, (*SHOW, "model")) for width in WIDTHS)), strict=True):
+        lines = seen.out.splitlines()
+        assert all(len(line) <= columns for line in lines)
+        column = lines[0].index("value")
+        assert "".join(re.findall(r"[0-9]+", "".join(line[column:].split(" ")[0] for line in lines[1:]))) == name
 
 
-@pytest.mark.parametrize("columns", [20, 40, 59])
-def test_on_a_narrow_terminal_each_row_is_a_few_lines(user: User, columns: int) -> None:
+def test_on_a_narrow_terminal_each_row_is_a_few_lines(user: User) -> None:
     file = user.settings("model = 'mine'\n")
-    seen = user.sees("--colour", "never", "config", "show", "model", columns=columns)
-    assert seen.out == f'setting: model\n  value: "mine"\n  from: user {file}:1\n'
+    seen = user.sees_each(*((width, {}, (*SHOW, "model")) for width in (20, 40, 59)))
+    assert {answer.out for answer in seen} == {f'setting: model\n  value: "mine"\n  from: user {file}:1\n'}
 
 
 def test_nothing_foreign_steers_the_terminal(user: User) -> None:
     name = "\\u001b]0;owned\\u0007\\u009b31m\\u202e[bold red]:boom:[/]"
     user.settings(f'model = "{name}"\n[policy.tools]\n"{name}" = "deny"\n')
-    for words in (["config", "show"], ["config", "show", "--json"]):
-        seen = user.sees("--colour", "never", *words, columns=200)
+    for seen in user.sees_each((200, {}, SHOW), (200, {}, (*SHOW, "--json"))):
         assert seen.code == 0
         assert [found for found in ("\x1b", "\x07", "\x9b", "\u202e") if found in seen.out] == []
         assert "[bold red]:boom:[/]" in seen.out
@@ -101,31 +97,27 @@ def test_progress_is_shown_on_a_terminal_and_gone_afterwards(user: User) -> None
     assert b"loading" not in user.starts("plugins").stderr
 
 
-def test_help_fits_a_narrow_terminal(user: User) -> None:
-    assert all(len(line) <= 50 for line in user.sees("--help", columns=50).out.splitlines())
+def test_help_breaks_lines_between_words_at_every_width(user: User) -> None:
+    tries = [(columns, words) for words in (("--help",), ("run", "--help")) for columns in (50, *WIDTHS)]
+    piped = {words: user.starts(*words).stdout.decode() for words in dict.fromkeys(words for _, words in tries)}
+    answers = user.sees_each(*((columns, {}, words) for columns, words in tries))
+    for (columns, words), shown in zip(tries, answers, strict=True):
+        assert shown.code == 0
+        lines = shown.out.splitlines()
+        assert [line for line in lines if len(line) > columns] == []
+        assert [line for line in lines if re.search(r"--[\w-]*-$", line)] == [], "the name of an option is torn apart"
+        joined = [re.sub(r"-\s+", "-", text.replace("\\\n", "")).split() for text in (shown.out, piped[words])]
+        assert joined[0] == joined[1] or columns < 60, "words are lost, torn apart or in another order"
 
 
-WIDTHS = [60, 80, 120, 200]
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-@pytest.mark.parametrize("words", [("--help",), ("run", "--help")])
-def test_help_breaks_lines_between_words_at_every_width(user: User, words: tuple[str, ...], columns: int) -> None:
-    shown = user.sees(*words, columns=columns)
-    piped = user.starts(*words).stdout.decode()
-    assert shown.code == 0
-    lines = shown.out.splitlines()
-    assert [line for line in lines if len(line) > columns] == []
-    assert [line for line in lines if re.search(r"--[\w-]*-$", line)] == [], "the name of an option is torn apart"
-    joined = [re.sub(r"-\s+", "-", text.replace("\\\n", "")).split() for text in (shown.out, piped)]
-    assert joined[0] == joined[1], "words are lost, torn apart or in another order"
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_the_demo_fits_the_terminal(user: User, columns: int) -> None:
+def test_the_demo_fits_the_terminal(user: User) -> None:
     demo = Path(__file__).parents[2] / "examples" / "demo.py"
-    environ = {**user.environ, "TERM": "xterm", "DEMO": "quick"}
-    shown = in_terminal([sys.executable, str(demo)], user.here, environ, columns)
+    answers = user.sees_each(*((columns, {"DEMO": "quick"}, ()) for columns in WIDTHS), program=demo)
+    for columns, shown in zip(WIDTHS, answers, strict=True):
+        _fits(shown, columns)
+
+
+def _fits(shown: Answer, columns: int) -> None:
     assert shown.code == 0, shown.out
     ours, _, rest = shown.out.partition("── That session, read back")
     respoken = rest.partition("── The same session")[2]
