@@ -34,6 +34,7 @@ from dragoman.model import (
 )
 from dragoman.tools import tool
 from tests.engine.loopback import PATHS, Raw, Turn, loopback, played
+from tests.genai_conventions import missing
 
 ALL = sorted(PATHS)
 
@@ -275,6 +276,25 @@ async def test_spans_in_the_words_of_the_conventions() -> None:
     assert chat["gen_ai.response.finish_reasons"] == ("calls",)
     assert all(span.parent is not None and span.parent.span_id == spans[-1].context.span_id for span in spans[:-1])
     assert "gen_ai.tool.call.arguments" not in dict(spans[1].attributes or {})
+    for span in spans:
+        assert missing(dict(span.attributes or {})) == []
+
+
+async def test_a_span_names_the_provider_though_nobody_said_it() -> None:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from dragoman.engine import Telemetry
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    emit = Telemetry(provider.get_tracer("t"))
+    for name in ("claude-x", "nobody-knows"):
+        await Orchestrator(ScriptedEngine(steps()), [double], model_name=name, dialect="plain", emit=emit).run("go")
+    named = [dict(span.attributes or {}).get("gen_ai.provider.name") for span in exporter.get_finished_spans()]
+    assert named == ["anthropic", None, "anthropic", "anthropic", "unknown", None, "unknown", "unknown"]
 
 
 async def test_a_refusal_is_recorded_as_one() -> None:

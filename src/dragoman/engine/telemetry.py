@@ -83,7 +83,9 @@ class Telemetry:
         kind = self._trace.SpanKind.CLIENT if key[1] == "chat" else self._trace.SpanKind.INTERNAL
         span = self._tracer.start_span(name, context=context, kind=kind, start_time=_nanoseconds(event))
         self._open[key] = span
-        self._tell(key, {**facts, genai.PROVIDER: self._provider, genai.CONVERSATION: event.session})
+        if facts[genai.OPERATION] != genai.EXECUTE_TOOL:
+            facts[genai.PROVIDER] = genai.provider_name(facts.get(genai.REQUEST_MODEL), self._provider)
+        self._tell(key, {**facts, genai.CONVERSATION: event.session})
 
     def _tell(self, key: tuple[str, str], facts: dict[str, Any]) -> None:
         span = self._open.get(key)

@@ -26,6 +26,41 @@ INVOKE_AGENT: Final = "invoke_agent"
 CHAT: Final = "chat"
 EXECUTE_TOOL: Final = "execute_tool"
 
+UNKNOWN: Final = "unknown"
+"""The provider where neither a name nor the model tells: the conventions require the attribute, and allow any word."""
+_PROVIDERS: Final = {
+    "azure": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "google": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "openai_chat": "openai",
+    "vertex": "gcp.vertex_ai",
+    "xai": "x_ai",
+}
+"""Our names of providers that the conventions call otherwise."""
+_MAKERS: Final = (
+    (("claude",), "anthropic"),
+    (("gpt-", "chatgpt", "codex", "o1", "o3", "o4"), "openai"),
+    (("gemini",), "gcp.gemini"),
+    (("grok",), "x_ai"),
+    (("deepseek",), "deepseek"),
+    (("mistral", "codestral", "devstral", "magistral", "ministral", "pixtral"), "mistral_ai"),
+    (("command",), "cohere"),
+    (("sonar",), "perplexity"),
+)
+"""Who serves a model of such a name, where nobody says it."""
+
+
+def provider_name(model: str | None, provider: str | None = None) -> str:
+    """Who serves a model, as the conventions call it, to the best of our knowledge."""
+    before, colon, _ = (model or "").partition(":")
+    if provider or (colon and before.isidentifier()):
+        named = provider or before
+        return _PROVIDERS.get(named, named)
+    name = (model or "").rpartition("/")[2].rpartition(".anthropic.")[2].removeprefix("anthropic.").lower()
+    return next((maker for starts, maker in _MAKERS if name.startswith(starts)), UNKNOWN)
+
 
 def tool_attributes(native: NativeCall) -> dict[str, Any]:
     """What the span of a call says."""

@@ -65,6 +65,7 @@ class _Spans:
         agent = None if session.stream == "main" else session.stream
         facts = {
             genai.OPERATION: genai.INVOKE_AGENT,
+            genai.PROVIDER: genai.provider_name(session.models[0] if session.models else None),
             genai.AGENT_NAME: session.client,
             genai.AGENT_ID: agent,
             genai.CONVERSATION: session.id,
@@ -105,6 +106,7 @@ class _Spans:
         model = model_of(step) or (session.models[0] if session.models else None)
         facts = {
             genai.OPERATION: genai.CHAT,
+            genai.PROVIDER: genai.provider_name(model),
             genai.CONVERSATION: session.id,
             genai.REQUEST_MODEL: model,
             genai.RESPONSE_MODEL: model,
