@@ -16,6 +16,7 @@ from dragoman import config
 from dragoman.cli.commands.models import _row
 
 from .conftest import Answer, User
+from .test_run import NOTHING_LOCAL
 
 KEY = "sk-test-0123456789"
 
@@ -179,3 +180,10 @@ def test_a_project_does_not_change_what_an_alias_means(user: User) -> None:
     user.write(user.here / "dragoman.toml", "[aliases]\nfast = 'openrouter:evil'\n")
     shown = user.types("run", "--dry-run", "--model", "fast", "--json", "hi")
     assert (shown.code, shown.json["body"]["model"]) == (0, "gpt-5.2")
+
+
+def test_a_provider_that_cannot_be_reached_is_not_answered_with_advice_to_set_its_key(user: User) -> None:
+    environ = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:9"}
+    failed, nothing_set = types(user, "models", "openai", **environ), types(user, "models", **NOTHING_LOCAL)
+    assert (failed.code, "warning: openai: " in failed.err, "set a key" in failed.err) == (1, True, False)
+    assert (nothing_set.code, "dragoman keys set PROVIDER" in nothing_set.err) == (1, True)

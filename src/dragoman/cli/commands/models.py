@@ -40,11 +40,13 @@ def command(console: Console, *, providers: tuple[str, ...], as_json: bool) -> E
             )
     found = run(_all(configuration, providers or known))
     rows: list[dict[str, Any]] = []
+    warned = False
     for name, models in found:
         if isinstance(models, DragomanError):
             # Where nobody named providers, one without a key and a server that is not running are no news.
             if providers or (isinstance(models, EngineError) and _is_set_up(configuration, name)):
                 console.warn(f"{name}: {models}")
+                warned = True
             continue
         rows += [_row(configuration, name, model) for model in models]
     if as_json:
@@ -52,7 +54,7 @@ def command(console: Console, *, providers: tuple[str, ...], as_json: bool) -> E
     elif rows:
         cells = [tuple("" if value is None else _shown(value) for value in row.values()) for row in rows]
         console.table(("model", "context", "input $/M", "output $/M"), cells)
-    else:
+    elif not warned:
         console.note("No provider listed a model: set a key (dragoman keys set PROVIDER) or start a model server.")
     for alias, model in configuration.settings.aliases.items():
         console.note(f"alias: {alias} = {model}")
