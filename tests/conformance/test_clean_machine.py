@@ -17,6 +17,7 @@ import pytest
 import dragoman
 from dragoman.config import load
 from dragoman.installation import packages_of
+from tests.cli.conftest import in_terminal
 from tests.wheel import build, check_sdist, check_wheel, try_wheel
 
 ROOT = Path(__file__).parents[2]
@@ -25,9 +26,7 @@ ADD = {"pipx": "pipx inject dragoman ", "uv": "uv tool install "}
 ENVIRONMENTS = {"pipx": ".local/share/pipx/venvs/dragoman/bin", "uv": ".local/share/uv/tools/dragoman/bin"}
 
 
-def run(
-    *command: str | Path, home: Path, cwd: Path, timeout: float | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, home: Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs a command with nothing in its environment but PATH, a new HOME and what is given."""
     return subprocess.run(
         command,
@@ -36,7 +35,6 @@ def run(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=timeout,
     )
 
 
@@ -124,15 +122,18 @@ def test_a_second_command_finds_everything_prepared(checkout: Path, home: Path) 
     assert (demo.returncode, "setting up" in demo.stdout) == (0, False), demo.stdout + demo.stderr
 
 
-def test_the_demo_does_its_task_with_the_real_weights_and_reads_it_back(home: Path) -> None:
+def test_in_a_terminal_the_demo_does_its_task_with_the_real_weights_and_reads_it_back(
+    checkout: Path, home: Path
+) -> None:
     """The weights are fetched into the cache of whoever runs this, once for all checkouts."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "UV_SYSTEM_CERTS": "true", "TERM": "xterm"}
     cache = {"DRAGOMAN_CACHE_DIR": str(load().cache_dir)}
-    demo = run(sys.executable, ROOT / "examples" / "demo.py", home=home, cwd=home, timeout=1200, **cache)
-    assert demo.returncode == 0, demo.stdout + demo.stderr
-    _, _, live = demo.stdout.partition("── The same task, live")
-    assert "Checked by this program: greet.py was changed, and its test passes." in live, demo.stdout + demo.stderr
+    demo = in_terminal(["make", "demo"], checkout, {**environ, **cache}, 80)
+    assert demo.code == 0, demo.out
+    _, _, live = demo.out.partition("── The same task, live")
+    assert "Checked by this program: greet.py was changed, and its test passes." in live, demo.out
     _, _, respoken = live.partition("── The same session in the words of claude_code")
-    assert ("Edit" in respoken, "Bash" in respoken) == (True, True), demo.stdout
+    assert ("Edit" in respoken, "Bash" in respoken) == (True, True), demo.out
 
 
 def test_the_command_installs_from_the_wheel_and_names_commands_that_add_its_extras(
