@@ -159,7 +159,7 @@ async def test_a_question_done_by_hand_is_asked_on_a_terminal_and_nowhere_else(u
         terminal, code = await at_terminal(user, server, scene, "tool", "ask_user", question)
     assert (code, "because" in terminal.screen.partition("> because\n")[2]) == (0, True)
     alone = await asyncio.to_thread(user.types, "tool", "ask_user", question)
-    assert (alone.code, "nobody is there to answer" in alone.err) == (7, True)
+    assert (alone.code, "no user is available to answer" in alone.err) == (7, True)
 
 
 def test_a_server_does_not_serve_it(user: User) -> None:

@@ -191,4 +191,4 @@ async def test_a_tool_of_ones_own_answers_by_itself() -> None:
 async def test_done_by_hand_nobody_is_there_to_answer() -> None:
     outcome = await perform(ASKS, Context(workspace=MemoryWorkspace()))
     assert isinstance(outcome, Failure)
-    assert (outcome.kind, outcome.message) == ("denied", "nobody is there to answer")
+    assert (outcome.kind, outcome.message) == ("denied", "no user is available to answer")

@@ -385,7 +385,7 @@ async def test_max_tokens() -> None:
 async def test_tokens_that_nobody_counted_end_a_run_that_may_use_only_so_many() -> None:
     result, engine = await run([look], calls(("look", {})), policy=ToolPolicy(max_tokens=1000))
     assert (result.status, len(engine.requests)) == ("limited", 1)
-    assert "nobody counted them" in str(result.error)
+    assert "the provider did not report how many" in str(result.error)
 
 
 def priced(*said: tuple[str, dict[str, Any]], model: str) -> Reply:

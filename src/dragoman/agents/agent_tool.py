@@ -105,7 +105,7 @@ def agent_tools(kernel: Starter, live: Live) -> list[Tool]:
 
     async def signal(wanted: op.SignalParent, context: Context) -> TextOutcome:
         if live.parent is None:
-            raise ToolError("this agent was started by nobody: there is no parent to tell", kind="denied")
+            raise ToolError("this agent has no parent: it was started directly", kind="denied")
         live.parent.tell(f"Agent {live.agent.name} ({live.id}) says: {wanted.message}")
         return TextOutcome("The parent will hear it.")
 

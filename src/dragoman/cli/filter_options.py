@@ -102,7 +102,7 @@ def _options(limit: int | None) -> list[Callable[[Any], Any]]:
         click.option("--since", callback=_moment, help="Only what is newer: a date, or an age such as 2d, 3h, 1w."),
         click.option("--until", callback=_moment, help="Only what is older: a date, or an age such as 2d, 3h, 1w."),
         click.option("--model", help="Only sessions with this model, or with one whose name begins so."),
-        click.option("--limit", type=some, default=limit, show_default=limit is not None, help="At most so many."),
+        click.option("--limit", type=some, default=limit, show_default=limit is not None, help="Maximum results."),
         click.option("--all", "everything", is_flag=True, help="Without a limit."),
     ]
 

@@ -58,7 +58,7 @@ class Spending:
             return
         total = sum((usage for _, usage in self.before), self.usage).total
         if policy.max_tokens is not None and total is None:
-            raise LimitReached("tokens", policy.max_tokens, "how many were used is not known: nobody counted them")
+            raise LimitReached("tokens", policy.max_tokens, "the provider did not report how many were used")
         if policy.max_tokens is not None and total is not None and total > policy.max_tokens:
             raise LimitReached("tokens", policy.max_tokens)
         if policy.max_cost is not None:

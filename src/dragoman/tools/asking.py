@@ -70,7 +70,7 @@ def _chosen(question: op.Question, words: str) -> list[str] | None:
 async def _ask(operation: op.AskUser, context: Context) -> AnswersOutcome:
     answers = context.provides.get(Answers)
     if answers is None:
-        raise ToolError("nobody is there to answer", kind="denied")
+        raise ToolError("no user is available to answer", kind="denied")
     return AnswersOutcome(answers.take(operation.questions))
 
 

@@ -16,7 +16,7 @@ _LENSES = ("failures", "loops", "bottlenecks", "toolchains", "context")
 
 @click.command
 @click.argument("wanted", nargs=-1, metavar="[ID|PATH]...")
-@click.option("--last", is_flag=True, help="The newest session; so it is when none is named.")
+@click.option("--last", is_flag=True, help="Use the newest session (the default).")
 @click.option("--lens", type=click.Choice(_LENSES), multiple=True, help="Only this; several may be given.")
 @filter_options(limit=1)
 @json_option

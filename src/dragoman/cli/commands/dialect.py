@@ -132,7 +132,7 @@ def _counted(number: int, noun: str) -> str:
     help="Captured tools as JSON: a list, or a request with `tools`. - is standard input.",
 )
 @click.option("--to", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="A new file.")
-@click.option("--toml", "language", flag_value="toml", help="Write data (so it is when nothing else is said).")
+@click.option("--toml", "language", flag_value="toml", help="Write a data file (the default).")
 @click.option("--python", "language", flag_value="python", help="Write Python, for tools that need methods.")
 @click.pass_obj
 def new(console: Console, *, name: str, captured: str, target: Path | None, language: str | None) -> ExitCode:

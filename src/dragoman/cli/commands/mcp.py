@@ -53,7 +53,7 @@ def command() -> None:
     help="Folder to work in; the default is the current one.",
 )
 @click.option("--yes", "-y", "approval", flag_value="yes", help="Allow what would be asked about; clients ask too.")
-@click.option("--deny", "approval", flag_value="deny", help="Refuse it (so it is when nothing is said).")
+@click.option("--deny", "approval", flag_value="deny", help="Refuse it (the default).")
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP instead of standard input and output.")
 @click.option(
     "--token-env", metavar="VARIABLE", help="The variable with the token that HTTP clients must send; else one is made."

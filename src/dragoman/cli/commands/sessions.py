@@ -15,7 +15,7 @@ from dragoman.cli.terminal.console import Console, ExitCode, json_option
 @click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
 @filter_options(limit=20)
 @click.option("--no-update", is_flag=True, help="What the index knows already; no log is looked at.")
-@click.option("--agents", is_flag=True, help="Sub-agents too, each as a line of its own.")
+@click.option("--agents", is_flag=True, help="Also list sub-agents, one per line.")
 @json_option
 @click.pass_obj
 def command(

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 )
 @click.option("--version", "at_version", metavar="VERSION", help="What this version of the client offers.")
 @click.option("--family", metavar="MODEL", help="What this family of models is offered, e.g. gemini-3-pro.")
-@click.option("--fidelity", is_flag=True, help="Say of each operation how well it can be said, and why not better.")
+@click.option("--fidelity", is_flag=True, help="Show how well each operation can be expressed, and what is lost.")
 @click.option("--markdown", metavar="FILE", help="Write --fidelity as a page of Markdown. - is standard output.")
-@click.option("--html", metavar="FILE", help="Write --fidelity as a web page that stands by itself.")
+@click.option("--html", metavar="FILE", help="Write --fidelity as a self-contained web page.")
 @json_option
 @click.pass_obj
 def command(

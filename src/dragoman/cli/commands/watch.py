@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("wanted", metavar="[PATH|ID]...", nargs=-1)
 @click.option("--client", help="Only sessions of this client, for example codex.")
-@click.option("--from-start", is_flag=True, help="Tell what stands in the logs already, too.")
+@click.option("--from-start", is_flag=True, help="Also show what is already in the logs.")
 @click.option("--every", type=click.FloatRange(min=0.05), default=0.5, show_default=True, help="Seconds between looks.")
 @click.option("--once", is_flag=True, help="Look once and end: with --from-start, everything so far.")
 @json_option

@@ -429,7 +429,7 @@ def _items(wire: str, table: Table, items: Table, ours: Any, *, lossy: bool) -> 
     meant = [one for one in known if one.parameter.reason is None]
     without = {one.wire: one.parameter.reason for one in known if one.parameter.reason is not None}
     if any(one.parameter.inside or one.parameter.convert is LINE_COUNT for one in meant):
-        table.problem("what stands inside `items` cannot be inside anything else", "items")
+        table.problem("inside `items`, a parameter cannot mean a nested field or count lines", "items")
     for key, one in items.inner_tables():
         for unused in {"schema", "since", "until"}.intersection(one.content):
             table.problem(f"`{unused}` is said of the whole parameter, not of what stands inside it", "items", key)

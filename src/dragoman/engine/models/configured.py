@@ -26,7 +26,7 @@ def settings_for(configuration: Chosen, profile: str | None, *, wanted: bool) ->
     settings = chosen(configuration)
     if profile is None or settings is None:
         if profile is not None:
-            raise ConfigError(f"the profile {profile!r} is in settings, and configuration=None reads none")
+            raise ConfigError(f"the profile {profile!r} is in the settings, and configuration=None reads none")
         return settings
     return settings.with_profile(profile)
 
