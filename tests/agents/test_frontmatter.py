@@ -296,6 +296,24 @@ def test_a_tool_of_its_own_has_a_name_of_its_own(name: str) -> None:
     )
 
 
+def test_every_parameter_that_is_no_table_is_a_problem_and_the_others_are_read_all_the_same() -> None:
+    text = page("""
+        custom_tools:
+          - name: t
+            description: d
+            prompt: "{{a}} {{b}} {{c}}"
+            parameters:
+              a: string
+              b: 5
+              c: {type: strin}
+    """)
+    assert [problem.partition(".parameters.")[2] for problem in problems_of(text)] == [
+        "a: must be a table with a type and a description, not 'string'",
+        "b: must be a table with a type and a description, not 5",
+        'c.type: "strin" is not a JSON type. Did you mean "string"?',
+    ]
+
+
 def test_a_default_is_something_that_the_parameter_may_be() -> None:
     text = page("""
         custom_tools:

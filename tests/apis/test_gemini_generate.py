@@ -366,6 +366,28 @@ def test_a_source_is_cited_in_every_text_its_span_touches() -> None:
     ]
 
 
+@given(st.lists(st.text("aé", min_size=1, max_size=3), min_size=1, max_size=5), st.data())
+def test_the_parts_of_a_span_are_together_what_it_cites(texts: list[str], data: st.DataObject) -> None:
+    whole = "".join(texts)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, len(whole)))
+    segment = {"startIndex": len(whole[:start].encode()), "endIndex": len(whole[:end].encode())}
+    grounding = {"groundingSupports": [{"segment": segment}]}
+    reply = decoded(*({"text": text} for text in texts), groundingMetadata=grounding)
+    spans = [(part.text, one.span) for part in reply.parts if isinstance(part, TextPart) for one in part.citations]
+    if start == end:
+        assert [span.start == span.end for _, span in spans if span is not None] == [True]
+    else:
+        assert "".join(text[span.start : span.end] for text, span in spans if span is not None) == whole[start:end]
+        assert all(span is not None and span.start < span.end for _, span in spans)
+
+
+def test_a_span_of_very_many_parts_is_cited_in_the_first_hundred() -> None:
+    grounding = {"groundingSupports": [{"segment": {"startIndex": 0, "endIndex": 120}}]}
+    reply = decoded(*({"text": "a"} for _ in range(120)), groundingMetadata=grounding)
+    assert [len(part.citations) for part in reply.parts if isinstance(part, TextPart)] == [1] * 100 + [0] * 20
+
+
 def test_an_offset_is_of_the_part_it_names() -> None:
     grounding = {
         "groundingSupports": [{"segment": {"partIndex": 1, "startIndex": 0, "endIndex": 2, "text": "ef"}}],
