@@ -236,7 +236,9 @@ def todo(id: str | None, title: str, **fields: Any) -> op.AddPlanItem:
     ],
 )
 def test_statements_on_the_table_of_todos_change_the_plan(query: str, operations: list[op.Operation]) -> None:
-    assert DIALECT.read_call(NativeCall("1", "sql", {"query": query})).operations == tuple(operations)
+    assert DIALECT.read_call(NativeCall("1", "sql", {"description": "x", "query": query})).operations == tuple(
+        operations
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,8 +263,9 @@ def test_statements_on_the_table_of_todos_change_the_plan(query: str, operations
     ],
 )
 def test_any_other_statement_is_the_client_s_own(query: str) -> None:
-    call = DIALECT.read_call(NativeCall("1", "sql", {"query": query}))
-    assert call.operations == (op.SteerClient("sql", {"query": query}),)
+    arguments = {"description": "x", "query": query}
+    call = DIALECT.read_call(NativeCall("1", "sql", arguments))
+    assert call.operations == (op.SteerClient("sql", arguments),)
 
 
 @pytest.mark.parametrize("said, background", [({}, None), ({"mode": "sync"}, False), ({"mode": "background"}, True)])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dragoman.dialects.base.spelling import Spelling, means, native_only
+from dragoman.dialects.base.spelling import Spelling, means
 from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
 
@@ -283,7 +283,7 @@ class Sql(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
         for field in ("doing", "owner", "add_blocks", "metadata")
     }
 
-    description: str | None = native_only("a title of the statement, for people to read")
+    description: str = means("id", "What the statement is for, in a few words.")
     query: str = means("id", "The statement.")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
