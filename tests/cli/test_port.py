@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from dragoman.logs import read
-from dragoman.logs.port import targets
-from dragoman.model import ToolCalled
+from dragoman.cli.installed_client import installed_version
+from dragoman.errors import LogError
+from dragoman.logs import Places, read
+from dragoman.logs.port import ported, targets
+from dragoman.model import ToolCalled, user as user_said
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX
 
 
 @pytest.fixture
-def reader(user: User) -> User:
+def reader(user: User, monkeypatch: pytest.MonkeyPatch) -> User:
+    monkeypatch.setenv("PATH", str(user.home / "bin"))  # which clients the machine has must not matter
     user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
     user.write(user.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
     return user
@@ -118,3 +122,68 @@ def test_a_client_folder_that_leads_elsewhere_is_not_written_to(reader: User, tm
     assert answer.code != 0
     assert "leads out of" in answer.err
     assert list(elsewhere.iterdir()) == []
+
+
+def test_a_session_of_two_files_is_written_and_removed_as_a_whole(reader: User) -> None:
+    facts = json.loads(reader.types("port", "s-1", "--to", "cline", "--cwd", "/p", "--json").out)
+    said, about = map(Path, facts["files"])
+    assert facts["file"] == str(said)
+    assert [(path.parent, stat.S_IMODE(path.stat().st_mode)) for path in (said, about)] == [
+        (reader.home / ".cline/data/sessions" / facts["session"], 0o600)
+    ] * 2
+    known = json.loads(about.read_text())
+    assert (known["session_id"], known["cwd"], known["messages_path"]) == (facts["session"], "/p", str(said))
+    answer = reader.types("port", "s-1", "--to", "cline", "--cwd", "/p")
+    remove = next(line for line in answer.out.splitlines() if line.startswith("Remove:"))
+    assert remove.count(".json") == 2
+
+
+def test_nothing_stays_of_a_session_whose_second_file_cannot_be_put_in_place(tmp_path: Path) -> None:
+    done = ported((user_said("Hi."),), to="cline", folder="/p", places=Places(tmp_path))
+    _, about = done.files
+    about.parent.mkdir(parents=True)
+    about.write_text("another's")
+    with pytest.raises(LogError, match="is there already"):
+        done.place()
+    assert [(path.name, path.read_text()) for path in about.parent.iterdir()] == [(about.name, "another's")]
+
+
+def program(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_tools_of_the_installed_version_are_used(reader: User) -> None:
+    program(reader.home / "bin/codex", "echo codex-cli 0.20.0; pwd >$HOME/ran-in")
+    asked = ("port", "s-1", "--to", "codex", "--cwd", "/p")
+    old = json.loads(reader.types(*asked, "--json").out)
+    said = json.loads(reader.types(*asked, "--version", "0.166.0", "--json").out)
+    names = [
+        [event.call.native.name for event in read(Path(facts["file"]), "codex") if isinstance(event, ToolCalled)]
+        for facts in (old, said)
+    ]
+    assert (old["version"], said["version"]) == ("0.20.0", "0.166.0")
+    assert names == [["shell", "shell"], ["exec_command", "exec_command"]]
+    assert (reader.home / "ran-in").read_text() == "/\n"
+    assert "codex 0.20.0 is installed" in reader.types(*asked).err
+
+
+@pytest.mark.parametrize(
+    "script", ["exit 1", "echo no version", "printf '\\377\\376'", "sleep 60", "sleep 60 & echo x; exec sleep 60"]
+)
+def test_a_client_that_does_not_tell_its_version_is_written_for_all_the_same(
+    reader: User, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(reader.home / "bin/codex", script)
+    monkeypatch.setenv("PATH", f"{reader.home / 'bin'}:/usr/bin:/bin")
+    assert installed_version("codex", seconds=0.5) is None
+
+
+def test_no_program_of_the_current_folder_is_asked(reader: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(reader.here / "codex", "touch $HOME/ran; echo 9.9.9")
+    monkeypatch.setenv("PATH", f".:{os.pathsep}:{reader.home / 'bin'}")
+    facts = json.loads(reader.types("port", "s-1", "--to", "codex", "--cwd", "/p", "--json").out)
+    assert facts["version"] == "0.166.0"
+    assert not (reader.home / "ran").exists()

@@ -1,15 +1,15 @@
 """Ports one session of every client to every client, and lets the real clients resume them (`make clients`).
 
-    python -m tests.clients                    everything; writes the table of docs/howto/move-a-session.md
-    python -m tests.clients codex gemini_cli   only to these clients; writes nothing
+    python -m tests.clients                    to every client
+    python -m tests.clients codex gemini_cli   only to these
 
-Clients are installed from npm where they are not yet (`install`). Exit code 1 when anything is wrong in any cell.
+Clients are installed from npm where they are not yet (`install`). What was seen is written into the table of
+docs/howto/move-a-session.md. Exit code 1 when anything is wrong in any cell; then the table stays as it is.
 """
 
 from __future__ import annotations
 
 import datetime
-import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from .cell import SOURCES, Seen, tried
 from .install import VERSIONS, program
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "move-a-session.md"
-_BETWEEN = re.compile(r"(?<=<!-- make clients -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+HEAD = "| to | version | tried | sessions resumed | listed | calls sent |"
 
 
 def main(wanted: Sequence[str]) -> int:
@@ -45,21 +45,24 @@ def main(wanted: Sequence[str]) -> int:
             print(f"{source} → {to}: {'; '.join(seen.problems) or f'{seen.calls} calls'}", flush=True)
     failed = sum(bool(seen.problems) for seen in cells.values())
     print(f"{len(cells) - failed} of {len(cells)} sessions were resumed with their whole history")
-    if not wanted and not failed:
-        PAGE.write_text(_BETWEEN.sub(lambda _: table(cells, datetime.date.today()), PAGE.read_text()))
+    if not failed:
+        _note(cells, datetime.date.today())
     return 1 if failed else 0
 
 
-def table(cells: Mapping[tuple[str, str], Seen], day: datetime.date) -> str:
-    rows = [f"On {day:%Y-%m-%d}:", "", "| to | version | resumed | listed | calls sent |", "|---|---|---|---|---|"]
+def _note(cells: Mapping[tuple[str, str], Seen], day: datetime.date) -> None:
+    """Writes the rows of these clients into the page; those of others stay."""
+    lines = PAGE.read_text().splitlines()
+    begin = lines.index(HEAD) + 2
+    end = next(number for number in range(begin, len(lines)) if not lines[number])
+    rows = {line.split("`")[1]: line for line in lines[begin:end]}
     for client in dict.fromkeys(to for to, _ in cells):
         mine = [seen for (to, _), seen in cells.items() if to == client]
-        listed = sum(bool(seen.listed) for seen in mine)
-        said = f"{listed} of {len(mine)}" if mine[0].listed is not None else "no command for it"
-        resumed = f"{sum(not seen.problems for seen in mine)} of {len(mine)}"
+        listed = "no command for it" if mine[0].listed is None else f"{sum(bool(seen.listed) for seen in mine)}"
         calls = sum(seen.calls for seen in mine)
-        rows.append(f"| `{client}` | {VERSIONS[client]} | {resumed} | {said} | {calls} |")
-    return "\n".join(rows)
+        rows[client] = f"| `{client}` | {VERSIONS[client]} | {day} | {len(mine)} | {listed} | {calls} |"
+    lines[begin:end] = [rows[client] for client in sorted(rows)]
+    PAGE.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

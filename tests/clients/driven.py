@@ -38,6 +38,7 @@ class Driven:
     says: Sequence[str] = ()
     """Lines that its listing reads from its input."""
     terminal: bool = False
+    """Whether it resumes on a terminal alone, where the prompt is typed."""
 
 
 def _claude(port: int) -> Setup:
@@ -239,9 +240,15 @@ CLIENTS = {
     ),
     "cline": Driven(
         _cline,
-        lambda session, prompt: (
-            *("-P", "openai-compatible", "-m", "claude-sonnet-4-5", "--auto-approve", "true"),
-            *("--id", session, prompt),
+        lambda session, _: (
+            "-P",
+            "openai-compatible",
+            "-m",
+            "claude-sonnet-4-5",
+            "--auto-approve",
+            "true",
+            "--id",
+            session,
         ),
         ("history", "--json"),
         terminal=True,

@@ -21,15 +21,15 @@ MARK = "[[the scripted turn]]"
 class Script:
     """The turns to be played, and the requests that took them."""
 
-    def __init__(self, turns: Sequence[Turn]) -> None:
-        self.turns = list(turns)
+    def __init__(self, turns: Sequence[Turn], mark: str = MARK) -> None:
+        self.turns, self.mark = list(turns), mark
         self.taken: list[dict[str, Any]] = []
         self.api = ""
         self._lock = threading.Lock()
 
     def answer(self, api: str, body: dict[str, Any]) -> Turn:
         with self._lock:
-            if not _offers_tools(body) or MARK not in json.dumps(body, ensure_ascii=False):
+            if not _offers_tools(body) or self.mark not in json.dumps(body, ensure_ascii=False):
                 return Turn(text="A title")
             self.api = api
             self.taken.append(body)

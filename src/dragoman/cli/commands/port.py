@@ -14,6 +14,7 @@ from dragoman.cli.log_files import are_own, events_of, files_of, format_option, 
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.engine import models
 from dragoman.errors import LogError
+from dragoman.registry import FORMATS
 
 if TYPE_CHECKING:
     from dragoman.logs.port import Ported
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     "--to",
     required=True,
     metavar="CLIENT",
-    help="claude_code, codex, gemini_cli, opencode, qwen_code, copilot, pi or continue.",
+    help="claude_code, codex, gemini_cli, opencode, qwen_code, copilot, pi, continue or cline.",
 )
 @click.option("--cwd", "folder", metavar="DIR", help="Where the new session works. Default: where the old one did.")
-@click.option("--version", metavar="VERSION", help="The client's version, which decides what tools it offers.")
+@click.option(
+    "--version",
+    metavar="VERSION",
+    help="The client's version, which decides what tools it offers. Default: that of the installed client.",
+)
 @click.option("--model", metavar="NAME", help="The model the client will use.")
 @click.option("--from-turn", type=click.IntRange(min=1), metavar="N", help="Leave out the turns before this one.")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N turns.")
@@ -86,7 +91,7 @@ def command(
         folder=os.path.abspath(folder) if folder is not None else began,
         began=began,
         left_out={**told.left_out, **({"turns": turns} if turns else {})},
-        version=version,
+        version=version or _installed(console, to),
         model=model,
         family=None if model is None else models.family_of(model),
     )
@@ -97,6 +102,24 @@ def command(
     else:
         _say(console, result, is_written=not dry_run)
     return ExitCode.OK
+
+
+def _installed(console: Console, to: str) -> str | None:
+    """The version of the client on this machine; `None` when it is not installed."""
+    from dragoman.cli.installed_client import installed_version
+
+    writer = FORMATS[to].writer() if to in FORMATS else None
+    version = None if writer is None else installed_version(writer.program)
+    if writer is not None and version is not None and _numbers(version) < _numbers(writer.version):
+        console.note(
+            f"{writer.program} {version} is installed, and sessions are written as {writer.version} reads them: if it "
+            "cannot resume this one, update it"
+        )
+    return version
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _folder_of(events: list[AnyEvent]) -> str | None:
@@ -122,6 +145,7 @@ def _facts(result: Ported, *, is_written: bool) -> dict[str, Any]:
         "version": result.version,
         "session": result.id,
         "file": str(result.file),
+        "files": [str(file) for file in result.files],
         "written": is_written,
         "folder": result.folder,
         "resume": result.resume,
@@ -137,7 +161,7 @@ def _say(console: Console, result: Ported, *, is_written: bool) -> None:
     console.line(f"{'Written' if is_written else 'Would write'}: {result.file}")
     if is_written:
         console.line(f"Resume:  cd {shlex.quote(result.folder)} && {result.resume}")
-        console.line(f"Remove:  rm {shlex.quote(str(result.file))}")
+        console.line(f"Remove:  rm {shlex.join(map(str, result.files))}")
     ways = result.ways
     said = f"{ways.get('native', 0)} by tools of the client, {ways.get('shell', 0)} through its shell"
     console.line(

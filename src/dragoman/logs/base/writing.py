@@ -38,13 +38,15 @@ class SessionWriter(abc.ABC):
 
     api: ClassVar[str]
     """The API whose messages the client's log holds, or is nearest to."""
+    program: ClassVar[str]
+    """The name of the client's program, which tells its version with `--version`."""
     version: ClassVar[str]
     """The version whose files these are, used where the client's own is not known."""
     model: ClassVar[str]
     """A model of the client, named where the session's own is not known."""
     withheld: ClassVar[frozenset[str]] = frozenset()
-    """Tools of its vocabulary that a session of this version begins without: it looks them up when they are needed, or
-    has them only beside an MCP server."""
+    """Tools of its vocabulary that a session of this version begins without, because it looks them up when they are
+    needed or has them only beside an MCP server, and tools whose arguments only the machine knows."""
 
     def home(self, homes: Sequence[Path], user: Path, environment: Mapping[str, str]) -> Path:
         """The folder that sessions are written below: the first of the client's homes."""
@@ -64,6 +66,10 @@ class SessionWriter(abc.ABC):
     @abc.abstractmethod
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         """The file that holds these messages of the API."""
+
+    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+        """Other files of the session, by their places below the client's home; put in place after the first."""
+        return {}
 
     @abc.abstractmethod
     def resume(self, to: Destination) -> str:

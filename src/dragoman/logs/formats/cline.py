@@ -46,6 +46,7 @@ class Cline(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by = "cline_writer.ClineWriter"
 
     def recognise(self, sample: Sample) -> float:
         document = sample.document

@@ -70,22 +70,40 @@ class Ported(msgspec.Struct, frozen=True):
     """What did not survive, by call."""
     left_out: dict[str, int]
     """What is no call and did not come along, by kind."""
+    beside: dict[PurePosixPath, bytes] = {}
+    """Other files of the session, by their places below the client's home."""
 
     @property
     def file(self) -> Path:
-        """Where the file goes."""
+        """Where the file with the conversation goes."""
         return self.home / self.path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Where all its files go."""
+        return (self.file, *(self.home / path for path in self.beside))
 
     def place(self) -> Path:
         """Puts the session where its client looks for it, whole or not at all, and never over another file."""
-        file = self.file
+        placed: list[Path] = []
+        try:
+            for path, content in ((self.path, self.content), *self.beside.items()):
+                placed.append(self._placed(path, content))
+        except BaseException:
+            for file in placed:
+                file.unlink()
+            raise
+        return self.file
+
+    def _placed(self, path: PurePosixPath, content: bytes) -> Path:
+        file = self.home / path
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if file.parent.resolve() != (self.home.resolve() / self.path).parent:
+        if file.parent.resolve() != (self.home.resolve() / path).parent:
             raise LogError(f"{file.parent} leads out of {self.home}: nothing is written there")
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".dragoman-")
         try:
             with os.fdopen(handle, "wb") as open_file:
-                open_file.write(self.content)
+                open_file.write(content)
                 open_file.flush()
                 os.fsync(open_file.fileno())
             try:
@@ -184,6 +202,7 @@ def ported(
         home=destination.home,
         path=writer.path(destination),
         content=writer.written(messages, destination),
+        beside=writer.beside(messages, destination),
         resume=writer.resume(destination),
         version=destination.version,
         messages=len(messages),

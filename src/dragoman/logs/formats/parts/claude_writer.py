@@ -19,6 +19,7 @@ class ClaudeWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "anthropic_messages"
+    program = "claude"
     version = "2.1.325"
     model = "claude-sonnet-4-5"
     # 2.1.325 offers eleven tools and a placeholder; these are found with ToolSearch (requests captured headless).

@@ -21,6 +21,7 @@ class CodexWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "openai_responses"
+    program = "codex"
     version = "0.166.0"
     model = "gpt-5.5"
     withheld = frozenset(("list_mcp_resource_templates", "list_mcp_resources", "read_mcp_resource"))

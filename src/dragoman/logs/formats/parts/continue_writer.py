@@ -21,6 +21,7 @@ class ContinueWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "openai_chat"
+    program = "cn"
     version = "1.5.47"
     model = "claude-sonnet-4-5"
     withheld = frozenset(("Search",))  # 1.5.47 offers it only if ripgrep is installed

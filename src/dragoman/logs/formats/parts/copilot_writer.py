@@ -19,6 +19,7 @@ class CopilotWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "anthropic_messages"
+    program = "copilot"
     version = "1.0.102"
     model = "claude-sonnet-4.5"
 

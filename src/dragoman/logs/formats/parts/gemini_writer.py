@@ -23,9 +23,11 @@ class GeminiWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "gemini_generate"
+    program = "gemini"
     version = "0.61.0"
     model = "gemini-2.5-pro"
-    withheld = frozenset(("list_mcp_resources", "read_mcp_resource"))
+    # `activate_skill` is offered with the names of the skills that the machine has.
+    withheld = frozenset(("activate_skill", "list_mcp_resources", "read_mcp_resource"))
 
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(

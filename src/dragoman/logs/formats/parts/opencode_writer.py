@@ -28,6 +28,7 @@ class OpencodeWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "anthropic_messages"
+    program = "opencode"
     version = "1.18.33"
     model = "claude-sonnet-4-5"
 

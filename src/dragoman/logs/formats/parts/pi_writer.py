@@ -20,6 +20,7 @@ class PiWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "anthropic_messages"
+    program = "pi"
     version = "0.74.2"
     model = "claude-sonnet-4-5"
 

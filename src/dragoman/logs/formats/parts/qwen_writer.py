@@ -19,6 +19,7 @@ class QwenWriter(SessionWriter):
     """The writer; see the module."""
 
     api = "gemini_generate"
+    program = "qwen"
     version = "0.24.4"
     model = "qwen3-coder-plus"
     # 0.24.4 looks these up with `tool_search`. It offers again what a resumed history called; that is not relied on.
