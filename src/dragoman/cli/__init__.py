@@ -34,6 +34,7 @@ COMMANDS = {
     "doctor": "Check logs: what could not be read, or was not known.",
     "events": "Print the events of logs, one JSON object per line.",
     "export": "Write a recorded session in another form.",
+    "gateway": "Run a coding agent on a model of another provider.",
     "index": "Look after the index of all logs.",
     "keys": "Store the keys of providers, and try them.",
     "lab": "Look into logs closely: search them like grep.",

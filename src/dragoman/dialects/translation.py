@@ -44,7 +44,7 @@ from dragoman.model.request import Definition, FunctionDefinition
 from .base.availability import qualified
 from .base.default_words import tell
 from .base.dialect import Dialect, Loss
-from .base.shell_commands import in_shell, left_out, outcome_from, printed_for
+from .base.shell_commands import IN_SHELL as IN_SHELL, in_shell, left_out, outcome_from as outcome_from, printed_for
 
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 WHOLE: Final = "*"

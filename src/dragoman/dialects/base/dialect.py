@@ -452,6 +452,11 @@ class Dialect:
             or (self.beside is not None and self.beside.knows(name))
         )
 
+    def meanings(self, name: str) -> frozenset[type[op.Operation]]:
+        """The operations that a tool of this name, run by the client, can say."""
+        spellings = [one for one in self._by_name.get(name, ()) if one.executed_by is _HERE and one.read_only is None]
+        return frozenset(meant for spelling in spellings for meant in spelling.operation_types)
+
     def hosts(self, native: NativeCall) -> bool:
         """Whether a call is of a tool that the provider of this vocabulary runs."""
         spellings = self._spellings(native)

@@ -384,6 +384,8 @@ _WRITERS: Final[Mapping[type[op.Operation], _Writer]] = {
     op.MoveFile: _move,
     op.EditFile: _replace,
 }
+IN_SHELL: Final = frozenset(_WRITERS)
+"""The operations that a command can do, as far as its values allow."""
 _RESULTS: Final[
     Mapping[
         type[op.Operation],

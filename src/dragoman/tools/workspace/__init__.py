@@ -9,6 +9,7 @@ from dragoman.doors import door
 if TYPE_CHECKING:
     from .attachments import LARGEST_ATTACHMENT as LARGEST_ATTACHMENT, attachment as attachment
     from .diff import marked_lines as marked_lines
+    from .edits import edited as edited
     from .journal import Journal as Journal
     from .media import media_kind as media_kind
     from .snapshot import Snapshot as Snapshot
@@ -19,6 +20,7 @@ else:
         {
             "attachments": ("LARGEST_ATTACHMENT", "attachment"),
             "diff": ("marked_lines",),
+            "edits": ("edited",),
             "journal": ("Journal",),
             "media": ("media_kind",),
             "snapshot": ("Snapshot",),

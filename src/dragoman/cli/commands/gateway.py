@@ -1,0 +1,179 @@
+"""`dragoman gateway`: any coding agent on any model, in the model's own words."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from dragoman.cli.terminal.console import Console, ExitCode, json_option
+from dragoman.engine import models
+from dragoman.errors import ConfigError, nearest
+from dragoman.serve import gateway
+from dragoman.tools.processes import find_program
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
+
+
+@click.command
+@click.argument("client", metavar="[CLIENT]", required=False)
+@click.argument("arguments", metavar="[-- ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+@click.option("--model", "-m", metavar="PROVIDER:MODEL", help="The model that answers. Default: that of your settings.")
+@click.option(
+    "--route",
+    "routes",
+    metavar="PATTERN=MODEL",
+    multiple=True,
+    help="Another model for some requests: by the name the client asks for, or @small, @thinking, @long.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Default: a free port.")
+@click.option(
+    "--words",
+    type=click.Choice(["model", "client"]),
+    default="model",
+    show_default=True,
+    help="Whose tools the model is offered: its own, or those of the client as they are.",
+)
+@click.option("--token", envvar="DRAGOMAN_GATEWAY_TOKEN", metavar="TOKEN", help="What clients send as their key.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Refuse requests after this.")
+@click.option("--no-record", is_flag=True, help="Keep nothing on disk, not even what a restart needs.")
+@click.option("--watch", is_flag=True, help="Show each exchange.")
+@json_option
+@click.pass_obj
+def command(
+    console: Console,
+    *,
+    client: str | None,
+    arguments: tuple[str, ...],
+    model: str | None,
+    routes: tuple[str, ...],
+    port: int,
+    words: Literal["model", "client"],
+    token: str | None,
+    max_cost: float | None,
+    no_record: bool,
+    watch: bool,
+    as_json: bool,
+) -> ExitCode:
+    """Run a coding agent on the model of another provider, which gets tools under the names it was trained on.
+
+    With CLIENT (claude, codex, gemini, opencode or qwen) that program is started and pointed here; nothing of its own
+    settings is changed. Without, the gateway prints its address and its token and runs until Ctrl-C. It listens on
+    127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never passed on.
+
+    \b
+    dragoman gateway claude --model gemini:gemini-2.5-pro
+    dragoman gateway codex --model anthropic:claude-sonnet-4-5 -- exec "fix the tests"
+    dragoman gateway --port 8787 --route @small=openai:gpt-5-mini --watch
+    """
+    from dragoman.cli.runner import run
+
+    configuration = console.configuration()
+    program = None if client is None else _program(client)
+    default = (model,) if model is not None else (run(models.default_model(configuration)).model,)
+    chosen = gateway.Routes(default, tuple(gateway.read_route(one) for one in routes))
+    for named in chosen.names:
+        _check(named, configuration)
+    served = gateway.Gateway(
+        chosen,
+        token or secrets.token_urlsafe(24),
+        words=words,
+        folder=None if no_record else configuration.data_dir / "gateway",
+        max_cost=None if max_cost is None else Decimal(str(max_cost)),
+        watch=_shown(console, as_json=as_json) if watch else None,
+    )
+    if client is None or program is None:
+        run(_serve(console, served, port))
+        return ExitCode.OK
+    code = run(_started(served, port, program, gateway.CLIENTS[client], arguments, chosen.default[0]))
+    return ExitCode.OK if code == 0 else ExitCode.NO
+
+
+def _check(named: str, configuration: Configuration) -> None:
+    provider, _ = models.split_model(models.real_name(named, configuration))
+    models.check_provider(provider, configuration)
+
+
+def _program(client: str) -> str:
+    startable = [name for name, one in gateway.CLIENTS.items() if one.program is not None]
+    if client not in startable:
+        raise click.BadParameter(
+            f"there is no client {client!r}; known: {', '.join(startable)}.{nearest(client, startable)}",
+            param_hint="CLIENT",
+        )
+    name = gateway.CLIENTS[client].program or client
+    program = find_program(name)
+    if program is None:
+        raise ConfigError(f"the program {name!r} is not installed, or not on your PATH")
+    return program
+
+
+async def _serve(console: Console, served: gateway.Gateway, port: int) -> None:
+    await _listening(served, port)
+    try:
+        console.note(f"Listening at {served.url}")
+        console.note(f"Clients must send this as their key: {served.token}")
+        console.note(f"  ANTHROPIC_BASE_URL={served.url} ANTHROPIC_AUTH_TOKEN={served.token} claude")
+        console.note("Ctrl-C ends it.")
+        await asyncio.Event().wait()
+    finally:
+        await served.close()
+
+
+async def _listening(served: gateway.Gateway, port: int) -> None:
+    try:
+        await served.start(port)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}; choose another") from error
+
+
+async def _started(
+    served: gateway.Gateway,
+    port: int,
+    program: str,
+    client: gateway.Client,
+    arguments: tuple[str, ...],
+    model: str,
+) -> int:
+    """Starts a client that asks here, and waits until it ends."""
+    await _listening(served, port)
+    try:
+        told = (served.url, served.token, model)
+        variables = {**os.environ, **client.environment(*told)}
+        environment = {name: value for name, value in variables.items() if value}
+        process = await asyncio.create_subprocess_exec(program, *client.arguments(*told), *arguments, env=environment)
+        try:
+            return await process.wait()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
+    finally:
+        await served.close()
+
+
+def _shown(console: Console, *, as_json: bool) -> gateway.Watch:
+    """Prints each exchange on standard error, where it is in nobody's way."""
+
+    def show(one: gateway.Exchanged) -> None:
+        if as_json:
+            console.json(one)
+            return
+        who = f"{one.client or 'a client'} ({one.api})"
+        if one.error is not None:
+            console.note(f"{who}: {one.status} {one.error}")
+            return
+        answered = one.model or "next step of a call"
+        tokens = f"{one.usage.total or 0:,} tokens" if one.model else ""
+        cost = "" if one.cost is None else f"${one.cost:.4f}"
+        tools = f"{one.translated} tools translated, {len(one.passed)} passed through" if one.translated else ""
+        calls = f"calls {', '.join(one.calls)}" if one.calls else ""
+        facts = [fact for fact in (tokens, cost, f"{one.seconds:.1f} s", tools, calls) if fact]
+        console.note(f"{who}: {one.asked} → {answered}: {', '.join(facts)}")
+
+    return show

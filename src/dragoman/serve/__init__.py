@@ -1,0 +1,1 @@
+"""What is shared with other programs over a socket: the gateway."""

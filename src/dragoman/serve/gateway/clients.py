@@ -1,0 +1,118 @@
+"""The clients that a gateway stands before: how each is recognised, what rules it has, and how it is pointed here.
+
+Rule: a client is recognised by the tools it offers, and its version by what it says of itself. What is set for a client
+that is started here is set for that process alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.model import Conversation, Definition, TextPart
+
+
+class Client(msgspec.Struct, frozen=True):
+    """One client: its vocabulary, its program, and how it is told where to ask."""
+
+    dialect: str
+    program: str | None = None
+    environment: Callable[[str, str, str], dict[str, str]] = lambda url, token, model: {}
+    """(URL of the gateway, its token, a model's name) → variables of the process."""
+    arguments: Callable[[str, str, str], list[str]] = lambda url, token, model: []
+    """The same → words that come before the user's own."""
+    reads_first: bool = False
+    """Whether it refuses to change a file that it has not read."""
+
+
+def _claude(url: str, token: str, model: str) -> dict[str, str]:
+    # Without ENABLE_TOOL_SEARCH=false it hides MCP tools behind a search whose result only Anthropic's API can carry.
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_AUTH_TOKEN": token,
+        "ANTHROPIC_API_KEY": "",
+        "ENABLE_TOOL_SEARCH": "false",
+    }
+
+
+def _codex(url: str, token: str, model: str) -> list[str]:
+    provider = "model_providers.dragoman"
+    settings = {
+        "model_provider": '"dragoman"',
+        f"{provider}.name": '"dragoman"',
+        f"{provider}.base_url": f'"{url}/v1"',
+        f"{provider}.env_key": '"DRAGOMAN_GATEWAY_TOKEN"',
+        f"{provider}.wire_api": '"responses"',
+    }
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+
+
+def _openai(url: str, token: str, model: str) -> dict[str, str]:
+    return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": token, "OPENAI_MODEL": model}
+
+
+def _opencode(url: str, token: str, model: str) -> dict[str, str]:
+    npm = {"npm": "@ai-sdk/openai-compatible", "name": "dragoman", "options": {"baseURL": f"{url}/v1", "apiKey": token}}
+    known = {"name": model, "tool_call": True}
+    settings = {"model": f"dragoman/{model}", "provider": {"dragoman": {**npm, "models": {model: known}}}}
+    return {"OPENCODE_CONFIG_CONTENT": msgspec.json.encode(settings).decode()}
+
+
+CLIENTS: Final[Mapping[str, Client]] = {
+    "claude": Client("claude_code", "claude", _claude, reads_first=True),
+    "codex": Client("codex", "codex", lambda url, token, model: {"DRAGOMAN_GATEWAY_TOKEN": token}, _codex),
+    "gemini": Client(
+        "gemini_cli", "gemini", lambda url, token, model: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": token}
+    ),
+    "opencode": Client("opencode", "opencode", _opencode, reads_first=True),
+    "qwen": Client("qwen_code", "qwen", _openai, lambda url, token, model: ["--auth-type", "openai"], reads_first=True),
+    "copilot": Client("copilot"),
+    "pi": Client("pi"),
+    "continue": Client("continue", reads_first=True),
+    "cline": Client("cline"),
+}
+"""By the name of the command. Those without a program are recognised, and pointed here by their own settings."""
+
+_BY_DIALECT: Final = {client.dialect: client for client in CLIENTS.values()}
+_VERSION: Final = re.compile(r"/v?(\d+\.\d+\.\d+)")
+
+
+def recognised(definitions: Sequence[Definition], agent: str | None) -> tuple[Client, Dialect] | None:
+    """The client that offers these tools, with its vocabulary at its version; `None` when it is none that is known.
+
+    `agent` is what it says of itself (`claude-cli/2.1.325 (external, cli)`).
+    """
+    names = [str(one.name) for one in definitions if one.name]
+    best: tuple[int, Client] | None = None
+    for client in CLIENTS.values():
+        dialect: Dialect = DIALECTS[client.dialect]
+        known = sum(bool(dialect.meanings(name)) for name in names)
+        if known >= 2 and (best is None or known > best[0]):
+            best = (known, client)
+    if best is None:
+        return None
+    said = _VERSION.search(agent or "")
+    found: Dialect = DIALECTS[best[1].dialect]
+    known_version = (
+        said is not None and found.captured and said[1].partition(".")[0] == found.captured[-1].partition(".")[0]
+    )
+    return best[1], found.at(said[1]) if said is not None and known_version else found
+
+
+_FOLDER: Final = re.compile(
+    r"(?:<cwd>|(?:[Pp]rimary |[Cc]urrent )?[Ww]orking [Dd]irectory:|working in the directory:?) *[`\"']?(/[^\n<`\"']*)"
+)
+
+
+def folder_of(conversation: Conversation) -> str | None:
+    """The folder in which a client works, as it tells the model; `None` where it does not."""
+    for item in conversation[:6]:
+        for part in item.parts:
+            found = _FOLDER.search(part.text) if isinstance(part, TextPart) else None
+            if found is not None:
+                return found[1].strip()
+    return None

@@ -1,0 +1,475 @@
+"""The gateway: a server on loopback that answers clients in their API and asks models in theirs.
+
+Rules:
+- It listens on loopback alone, wants its token, and answers no request that a web page could make (Host and Origin).
+- What a client sends as its own key is compared with the token and dropped. It is never passed on, kept or printed.
+- What a model says is passed on as it comes. A stream that breaks off ends with an error in the client's API, never
+  with a normal end; an error before the first byte has its own status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import msgspec
+
+from dragoman import prices
+from dragoman.apis import APIS, Api, Asked, ServerSide, StreamWriter
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.engine.models import dialect_of, engine_for, family_of
+from dragoman.errors import DragomanError, EngineError
+from dragoman.model import (
+    AnyChunk,
+    AnyPart,
+    CallPart,
+    Conversation,
+    FinishReason,
+    MediaPart,
+    Message,
+    NativeCall,
+    RefusalChunk,
+    RefusalPart,
+    Reply,
+    Request,
+    TextChunk,
+    TextPart,
+    ThinkingChunk,
+    ThinkingPart,
+    Usage,
+    results_message,
+)
+
+from .clients import folder_of, recognised
+from .conversations import Conversations, Kept
+from .requests import Prepared, Preparing
+from .routes import Routes
+from .words import Words
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from dragoman.engine import Engine
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_LARGEST: Final = 64 * 1024 * 1024
+_SIGNED: Final = "dragoman"
+"""Stands for the signature of a thought: the real one is kept here, and clients want some text there."""
+_ASKED_AGAIN: Final = 8
+"""How often a model is asked again within one request because the client cannot do what it called."""
+_KEYS: Final = ("x-api-key", "x-goog-api-key", "api-key")
+
+
+class Exchanged(msgspec.Struct, frozen=True):
+    """One exchange, as `--watch` shows it."""
+
+    client: str | None
+    api: str
+    asked: str
+    """The model that the client asked for."""
+    model: str | None
+    """The model that answered; `None` when the gateway did (the next step of a call)."""
+    status: int
+    seconds: float
+    usage: Usage = Usage()
+    cost: Decimal | None = None
+    translated: int = 0
+    """Tools of the client that the model has in its own words."""
+    passed: tuple[str, ...] = ()
+    """Tools of the client that are offered as they are."""
+    left_out: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    error: str | None = None
+
+
+Watch = Callable[[Exchanged], None]
+
+
+class _Sent(msgspec.Struct):
+    """What is known of an exchange while it goes on."""
+
+    api: str
+    asked: str = ""
+    client: str | None = None
+    model: str | None = None
+    words: Words | None = None
+    usage: Usage = Usage()
+    calls: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class Gateway:
+    """One server. `words="client"` leaves the client's tools as they are and translates the API alone."""
+
+    def __init__(
+        self,
+        routes: Routes,
+        token: str,
+        *,
+        words: Literal["model", "client"] = "model",
+        folder: Path | None = None,
+        max_cost: Decimal | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.routes, self.token, self._words_of = routes, token, words
+        self._conversations = Conversations(folder)
+        self._max_cost, self._watch = max_cost, watch
+        self.cost = Decimal(0)
+        self._engines: dict[str, tuple[Engine, str]] = {}
+        self._known: dict[bytes, Words] = {}
+        self._servers: dict[str, ServerSide] = {
+            name: cast("Api", APIS[name]).server() for name in sorted(APIS.built_in)
+        }
+        self._runner: web.AppRunner | None = None
+        self.port = 0
+
+    # ── life ───────────────────────────────────────────────────────────────
+
+    async def start(self, port: int = 0) -> None:
+        """Listens on loopback; `port` 0 takes a free one."""
+        from aiohttp import web
+
+        app = web.Application(client_max_size=_LARGEST)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, LOOPBACK[0], port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    @property
+    def url(self) -> str:
+        """Where clients ask."""
+        return f"http://{LOOPBACK[0]}:{self.port}"
+
+    async def close(self) -> None:
+        """Stops listening and closes the connections to providers."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+        for engine, _ in self._engines.values():
+            close = getattr(engine, "close", None)
+            if close is not None:
+                await close()
+
+    # ── one request ────────────────────────────────────────────────────────
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        begun = time.monotonic()
+        api, asked = self._asked(request)
+        server = self._servers[api]
+        sent = _Sent(api)
+        status = 500
+        try:
+            refused = self._refused(request)
+            if refused is not None:
+                raise refused
+            if asked is None:
+                raise EngineError(f"there is nothing at {request.method} {request.path}", status=404)
+            response = await self._answered(request, api, asked, sent)
+            status = response.status
+        except EngineError as error:
+            sent.error = error.message
+            response = _error_response(server, error)
+            status = response.status
+        except DragomanError as error:
+            sent.error = str(error)
+            response = _error_response(server, EngineError(str(error), status=400))
+            status = response.status
+        finally:
+            self._told(sent, status, time.monotonic() - begun)
+        return response
+
+    def _asked(self, request: web.Request) -> tuple[str, Asked | None]:
+        """The API of a request by its path, and what is asked for."""
+        for name in self._likely(request.headers, request.path):
+            asked = self._servers[name].asked(request.method, request.path)
+            if asked is not None:
+                return name, asked
+        return self._likely(request.headers, request.path)[0], None
+
+    def _likely(self, headers: Mapping[str, str], path: str) -> list[str]:
+        """The APIs, the one first that headers and path speak for: all have a list of models."""
+        first = "openai_chat"
+        if "anthropic-version" in headers or path.startswith("/v1/messages"):
+            first = "anthropic_messages"
+        elif "x-goog-api-key" in headers or path.startswith("/v1beta"):
+            first = "gemini_generate"
+        return [first, *(name for name in self._servers if name != first)]
+
+    def _refused(self, request: web.Request) -> EngineError | None:
+        """Why a request is not answered: it may be a web page's, or it has not the token."""
+        host = request.headers.get("Host", "").rpartition(":")
+        named = host[0] if host[1] and host[2].isdecimal() else request.headers.get("Host", "")
+        if named.strip("[]") not in LOOPBACK:
+            return EngineError("the gateway answers requests to 127.0.0.1 and localhost only", status=403)
+        if "Origin" in request.headers:
+            return EngineError("the gateway answers no requests of web pages", status=403)
+        given = [request.headers.get(name, "") for name in _KEYS]
+        given.append(request.headers.get("Authorization", "").removeprefix("Bearer "))
+        given.append(request.query.get("key", ""))
+        token = self.token.encode()
+        if not any(hmac.compare_digest(one.strip().encode("utf-8", "replace"), token) for one in given):
+            return EngineError("the key is not the token of this gateway", status=401)
+        return None
+
+    async def _answered(self, request: web.Request, api: str, asked: Asked, sent: _Sent) -> web.StreamResponse:
+        from aiohttp import web
+
+        server = self._servers[api]
+        if asked.what == "models":
+            return web.json_response(server.models(self.routes.names), dumps=_dumps)
+        data = await request.read()
+        body = _read_json(data)
+        read = cast("Api", APIS[api]).read_request(body, model=asked.model)
+        sent.asked = read.model
+        tokens = len(data) // 4
+        if asked.what == "count":
+            return web.json_response(server.counted(tokens), dumps=_dumps)
+        if self._max_cost is not None and self.cost >= self._max_cost:
+            message = f"the limit of {self._max_cost} dollars is reached ({self.cost:.2f} spent): start a new gateway"
+            raise EngineError(message, status=402)
+        streams = read.stream if asked.stream is None else asked.stream
+        answer = _Answer(request, server, read, streams=streams)
+        failure: EngineError | None = None
+        for model in self.routes.models(read, tokens):
+            try:
+                return await self._asked_of(model, request, api, read, answer, sent)
+            except EngineError as error:
+                if answer.begun:
+                    sent.error = error.message
+                    return await answer.fail(error)
+                failure = error
+                if error.status in (400, 404, 413, 422) and len(self.routes.models(read, tokens)) == 1:
+                    break
+        assert failure is not None
+        raise failure
+
+    async def _asked_of(
+        self, named: str, request: web.Request, api: str, read: Request, answer: _Answer, sent: _Sent
+    ) -> web.StreamResponse:
+        engine, model = self._engine(named)
+        words, dialects = self._words(read, model, request.headers.get("User-Agent"))
+        sent.client, sent.words = dialects[0], words
+        preparing = Preparing(words, self._conversations, dialects)
+        prepared = preparing.prepared(read, model, same_api=engine.name == api)
+        if prepared.calls:
+            sent.calls = tuple(call.name for call in prepared.calls)
+            return await answer.end(_step(prepared.calls))
+        sent.model = named
+        reply = await self._replied(engine, words, prepared, read.conversation, answer, sent)
+        return await answer.end(reply)
+
+    async def _replied(
+        self,
+        engine: Engine,
+        words: Words,
+        prepared: Prepared,
+        conversation: Conversation,
+        answer: _Answer,
+        sent: _Sent,
+    ) -> Reply:
+        """The reply for the client. What it cannot do is answered here, and the model asked again."""
+        asked, hidden = prepared.request, list[Message | Reply]()
+        said: list[AnyPart] = []
+        usage = Usage()
+        for _ in range(_ASKED_AGAIN):
+            reply = await engine.ask(asked, answer.observe if answer.streams else None)
+            self._count(reply, sent)
+            usage = usage + reply.usage if hidden else reply.usage
+            said += [part for one in reply.parts if (part := _for_client(one)) is not None]
+            base = self._conversations.new_base(conversation)
+            lowering = engine.lowering(asked)
+            groups = words.groups(reply, base, lowering, prepared.seen)
+            calls = words.next(groups, {})
+            sent.calls = tuple(call.name for call in calls)
+            if groups and not calls:  # nothing of it can be done by the client
+                results = words.results(groups, {})
+                hidden += [reply, results_message(*results)]
+                more = (*asked.conversation, *hidden[-2:])
+                asked = msgspec.structs.replace(asked, conversation=more)
+                continue
+            if calls:
+                self._conversations.add(Kept(base, (*hidden, reply), lowering, prepared.seen))
+            finish = FinishReason.CALLS if calls else reply.finish
+            parts = (*said, *(CallPart(call) for call in calls))
+            return Reply(parts, finish, usage=usage)
+        raise EngineError("the model keeps calling tools that the client does not have", status=502)
+
+    def _count(self, reply: Reply, sent: _Sent) -> None:
+        sent.usage = sent.usage + reply.usage
+        spent = prices.cost(reply.provenance.model or "", reply.usage)
+        self.cost += spent or 0
+
+    def _engine(self, named: str) -> tuple[Engine, str]:
+        if named not in self._engines:
+            self._engines[named] = cast("tuple[Engine, str]", engine_for(named))
+        return self._engines[named]
+
+    def _words(self, read: Request, model: str, agent: str | None) -> tuple[Words, tuple[str | None, str | None]]:
+        """The words between a client and a model: made once for a set of tools, however many requests offer it."""
+        found = recognised(read.definitions, agent)
+        client, dialect = (None, None) if found is None else found
+        target: Dialect | None = DIALECTS[dialect_of(model)].at(None, family_of(model))
+        if self._words_of == "client" or dialect is None or (target is not None and dialect.name == target.name):
+            target = None
+        folder = folder_of(read.conversation)
+        key = blake2b(digest_size=16)
+        named = (model, folder or "", self._words_of, "" if dialect is None else repr(dialect))
+        key.update(msgspec.json.encode((*named, read.definitions)))
+        words = self._known.get(key.digest())
+        if words is None:
+            words = Words(
+                read.definitions,
+                client=None if target is None else dialect,
+                model=target,
+                folder=folder,
+                reads_first=client is not None and client.reads_first,
+            )
+            if len(self._known) >= 64:
+                self._known.clear()
+            self._known[key.digest()] = words
+        return words, (None if dialect is None else dialect.name, None if target is None else target.name)
+
+    def _told(self, sent: _Sent, status: int, seconds: float) -> None:
+        if self._watch is None:
+            return
+        words = sent.words
+        self._watch(
+            Exchanged(
+                sent.client,
+                sent.api,
+                sent.asked,
+                sent.model,
+                status,
+                seconds,
+                sent.usage,
+                None if sent.model is None else prices.cost(sent.model.partition(":")[2], sent.usage),
+                0 if words is None else len(words.names),
+                () if words is None else words.passed,
+                () if words is None else words.left_out,
+                sent.calls,
+                sent.error,
+            )
+        )
+
+
+class _Answer:
+    """The answer to one client: streamed as it comes, or whole."""
+
+    def __init__(self, request: web.Request, server: ServerSide, read: Request, *, streams: bool) -> None:
+        self._request, self._server, self._read, self.streams = request, server, read, streams
+        self._writer: StreamWriter = server.stream(model=read.model, definitions=read.definitions)
+        self._response: web.StreamResponse | None = None
+        self._buffer = bytearray()
+        self._flushing: asyncio.Task[None] | None = None
+        self._written = ""
+        self.begun = False
+
+    def observe(self, chunk: AnyChunk) -> bool | None:
+        """Passes on what a model says, as it comes. True: the client has seen it, so it must not be asked for anew."""
+        match chunk:
+            case TextChunk(text) | RefusalChunk(text):
+                piece = self._writer.text(text)
+            case ThinkingChunk(text):
+                piece = self._writer.thinking(text)
+            case _:
+                return self.begun
+        if piece:
+            self._send(piece)
+        return self.begun
+
+    def _send(self, data: bytes) -> None:
+        if not self.begun:
+            self.begun = True
+            self._buffer += self._writer.start()
+        self._buffer += data
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.get_running_loop().create_task(self._flush())
+
+    async def _flush(self) -> None:
+        from aiohttp import web
+
+        if self._response is None:
+            headers = {"content-type": "text/event-stream", "cache-control": "no-cache"}
+            self._response = web.StreamResponse(headers=headers)
+            await self._response.prepare(self._request)
+        while self._buffer:
+            data = bytes(self._buffer)
+            self._buffer.clear()
+            await self._response.write(data)
+
+    async def _closed(self) -> web.StreamResponse:
+        if self._flushing is not None:
+            await self._flushing
+        await self._flush()
+        assert self._response is not None
+        await self._response.write_eof()
+        return self._response
+
+    async def end(self, reply: Reply) -> web.StreamResponse:
+        """The rest of a reply: all of it where nothing was streamed, else its calls and its end."""
+        from aiohttp import web
+
+        if not self.streams:
+            body = self._server.reply(reply, model=self._read.model, definitions=self._read.definitions)
+            return web.json_response(body, dumps=_dumps)
+        begun = self.begun
+        data = bytearray()
+        for part in reply.parts:
+            if not begun or not isinstance(part, TextPart | ThinkingPart | RefusalPart):
+                data += self._writer.part(part)
+        data += self._writer.end(reply)
+        self._send(bytes(data))
+        return await self._closed()
+
+    async def fail(self, error: EngineError) -> web.StreamResponse:
+        """The end of a stream that broke off."""
+        self._send(self._writer.fail(error))
+        return await self._closed()
+
+
+def _for_client(part: AnyPart) -> AnyPart | None:
+    """What a client is told of what a model said; calls are given in its own words."""
+    match part:
+        case TextPart():
+            return TextPart(part.text) if part.text else None
+        case ThinkingPart():
+            return ThinkingPart(part.text, signature=_SIGNED) if part.text else None
+        case RefusalPart():
+            return RefusalPart(part.text)
+        case MediaPart():
+            return MediaPart(part.media)
+    return None
+
+
+def _step(calls: tuple[NativeCall, ...]) -> Reply:
+    """The next step of a call that the model made: nobody is asked, so no tokens are used."""
+    return Reply(tuple(CallPart(call) for call in calls), FinishReason.CALLS, usage=Usage(0, None, None, 0))
+
+
+def _error_response(server: ServerSide, error: EngineError) -> web.Response:
+    from aiohttp import web
+
+    status, body = server.error(error)
+    headers = {} if error.retry_after is None else {"retry-after": f"{error.retry_after:g}"}
+    return web.json_response(body, status=status, headers=headers, dumps=_dumps)
+
+
+def _dumps(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _read_json(data: bytes) -> dict[str, Any]:
+    try:
+        body = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise EngineError(f"the request is no JSON: {error}", status=400) from error
+    if not isinstance(body, dict):
+        raise EngineError("the request is no JSON object", status=400)
+    return body

@@ -1,0 +1,287 @@
+"""A client's tools in the words of a model, and the model's calls in the words of the client.
+
+Rules:
+- What the model's vocabulary can say of what the client offers is offered in its words and in no others. The rest of
+  the client's tools are offered as they are, and listed in `passed`.
+- A call of the model that becomes several of the client's is given to it one at a time, after the files it changes
+  were read through the client's own tools and every change was tried on them. So a patch that does not fit changes
+  nothing. The results are answered as the one result of the call.
+- Nothing is run here, and no file of the client is opened here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from dragoman.apis import Lowering
+from dragoman.dialects import Dialect
+from dragoman.dialects.translation import IN_SHELL, Translated, Translation, outcome_from
+from dragoman.errors import ToolError
+from dragoman.model import (
+    Call,
+    Definition,
+    ExecutedBy,
+    Failure,
+    FileOutcome,
+    NativeCall,
+    NativeResult,
+    ProviderDefinition,
+    Reply,
+    operations as op,
+    outcomes as out,
+)
+from dragoman.tools.workspace import edited
+
+_HIDDEN: Final = "_read"
+"""What the id of a read has that the model did not ask for."""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One call of the model, and what the client is given for it."""
+
+    native: NativeCall
+    """The model's call, in its tools' own terms."""
+    calls: tuple[NativeCall, ...]
+    """In the client's words."""
+    translated: Translated | None = None
+    """`None` for a tool of the client that is passed through."""
+    reads: tuple[Translated, ...] = ()
+    """Reads of files that are made first, one call each."""
+    answer: NativeResult | None = None
+    """What the model is told at once: the client cannot do this."""
+
+
+class Words:
+    """Between a client's vocabulary and a model's. `client` or `model` `None`: everything is passed through."""
+
+    def __init__(
+        self,
+        offered: Sequence[Definition],
+        *,
+        client: Dialect | None,
+        model: Dialect | None,
+        folder: str | None = None,
+        reads_first: bool = False,
+    ) -> None:
+        self._client, self._model, self._reads_first = client, model, reads_first
+        self.names: dict[str, str] = {}
+        """A tool of the client → the tool of the model's vocabulary that stands for it."""
+        self.left_out = tuple(str(one.name) for one in offered if isinstance(one, ProviderDefinition))
+        """Tools that the client's provider would run: no other has them."""
+        own = [one for one in offered if not isinstance(one, ProviderDefinition)]
+        if client is None or model is None:
+            self.definitions: tuple[Definition, ...] = tuple(own)
+            self.passed = tuple(str(one.name) for one in own)
+            self._to_client = self._to_model = None
+            return
+        new = self._offered(client, model, [str(one.name) for one in own])
+        taken = {str(one.name) for one in new}
+        self.passed = tuple(str(one.name) for one in own if str(one.name) not in self.names)
+        self._renamed = {name: name if name not in taken else f"client_{name}" for name in self.passed}
+        passed = [_called(one, self._renamed[str(one.name)]) for one in own if str(one.name) in self._renamed]
+        self.definitions = (*new, *passed)
+        self._own = frozenset(taken)
+        self._to_client = Translation(
+            model, client, offered=own, folder=folder, paths="absolute" if folder else None, losses=False
+        )
+        self._to_model = Translation(client, model, offered=new, losses=False)
+
+    def _offered(self, client: Dialect, model: Dialect, names: Sequence[str]) -> list[Definition]:
+        """The tools of the model's vocabulary for what the client's tools can do."""
+        meant = {name: client.meanings(name) for name in names}
+        can = {operation for operations in meant.values() for operation in operations}
+        if op.RunCommand in can:
+            can |= IN_SHELL
+        chosen = [
+            spelling
+            for spelling in model.chosen(can, executed_by=ExecutedBy.CLIENT)
+            if spelling.operation_types[0] in can
+        ]
+        said = {operation: spelling for spelling in reversed(chosen) for operation in spelling.operation_types}
+        for name, operations in meant.items():
+            if operations and any(operation in said for operation in operations):
+                first = next(one for one in sorted(operations, key=lambda one: one.__name__) if one in said)
+                self.names[name] = said[first].native_name
+        wanted = {spelling.native_name for spelling in chosen}
+        return [one for one in model.definitions(can, executed_by=ExecutedBy.CLIENT) if one.name in wanted]
+
+    def glossary(self, text: str) -> str | None:
+        """A sentence that names the model's tools for those of the client's that a text speaks of."""
+        named = [
+            f"`{theirs}` is `{ours}`"
+            for theirs, ours in self.names.items()
+            if theirs != ours and re.search(rf"(?<![\w-]){re.escape(theirs)}(?![\w-])", text)
+        ]
+        if not named:
+            return None
+        return f"Some tools have other names here than in the instructions above: {', '.join(named)}."
+
+    # ── from the model to the client ───────────────────────────────────────
+
+    def groups(self, reply: Reply, base: str, lowering: Lowering, seen: frozenset[str]) -> tuple[Group, ...]:
+        """What a client is given for the calls of a reply; `seen` are the files that it has read or written."""
+        ours = [call for call in reply.calls if call.executed_by is ExecutedBy.CLIENT]
+        return tuple(self._group(lowering.call(call), f"{base}_{place}", seen) for place, call in enumerate(ours))
+
+    def _group(self, native: NativeCall, id: str, seen: frozenset[str]) -> Group:
+        call = msgspec.structs.replace(native, id=id)
+        if self._to_client is None or self._model is None:
+            return Group(native, (call,))
+        theirs = next((theirs for theirs, ours in self._renamed.items() if ours == native.name), None)
+        if theirs is not None:
+            return Group(native, (msgspec.structs.replace(call, name=theirs),))
+        read = self._model.read_call(call)
+        translated = self._to_client.say(read)
+        if not translated.calls:
+            reason = "; ".join(one.reason for one in translated.lost)
+            failure = read.failure or Failure("failed", f"The tool {native.name} cannot do this here: {reason}")
+            told = self._model.write_result(read, (failure,) * max(1, len(read.operations)))
+            return Group(native, (), answer=_answering(told, native))
+        calls = tuple(one.native for one in translated.calls)
+        return Group(native, calls, translated, tuple(self._reads(translated, id, seen)))
+
+    def _reads(self, translated: Translated, id: str, seen: frozenset[str]) -> Iterator[Translated]:
+        """Reads of the files that a call changes: where it is done in several steps, and where the client wants it."""
+        assert self._to_client is not None
+        several = len(translated.calls) > 1
+        paths: list[str] = []
+        for meant in (meant for call in translated.calls for meant in call.operations):
+            if not isinstance(meant, op.EditFile | op.WriteFile):
+                continue
+            unread = self._reads_first and meant.path not in seen
+            if unread or (several and isinstance(meant, op.EditFile)):
+                paths.append(meant.path)
+        for number, path in enumerate(dict.fromkeys(paths), 1):
+            own = f"{id}{_HIDDEN}{number}"
+            read = self._to_client.say(Call(own, (op.ReadFile(path),), NativeCall(own, "read", {})))
+            if len(read.calls) == 1:
+                yield read
+
+    # ── step by step ───────────────────────────────────────────────────────
+
+    def next(self, groups: Sequence[Group], results: Mapping[str, NativeResult]) -> tuple[NativeCall, ...]:
+        """The calls that the client is to make now; none when all are done."""
+        steps = [(group, call) for group in groups for call in (*_read_calls(group), *group.calls)]
+        if all(len(_read_calls(group)) + len(group.calls) <= 1 for group in groups):
+            waiting = [call for _, call in steps if call.id not in results]
+            return tuple(waiting) if len(waiting) == len(steps) else ()  # all at once; they come back together
+        for group in groups:
+            for call in _read_calls(group):
+                if call.id not in results:
+                    return (call,)
+            if self._unfit(group, results) is not None:
+                continue
+            for call in group.calls:
+                if call.id not in results:
+                    return (call,)
+                if self._failed(group, call.id, results[call.id]):
+                    break
+        return ()
+
+    def _failed(self, group: Group, id: str, result: NativeResult) -> bool:
+        """Whether a step went wrong, so that those after it are not made."""
+        if group.translated is None or self._client is None:
+            return False
+        call = next(one for one in group.translated.calls if one.id == id)
+        outcomes = self._client.read_result(call, result).outcomes
+        if id in group.translated.commands:
+            return any(isinstance(one, out.CommandOutcome) and one.exit_code for one in outcomes)
+        return any(isinstance(one, Failure) for one in outcomes)
+
+    def _unfit(self, group: Group, results: Mapping[str, NativeResult]) -> Failure | None:
+        """Why the changes of a call do not fit the files that were read for it."""
+        if group.translated is None or not group.reads or self._client is None:
+            return None
+        files: dict[str, bytes | Failure | None] = {}
+        for read in group.reads:
+            (call,) = read.calls
+            meant = read.source.operations[0]
+            assert isinstance(meant, op.ReadFile)
+            outcome = None
+            if call.id in results:
+                outcome = self._to_client_outcome(read, results[call.id])
+            if isinstance(outcome, Failure):
+                files[meant.path] = outcome
+            elif isinstance(outcome, FileOutcome) and not outcome.truncated and outcome.first_line == 1:
+                files[meant.path] = outcome.text.encode("utf-8", "surrogatepass")
+        for place in sorted(set(group.translated.places)):
+            meant = next(
+                call.operations[0]
+                for call, of in zip(group.translated.calls, group.translated.places, strict=True)
+                if of == place
+            )
+            if not isinstance(meant, op.EditFile):
+                continue
+            data = files.get(meant.path)
+            if isinstance(data, Failure):
+                return data
+            if data is not None:
+                try:
+                    files[meant.path], _ = edited(data, meant.edits, meant.path)
+                except ToolError as error:
+                    return Failure("failed", str(error))
+        return None
+
+    def _to_client_outcome(self, read: Translated, result: NativeResult) -> out.Outcome:
+        assert self._client is not None
+        (call,) = read.calls
+        outcome = self._client.read_result(call, result).outcomes[0]
+        if call.id in read.commands:
+            return outcome_from(read.commands[call.id], outcome)
+        return outcome
+
+    def results(self, groups: Sequence[Group], results: Mapping[str, NativeResult]) -> tuple[NativeResult, ...]:
+        """What the model is told of its calls, in its own words."""
+        told: list[NativeResult] = []
+        for group in groups:
+            if group.answer is not None:
+                told.append(group.answer)
+                continue
+            if group.translated is None:
+                result = results.get(group.calls[0].id)
+                if result is not None:
+                    told.append(_answering(result, group.native))
+                continue
+            assert self._to_client is not None
+            assert self._model is not None
+            unfit = self._unfit(group, results)
+            if unfit is not None:
+                count = max(1, len(group.translated.source.operations))
+                joined = self._model.write_result(group.translated.source, (unfit,) * count)
+            elif not any(call.id in results for call in group.calls):
+                continue  # never made; whoever writes the request says that there is no result
+            else:
+                (joined,) = self._to_client.join(group.translated, [*results.values()]).results
+            told.append(_answering(joined, group.native))
+        return tuple(told)
+
+    # ── history that did not go through here ───────────────────────────────
+
+    @property
+    def to_model(self) -> Translation | None:
+        """From the client's words to the model's."""
+        return self._to_model
+
+    def paths(self, native: NativeCall) -> frozenset[str]:
+        """The files that a call of the client reads or writes."""
+        if self._client is None:
+            return frozenset()
+        meant = self._client.read_call(native).operations
+        return frozenset(one.path for one in meant if isinstance(one, op.ReadFile | op.WriteFile | op.EditFile))
+
+
+def _read_calls(group: Group) -> tuple[NativeCall, ...]:
+    return tuple(call.native for read in group.reads for call in read.calls)
+
+
+def _answering(result: NativeResult, call: NativeCall) -> NativeResult:
+    """A result under the id and the name of the call that it answers."""
+    return msgspec.structs.replace(result, call_id=call.id, name=call.name, namespace=call.namespace)
+
+
+def _called(definition: Definition, name: str) -> Definition:
+    return definition if definition.name == name else msgspec.structs.replace(definition, name=name)
