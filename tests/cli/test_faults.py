@@ -33,6 +33,7 @@ LINES = (
     "doctor inspect LOG",
     "events s-1",
     "export s-1 --to markdown",
+    "gateway --model openai:gpt-5 no-such-client",
     "index info",
     "index update",
     "index rebuild",

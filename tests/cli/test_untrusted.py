@@ -128,6 +128,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "doctor run": [("logs",), ()],
     "events": [(LOG,), (OWN_LOG,)],
     "export": [(LOG, "--to", target) for target in ("html", "markdown", "atif", "otel")],
+    "gateway": [("--model", "openai:gpt-5", "no-such-client")],
     "index info": [()],
     "index rebuild": [()],
     "index update": [()],

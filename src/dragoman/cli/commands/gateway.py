@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +11,7 @@ import click
 
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.engine import models
+from dragoman.environment import child_environment
 from dragoman.errors import ConfigError, nearest
 from dragoman.serve import gateway
 from dragoman.tools.processes import find_program
@@ -144,8 +144,8 @@ async def _started(
     await _listening(served, port)
     try:
         told = (served.url, served.token, model)
-        variables = {**os.environ, **client.environment(*told)}
-        environment = {name: value for name, value in variables.items() if value}
+        environment = child_environment("*")  # without keys: the client gets the token instead
+        environment.update(client.environment(*told))
         process = await asyncio.create_subprocess_exec(program, *client.arguments(*told), *arguments, env=environment)
         try:
             return await process.wait()

@@ -34,7 +34,6 @@ def _claude(url: str, token: str, model: str) -> dict[str, str]:
     return {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_AUTH_TOKEN": token,
-        "ANTHROPIC_API_KEY": "",
         "ENABLE_TOOL_SEARCH": "false",
     }
 

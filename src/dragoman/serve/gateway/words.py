@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -27,6 +27,7 @@ from dragoman.model import (
     ExecutedBy,
     Failure,
     FileOutcome,
+    FunctionDefinition,
     NativeCall,
     NativeResult,
     ProviderDefinition,
@@ -36,6 +37,7 @@ from dragoman.model import (
 )
 from dragoman.tools.workspace import edited
 
+_WORD: Final = re.compile(r"[\w-]+")
 _HIDDEN: Final = "_read"
 """What the id of a read has that the model did not ask for."""
 
@@ -74,7 +76,7 @@ class Words:
         """Tools that the client's provider would run: no other has them."""
         own = [one for one in offered if not isinstance(one, ProviderDefinition)]
         if client is None or model is None:
-            self.definitions: tuple[Definition, ...] = tuple(own)
+            self.definitions: tuple[Definition, ...] = tuple(_called(one, str(one.name)) for one in own)
             self.passed = tuple(str(one.name) for one in own)
             self._to_client = self._to_model = None
             return
@@ -85,8 +87,10 @@ class Words:
         passed = [_called(one, self._renamed[str(one.name)]) for one in own if str(one.name) in self._renamed]
         self.definitions = (*new, *passed)
         self._own = frozenset(taken)
+        self._nulls = {str(one.name): _nullable(one) for one in own}
+        relaxed = [_relaxed(one, self._nulls[str(one.name)]) for one in own]
         self._to_client = Translation(
-            model, client, offered=own, folder=folder, paths="absolute" if folder else None, losses=False
+            model, client, offered=relaxed, folder=folder, paths="absolute" if folder else None, losses=False
         )
         self._to_model = Translation(client, model, offered=new, losses=False)
 
@@ -102,20 +106,20 @@ class Words:
             if spelling.operation_types[0] in can
         ]
         said = {operation: spelling for spelling in reversed(chosen) for operation in spelling.operation_types}
+        shell = said.get(op.RunCommand)
+        if shell is not None:  # what a command can do needs no other tool
+            said = {**dict.fromkeys(IN_SHELL, shell), **said}
         for name, operations in meant.items():
-            if operations and any(operation in said for operation in operations):
-                first = next(one for one in sorted(operations, key=lambda one: one.__name__) if one in said)
-                self.names[name] = said[first].native_name
+            if any(operation in said for operation in operations):
+                own = [said[one] for one in sorted(operations, key=lambda one: one.__name__) if one in said]
+                self.names[name] = next((one for one in own if one is not shell), own[0]).native_name
         wanted = {spelling.native_name for spelling in chosen}
         return [one for one in model.definitions(can, executed_by=ExecutedBy.CLIENT) if one.name in wanted]
 
     def glossary(self, text: str) -> str | None:
         """A sentence that names the model's tools for those of the client's that a text speaks of."""
-        named = [
-            f"`{theirs}` is `{ours}`"
-            for theirs, ours in self.names.items()
-            if theirs != ours and re.search(rf"(?<![\w-]){re.escape(theirs)}(?![\w-])", text)
-        ]
+        words = set(_WORD.findall(text))
+        named = [f"`{theirs}` is `{ours}`" for theirs, ours in self.names.items() if theirs != ours and theirs in words]
         if not named:
             return None
         return f"Some tools have other names here than in the instructions above: {', '.join(named)}."
@@ -141,8 +145,15 @@ class Words:
             failure = read.failure or Failure("failed", f"The tool {native.name} cannot do this here: {reason}")
             told = self._model.write_result(read, (failure,) * max(1, len(read.operations)))
             return Group(native, (), answer=_answering(told, native))
-        calls = tuple(one.native for one in translated.calls)
+        calls = tuple(self._filled(one.native) for one in translated.calls)
         return Group(native, calls, translated, tuple(self._reads(translated, id, seen)))
+
+    def _filled(self, native: NativeCall) -> NativeCall:
+        """A call with null for what its tool requires and that was not said: strict schemas have it so."""
+        nulls = self._nulls.get(native.name)
+        if not nulls or not isinstance(native.arguments, dict):
+            return native
+        return msgspec.structs.replace(native, arguments={**dict.fromkeys(nulls), **native.arguments})
 
     def _reads(self, translated: Translated, id: str, seen: frozenset[str]) -> Iterator[Translated]:
         """Reads of the files that a call changes: where it is done in several steps, and where the client wants it."""
@@ -172,7 +183,7 @@ class Words:
         for group in groups:
             for call in _read_calls(group):
                 if call.id not in results:
-                    return (call,)
+                    return (self._filled(call),)
             if self._unfit(group, results) is not None:
                 continue
             for call in group.calls:
@@ -274,6 +285,30 @@ class Words:
         return frozenset(one.path for one in meant if isinstance(one, op.ReadFile | op.WriteFile | op.EditFile))
 
 
+def _nullable(definition: Definition) -> tuple[str, ...]:
+    """The parameters that a tool requires although they may be null."""
+    if not isinstance(definition, FunctionDefinition):
+        return ()
+    properties = definition.parameters.get("properties", {})
+    required = definition.parameters.get("required", ())
+    return tuple(name for name in required if "null" in _types(properties.get(name)))
+
+
+def _types(schema: Any) -> list[Any]:
+    if not isinstance(schema, dict):
+        return []
+    stated = schema.get("type")
+    types = stated if isinstance(stated, list) else [stated]
+    return [*types, *(one for choice in schema.get("anyOf", ()) for one in _types(choice))]
+
+
+def _relaxed(definition: Definition, nulls: tuple[str, ...]) -> Definition:
+    if not nulls or not isinstance(definition, FunctionDefinition):
+        return definition
+    required = [name for name in definition.parameters["required"] if name not in nulls]
+    return msgspec.structs.replace(definition, parameters={**definition.parameters, "required": required})
+
+
 def _read_calls(group: Group) -> tuple[NativeCall, ...]:
     return tuple(call.native for read in group.reads for call in read.calls)
 
@@ -284,4 +319,7 @@ def _answering(result: NativeResult, call: NativeCall) -> NativeResult:
 
 
 def _called(definition: Definition, name: str) -> Definition:
-    return definition if definition.name == name else msgspec.structs.replace(definition, name=name)
+    """A tool of the client as it is passed through. How strictly its schema is held is a matter of its own API."""
+    if isinstance(definition, FunctionDefinition):
+        return msgspec.structs.replace(definition, name=name, strict=False)
+    return msgspec.structs.replace(definition, name=name)

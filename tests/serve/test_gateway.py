@@ -1,0 +1,377 @@
+"""The gateway between a client and a model, over real sockets: our own loop plays the client, with real files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from dragoman.apis import APIS
+from dragoman.dialects import DIALECTS
+from dragoman.engine import HttpEngine, Orchestrator, Retry, ToolPolicy
+from dragoman.engine.transport import Transport
+from dragoman.errors import EngineError
+from dragoman.model import AnyChunk, Request, user
+from dragoman.registry import TOOLS
+from dragoman.serve.gateway import Exchanged, Gateway, Routes, read_route
+from dragoman.tools import DiskWorkspace
+from tests.engine.loopback import Answer, Loopback, Raw, Turn, loopback
+
+TOKEN = "the-token-of-this-gateway"
+KEY = "sk-the-users-own-key"
+UPSTREAM = {
+    # The API of a model → its name for the gateway, and the variables with its address and its key.
+    "gemini_generate": ("gemini:gemini-3-pro-preview", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
+    "openai_responses": ("openai:gpt-5.5", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "openai_chat": ("openai-chat:gpt-5.5", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "anthropic_messages": ("anthropic:claude-sonnet-4-5", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+}
+CLIENTS = {
+    # A client's vocabulary → its API and the path to it.
+    "claude_code": ("anthropic_messages", "", "claude-sonnet-4-5"),
+    "codex": ("openai_responses", "/v1", "gpt-5.5"),
+    "gemini_cli": ("gemini_generate", "/v1beta", "gemini-2.5-pro"),
+    "qwen_code": ("openai_chat", "/v1", "qwen3-coder-plus"),
+}
+WORDS = {
+    # What a model of each API says to read, change, create and run, in the words that it knows.
+    "gemini_generate": [
+        ("read_file", {"file_path": "a.py"}),
+        ("replace", {"file_path": "a.py", "instruction": "x", "old_string": "x = 1", "new_string": "x = 2"}),
+        ("write_file", {"file_path": "b.py", "content": "y = 1\n"}),
+        ("run_shell_command", {"command": "cat a.py b.py; exit 3"}),
+    ],
+    "openai_responses": [
+        ("exec_command", {"cmd": "cat a.py"}),
+        ("apply_patch", "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch\n"),
+        ("apply_patch", "*** Begin Patch\n*** Add File: b.py\n+y = 1\n*** End Patch\n"),
+        ("exec_command", {"cmd": "cat a.py b.py; exit 3"}),
+    ],
+    "anthropic_messages": [
+        ("Read", {"file_path": "a.py"}),
+        ("Edit", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}),
+        ("Write", {"file_path": "b.py", "content": "y = 1\n"}),
+        ("Bash", {"command": "cat a.py b.py; exit 3"}),
+    ],
+}
+USED = ["read_file", "write_file", "edit_file", "run_command"]
+
+
+@asynccontextmanager
+async def gateway(
+    patch: pytest.MonkeyPatch, api: str, *script: Answer, folder: Path | None = None, **options: Any
+) -> AsyncIterator[tuple[Gateway, Loopback]]:
+    """A gateway before a scripted model that is asked in this API."""
+    named, address, key = UPSTREAM[api]
+    async with loopback(*script) as upstream:
+        patch.setenv(address, upstream.url)
+        patch.setenv(key, KEY)
+        served = Gateway(options.pop("routes", None) or Routes((named,)), TOKEN, folder=folder, **options)
+        await served.start()
+        try:
+            yield served, upstream
+        finally:
+            await served.close()
+
+
+def client(served: Gateway, dialect: str, folder: Path, token: str = TOKEN) -> Orchestrator[Any]:
+    """A client that speaks these words, on real files."""
+    api, path, model = CLIENTS[dialect]
+    engine = HttpEngine(api, Transport(served.url + path, headers={"x-api-key": token}), retry=Retry(times=0))
+    return Orchestrator(
+        engine,
+        [TOOLS[name] for name in USED if dialect != "codex" or name != "read_file"],
+        ToolPolicy(default="allow"),
+        model_name=model,
+        dialect=dialect,
+        workspace=DiskWorkspace(folder),
+    )
+
+
+def offered(body: dict[str, Any]) -> set[str]:
+    """The names of the tools in a request of any API."""
+    tools = body.get("tools", [])
+    declared = [one for tool in tools for one in tool.get("functionDeclarations", [tool])]
+    inner = [one.get("function") or one.get("custom") or one for one in declared]
+    return {str(one.get("name")) for one in inner}
+
+
+def turns(api: str) -> list[Turn]:
+    words = WORDS["openai_responses" if api == "openai_chat" else api]
+    called = [Turn(f"Step {place}.", calls=((f"id_{place}", *call),)) for place, call in enumerate(words)]
+    return [*called, Turn("All done.")]
+
+
+@pytest.mark.parametrize("dialect", sorted(CLIENTS))
+@pytest.mark.parametrize("api", sorted(WORDS))
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_does_what_a_model_says_in_its_own_words(
+    api: str, dialect: str, stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    async with gateway(monkeypatch, api, *turns(api)) as (served, upstream):
+        result = await client(served, dialect, tmp_path).run("Do it.", stream=stream)
+    assert result.status == "completed"
+    assert result.text.endswith("All done.")
+    assert ((tmp_path / "a.py").read_text(), (tmp_path / "b.py").read_text()) == ("x = 2\n", "y = 1\n")
+    own = {"gemini_generate": "gemini_cli", "openai_responses": "codex", "anthropic_messages": "claude_code"}[api]
+    for heard in upstream.requests:
+        assert all(DIALECTS[own].meanings(name) for name in offered(heard.body))
+        assert TOKEN not in json.dumps(heard.headers)
+    last = json.dumps(upstream.requests[-1].body)
+    assert "x = 2\\\\ny = 1" in last or "x = 2\\ny = 1" in last
+    assert last.count("Step 0.") == 1
+
+
+async def test_a_patch_that_does_not_fit_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text("y = 1\n")
+    bad = (
+        "*** Begin Patch\n*** Add File: c.py\n+z = 1\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n"
+        "*** Update File: b.py\n@@\n-not there\n+z\n*** End Patch\n"
+    )
+    good = bad.replace("-not there\n+z", "-y = 1\n+y = 2")
+    script = (Turn(calls=(("i1", "apply_patch", bad),)), Turn(calls=(("i2", "apply_patch", good),)), Turn("Done."))
+    async with gateway(monkeypatch, "openai_responses", *script) as (served, upstream):
+        result = await client(served, "claude_code", tmp_path).run("Do it.")
+    assert result.text == "Done."
+    told = [
+        one["output"] for one in upstream.requests[-1].body["input"] if one.get("type") == "custom_tool_call_output"
+    ]
+    assert len(told) == 2
+    assert "not there" in told[0]
+    assert "Success" in told[1]
+    assert len(upstream.requests) == 3
+    assert written(tmp_path) == {"a.py": "x = 2\n", "b.py": "y = 2\n", "c.py": "z = 1\n"}
+
+
+def modes(folder: Path) -> list[str]:
+    return [oct(path.stat().st_mode & 0o777) for path in (folder, *folder.iterdir())]
+
+
+def written(folder: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in folder.iterdir()}
+
+
+async def test_signatures_come_back_to_the_model_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.py").write_text("x = 1\n")
+    signed = {
+        "candidates": [
+            {
+                "content": {
+                    "role": "model",
+                    "parts": [
+                        {
+                            "functionCall": {"name": "read_file", "args": {"file_path": "a.py"}, "id": "f1"},
+                            "thoughtSignature": "c2lnbmVk",
+                        }
+                    ],
+                },
+                "finishReason": "STOP",
+            }
+        ],
+        "responseId": "r1",
+        "modelVersion": "gemini-3-pro-preview",
+    }
+    kept = tmp_path / "kept"
+    first = Raw(body=json.dumps(signed).encode())
+    async with gateway(monkeypatch, "gemini_generate", first, folder=kept) as (served, _):
+        with pytest.raises(EngineError, match="the script is over") as raised:
+            await client(served, "claude_code", tmp_path / "work").run("Do it.")
+    assert modes(kept) == ["0o700", "0o600"]
+    async with gateway(monkeypatch, "gemini_generate", Turn("Done."), folder=kept) as (served, upstream):
+        again = await client(served, "claude_code", tmp_path / "work").run(raised.value.conversation)
+    assert again.text == "Done."
+    parts = [part for one in upstream.requests[0].body["contents"] for part in one["parts"]]
+    called = next(part for part in parts if "functionCall" in part)
+    assert called["thoughtSignature"] == "c2lnbmVk"
+    assert called["functionCall"]["name"] == "read_file"
+
+
+async def test_with_the_words_of_the_client_nothing_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    script = (Turn(calls=(("i1", "Read", {"file_path": "a.py"}),)), Turn("Done."))
+    async with gateway(monkeypatch, "gemini_generate", *script, words="client") as (served, upstream):
+        result = await client(served, "claude_code", tmp_path).run("Do it.")
+    assert result.text == "Done."
+    assert {"Read", "Edit", "Write", "Bash"} <= offered(upstream.requests[0].body)
+
+
+async def test_a_tool_that_the_client_does_not_have_is_answered_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = (Turn(calls=(("i1", "no_such_tool", {"a": 1}),)), Turn("I see."))
+    async with gateway(monkeypatch, "gemini_generate", *script) as (served, upstream):
+        result = await client(served, "claude_code", tmp_path).run("Do it.")
+    assert result.text == "I see."
+    assert "no_such_tool cannot do this here" in json.dumps(upstream.requests[1].body)
+
+
+# ── wire ─────────────────────────────────────────────────────────────────────
+
+
+async def asked(
+    served: Gateway, api: str, *, stream: bool = False, watch: Callable[[AnyChunk], None] | None = None
+) -> str:
+    """The text of an answer to a request without tools."""
+    path = {"anthropic_messages": "", "gemini_generate": "/v1beta"}.get(api, "/v1")
+    engine = HttpEngine(api, Transport(served.url + path, headers={"x-api-key": TOKEN}), retry=Retry(times=0))
+    if stream and watch is None:
+        watch = [].append
+    try:
+        return (await engine.ask(Request("some-model", (user("Hello?"),)), watch)).text
+    finally:
+        await engine.close()
+
+
+@pytest.mark.parametrize("api", sorted(UPSTREAM))
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503, 529])
+async def test_an_error_of_the_model_is_told_in_the_clients_api(
+    api: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.dumps({"error": {"message": "it is full", "type": "t", "code": status}}).encode()
+    bad = Raw(status, body, headers={"retry-after": "0"})
+    async with gateway(monkeypatch, "openai_responses", bad, bad, bad, bad) as (served, _):
+        with pytest.raises(EngineError, match="it is full") as raised:
+            await asked(served, api)
+    assert raised.value.status == (503 if status == 529 and api != "anthropic_messages" else status)
+    assert raised.value.retryable == (status in (429, 500, 503, 529))
+
+
+@pytest.mark.parametrize("api", sorted(UPSTREAM))
+@pytest.mark.parametrize("upstream_api", sorted(UPSTREAM))
+async def test_a_stream_that_breaks_off_never_looks_like_a_normal_end(
+    api: str, upstream_api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.engine.loopback import played
+
+    whole = played(upstream_api, Turn("One two three four five six seven."), stream=True)
+    half = Raw(whole.status, whole.body, content_type=whole.content_type, stop_after=len(whole.body) // 2)
+    async with gateway(monkeypatch, upstream_api, half, half, half, Turn("Whole.")) as (served, _):
+        with pytest.raises(EngineError):
+            await asked(served, api, stream=True)
+
+
+async def test_words_are_passed_on_before_the_model_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.engine.loopback import played
+
+    whole = played("openai_chat", Turn("One two three.", pieces=3), stream=True)
+    stalled = Raw(whole.status, whole.body, content_type=whole.content_type, stall_after=len(whole.body) * 2 // 3)
+    async with gateway(monkeypatch, "openai_chat", stalled) as (served, upstream):
+        begun = asyncio.Event()
+        task = asyncio.create_task(asked(served, "anthropic_messages", watch=lambda chunk: begun.set()))
+        await asyncio.wait_for(begun.wait(), 30)
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.wait_for(upstream.nobody.wait(), 30)  # the client has gone, so the model is left too
+
+
+async def test_a_second_model_answers_when_the_first_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = Raw(401, b'{"error": {"message": "no"}}')
+    routes = Routes(("openai:gpt-5.5",), (read_route("some-*=openai:gpt-5.5,openai-chat:gpt-4o"),))
+    async with gateway(monkeypatch, "openai_chat", bad, Turn("Second."), routes=routes) as (served, upstream):
+        assert await asked(served, "anthropic_messages") == "Second."
+    assert [heard.api for heard in upstream.requests] == ["openai_responses", "openai_chat"]
+
+
+async def test_after_the_limit_of_cost_no_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    rich = Turn("Fine.", usage=(1_000_000, 1_000_000))
+    async with gateway(monkeypatch, "anthropic_messages", rich, rich, max_cost=Decimal("0.01")) as (served, upstream):
+        assert await asked(served, "openai_chat") == "Fine."
+        with pytest.raises(EngineError, match=r"limit of 0\.01 dollars"):
+            await asked(served, "openai_chat")
+    assert len(upstream.requests) == 1
+
+
+async def test_a_hundred_clients_at_once_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with gateway(monkeypatch, "openai_chat", *[Turn("Fine.")] * 100) as (served, _):
+        answers = await asyncio.gather(*(asked(served, "anthropic_messages", stream=True) for _ in range(100)))
+    assert answers == ["Fine."] * 100
+
+
+# ── who is answered ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "headers, status",
+    [
+        ({"x-api-key": TOKEN}, 200),
+        ({"authorization": f"Bearer {TOKEN}"}, 200),
+        ({"x-goog-api-key": TOKEN}, 200),
+        ({}, 401),
+        ({"x-api-key": "sk-ant-the-clients-own"}, 401),
+        ({"x-api-key": TOKEN, "host": "evil.example"}, 403),
+        ({"x-api-key": TOKEN, "origin": "https://evil.example"}, 403),
+        ({"x-api-key": TOKEN, "origin": "http://127.0.0.1:1"}, 403),
+    ],
+)
+async def test_only_who_has_the_token_and_is_no_web_page_is_answered(
+    headers: dict[str, str], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = APIS["openai_chat"].encode(Request("m", (user("Hello?"),))).to_bytes()
+    async with (
+        gateway(monkeypatch, "openai_chat", Turn("Fine.")) as (served, upstream),
+        aiohttp.ClientSession() as web,
+        web.post(f"{served.url}/v1/chat/completions", data=body, headers=headers) as response,
+    ):
+        assert response.status == status
+        assert "message" in (await response.json()).get("error", {"message": ""})
+    assert len(upstream.requests) == (status == 200)
+
+
+async def test_the_key_of_a_client_is_never_passed_on_kept_or_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Exchanged] = []
+    (tmp_path / "a.py").write_text("x = 1\n")
+    script = (Turn(calls=(("i1", "read_file", {"file_path": "a.py"}),)), Turn("Done."))
+    kept = tmp_path / "kept"
+    async with gateway(monkeypatch, "gemini_generate", *script, folder=kept, watch=shown.append) as (served, upstream):
+        await client(served, "claude_code", tmp_path).run("Do it.")
+        with pytest.raises(EngineError):
+            await asked_with(served, "sk-ant-the-clients-own")
+    heard = json.dumps([[one.path, one.headers, one.body] for one in upstream.requests])
+    on_disk = repr(written(kept))
+    for secret in (TOKEN, "sk-ant-the-clients-own"):
+        assert secret not in heard + on_disk + repr(shown)
+    assert KEY not in on_disk + repr(shown)
+    assert [one.status for one in shown] == [200, 200, 401]
+
+
+async def asked_with(served: Gateway, key: str) -> None:
+    engine = HttpEngine("anthropic_messages", Transport(served.url, headers={"x-api-key": key}), retry=Retry(times=0))
+    try:
+        await engine.ask(Request("m", (user("Hello?"),)))
+    finally:
+        await engine.close()
+
+
+@pytest.mark.parametrize("api", sorted(UPSTREAM))
+async def test_the_models_are_listed_and_tokens_counted_in_every_api(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = {"anthropic_messages": {"anthropic-version": "1"}, "gemini_generate": {"x-goog-api-key": TOKEN}}
+    headers = {"x-api-key": TOKEN, **marks.get(api, {})}
+    async with gateway(monkeypatch, "openai_chat") as (served, _), aiohttp.ClientSession(headers=headers) as web:
+        async with web.get(f"{served.url}{'/v1beta' if api == 'gemini_generate' else '/v1'}/models") as response:
+            assert "gpt-5.5" in await response.text()
+        counting = {
+            "anthropic_messages": "/v1/messages/count_tokens",
+            "openai_responses": "/v1/responses/input_tokens",
+            "gemini_generate": "/v1beta/models/m:countTokens",
+        }
+        if api in counting:
+            body = APIS[api].encode(Request("m", (user("Hello? " * 100),))).to_bytes()
+            async with web.post(f"{served.url}{counting[api]}", data=body) as response:
+                counted = await response.json()
+            (tokens,) = [value for value in counted.values() if isinstance(value, int)]
+            assert 100 < tokens < 1000
