@@ -8,9 +8,9 @@ out: a client of this API could not read it.
 from __future__ import annotations
 
 import abc
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -175,7 +175,7 @@ def new_id(prefix: str) -> str:
 
 def now() -> int:
     """The time in seconds, as responses state it."""
-    return int(time.time())
+    return int(datetime.now(UTC).timestamp())
 
 
 def not_shown(media_type: str) -> str:

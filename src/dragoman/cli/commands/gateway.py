@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whose tools the model is offered: its own, or those of the client as they are.",
 )
-@click.option("--token", envvar="DRAGOMAN_GATEWAY_TOKEN", metavar="TOKEN", help="What clients send as their key.")
+@click.option(
+    "--token-env", metavar="VARIABLE", help="The variable with the token that clients must send; else one is made."
+)
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Refuse requests after this.")
 @click.option("--no-record", is_flag=True, help="Keep nothing on disk, not even what a restart needs.")
 @click.option("--watch", is_flag=True, help="Show each exchange.")
@@ -54,7 +57,7 @@ def command(
     routes: tuple[str, ...],
     port: int,
     words: Literal["model", "client"],
-    token: str | None,
+    token_env: str | None,
     max_cost: float | None,
     no_record: bool,
     watch: bool,
@@ -81,7 +84,7 @@ def command(
         _check(named, configuration)
     served = gateway.Gateway(
         chosen,
-        token or secrets.token_urlsafe(24),
+        _token(token_env),
         words=words,
         folder=None if no_record else configuration.data_dir / "gateway",
         max_cost=None if max_cost is None else Decimal(str(max_cost)),
@@ -92,6 +95,15 @@ def command(
         return ExitCode.OK
     code = run(_started(served, port, program, gateway.CLIENTS[client], arguments, chosen.default[0]))
     return ExitCode.OK if code == 0 else ExitCode.NO
+
+
+def _token(variable: str | None) -> str:
+    if variable is None:
+        return secrets.token_urlsafe(24)
+    token = os.environ.get(variable)
+    if not token:
+        raise ConfigError(f"the environment variable {variable} has no token in it")
+    return token
 
 
 def _check(named: str, configuration: Configuration) -> None:

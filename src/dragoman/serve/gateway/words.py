@@ -217,7 +217,7 @@ class Words:
                 outcome = self._to_client_outcome(read, results[call.id])
             if isinstance(outcome, Failure):
                 files[meant.path] = outcome
-            elif isinstance(outcome, FileOutcome) and not outcome.truncated and outcome.first_line == 1:
+            elif isinstance(outcome, FileOutcome) and _is_whole(outcome):
                 files[meant.path] = outcome.text.encode("utf-8", "surrogatepass")
         for place in sorted(set(group.translated.places)):
             meant = next(
@@ -307,6 +307,13 @@ def _relaxed(definition: Definition, nulls: tuple[str, ...]) -> Definition:
         return definition
     required = [name for name in definition.parameters["required"] if name not in nulls]
     return msgspec.structs.replace(definition, parameters={**definition.parameters, "required": required})
+
+
+def _is_whole(outcome: FileOutcome) -> bool:
+    """Whether all of a file was read. Qwen Code 0.24 and Claude Code give a file that they read before in one sentence:
+    "[File a.py unchanged since last read in this session — the full content was provided earlier …"."""
+    told_before = len(outcome.text) < 1000 and "nchanged since last read" in outcome.text
+    return not outcome.truncated and outcome.first_line == 1 and not told_before
 
 
 def _read_calls(group: Group) -> tuple[NativeCall, ...]:
