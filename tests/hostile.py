@@ -282,6 +282,9 @@ def as_toml(value: Any) -> str:
 # ── the project ──────────────────────────────────────────────────────────────
 
 
+SUITE = 'name = "s"\n{more}\n[[tasks]]\nname = "t"\nprompt = "Go."\nexpect = {{{expect}}}\n'
+
+
 def write_project(traps: Traps, *, settings: str = "dragoman.toml", turn: int = 0) -> None:
     """Fills a folder with everything a stranger could put there."""
     python = f"import pathlib\npathlib.Path({str(traps.marker)!r}).write_text('Python ran')\n"
@@ -300,6 +303,9 @@ def write_project(traps: Traps, *, settings: str = "dragoman.toml", turn: int = 
         **{f"{name}.py": python for name in ("sitecustomize", "yaml", "tomllib", "rich", "duckdb", "pip", "conftest")},
         "evil.toml": "name = 'evil'\n",
         "evil.gguf": "GGUF",
+        "suite.toml": SUITE.format(more='vocabularies = ["./evil.py"]', expect='answer = "x"'),
+        "graded.toml": SUITE.format(more='tools = ["run_command"]', expect=f"command = {str(traps.script)!r}"),
+        "models.toml": SUITE.format(more='models = ["local:./evil.gguf"]', expect='answer = "x"'),
         "evil": "GGUF",
         "evil-1.0.dist-info/entry_points.txt": entry_points,
         ".dragoman/plugins/evil.py": plugin,

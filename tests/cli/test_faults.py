@@ -31,6 +31,7 @@ LINES = (
     "dialect check plain",
     "doctor",
     "doctor inspect LOG",
+    "eval suite.toml --model openai:gpt-5",
     "events s-1",
     "export s-1 --to markdown",
     "gateway --model openai:gpt-5 no-such-client",
@@ -172,6 +173,8 @@ def machine(user: User, monkeypatch: pytest.MonkeyPatch) -> User:
     user.write(user.here / "notes.txt", "tea\n")
     user.write(user.here / "dragoman.toml", "retries = 1\n")
     user.write(user.here / "a.md", "---\nname: helper\ndescription: Helps.\n---\nHelp.\n")
+    suite = 'name = "s"\n[[tasks]]\nname = "t"\nprompt = "Go."\nexpect = {answer = "x"}\n'
+    user.write(user.here / "suite.toml", suite)
     monkeypatch.setattr("sys.stdin", None)  # nothing is typed, and nothing waits for it
     return user
 

@@ -126,6 +126,11 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "doctor check": [("logs",)],
     "doctor inspect": [(LOG,)],
     "doctor run": [("logs",), ()],
+    "eval": [
+        ("suite.toml", *MODEL, "--to", "{out}/results"),
+        ("graded.toml", *MODEL, "--to", "{out}/results"),
+        ("models.toml", "--to", "{out}/results"),
+    ],
     "events": [(LOG,), (OWN_LOG,)],
     "export": [(LOG, "--to", target) for target in ("html", "markdown", "atif", "otel")],
     "gateway": [("--model", "openai:gpt-5", "no-such-client")],

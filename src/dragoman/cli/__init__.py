@@ -32,6 +32,7 @@ COMMANDS = {
     "config": "Show the settings, and where each of them came from.",
     "dialect": "Check a dialect of your own, or begin one.",
     "doctor": "Check logs: what could not be read, or was not known.",
+    "eval": "Measure how models do tasks, in which vocabulary.",
     "events": "Print the events of logs, one JSON object per line.",
     "export": "Write a recorded session in another form.",
     "gateway": "Run a coding agent on a model of another provider.",
