@@ -181,6 +181,12 @@ def test_a_client_that_does_not_tell_its_version_is_written_for_all_the_same(
     assert installed_version("codex", seconds=0.5) is None
 
 
+def test_a_version_is_looked_for_in_the_output_before_the_complaints(reader: User) -> None:
+    program(reader.home / "bin/codex", "echo 0.74.2 >&2")
+    program(reader.home / "bin/pi", "echo needs 22.0.0 >&2; echo 0.74.1")
+    assert (installed_version("codex"), installed_version("pi")) == ("0.74.2", "0.74.1")
+
+
 def test_no_program_of_the_current_folder_is_asked(reader: User, monkeypatch: pytest.MonkeyPatch) -> None:
     program(reader.here / "codex", "touch $HOME/ran; echo 9.9.9")
     monkeypatch.setenv("PATH", f".:{os.pathsep}:{reader.home / 'bin'}")

@@ -27,8 +27,8 @@ def installed_version(program: str, seconds: float = _SECONDS) -> str | None:
     found = find_program(program)
     if found is None:
         return None
-    # A file, not a pipe: what the program may leave behind would hold a pipe open.
-    with tempfile.TemporaryFile() as said:
+    # Files, not pipes: what the program may leave behind would hold a pipe open.
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as noted:
         try:
             process = subprocess.Popen(
                 [found, "--version"],
@@ -36,7 +36,7 @@ def installed_version(program: str, seconds: float = _SECONDS) -> str | None:
                 env=child_environment(*USUAL),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
-                stderr=subprocess.DEVNULL,
+                stderr=noted,
                 start_new_session=True,
             )
         except OSError:
@@ -46,6 +46,9 @@ def installed_version(program: str, seconds: float = _SECONDS) -> str | None:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        said.seek(0)
-        version = _VERSION.search(said.read(10_000).decode("utf-8", "replace"))
-    return None if version is None else version[0]
+        for output in (said, noted):  # pi tells its version where others tell problems
+            output.seek(0)
+            version = _VERSION.search(output.read(10_000).decode("utf-8", "replace"))
+            if version is not None:
+                return version[0]
+    return None
