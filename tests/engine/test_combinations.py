@@ -68,8 +68,9 @@ def accepted_everywhere(conversation: Conversation) -> bool:
     for name in APIS.built_in:
         codec = APIS[name]
         encoded = codec.encode(Request("some-model", (*conversation, user("and?"))))
-        problems = codec.validate(codec.read_request(encoded.body, model="some-model"))
-        assert problems == (), (name, problems, encoded.body)
+        read = codec.read_request(encoded.body, model="some-model")
+        problems = [one for one in codec.validate(read) if not one.accepted]
+        assert problems == [], (name, problems, encoded.body)
     return True
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from .classes import ClassInfo, Field, class_info, has_fields
 from .defaults import Defaults
 from .docstrings import Described, describe
-from .reader import Coerced, Reader, problems_against, schema_of
+from .reader import Coerced, Reader, checker, problems_against, schema_of
 from .values import TooLarge, json_problems, to_json, to_text
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Field",
     "Reader",
     "TooLarge",
+    "checker",
     "class_info",
     "describe",
     "has_fields",

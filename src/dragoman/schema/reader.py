@@ -327,23 +327,34 @@ def _joined(first: str, second: str) -> str:
     return f"{first}.{second}" if first and second and not second.startswith("[") else first + second
 
 
-def problems_against(schema: Mapping[str, Any], value: Any) -> list[str]:
-    """Every way in which a plain JSON value does not fit a JSON Schema, each with its path."""
+def checker(schema: Mapping[str, Any]) -> Callable[[Any], list[str]]:
+    """Finds every way in which a plain JSON value does not fit a JSON Schema, each with its path."""
     from .checks import Report, TooManyStepsError
     from .compiler import Compiler
 
-    report = Report(lenient=False)
     copy: Schema = to_json(schema)
-    try:
-        compiler = Compiler(copy)
-        check = compiler.compile(copy)
-        if compiler.problems:
-            return [f"the value cannot be checked: {problem}" for problem in compiler.problems]
-        check(value, (), report)
-    except RecursionError:
-        report.problem((), "is nested too deeply")
-    except PatternError as error:
-        report.problem((), f"cannot be checked: {error}")
-    except TooManyStepsError:
-        report.problem((), _TOO_MANY_STEPS)
-    return [f"{written(path) or 'the value'} {message}" for path, message in report.problems]
+    compiler = Compiler(copy)
+    compiled: Check | None = None
+
+    def problems(value: Any) -> list[str]:
+        nonlocal compiled
+        report = Report(lenient=False)
+        try:
+            compiled = compiled or compiler.compile(copy)
+            if compiler.problems:
+                return [f"the value cannot be checked: {problem}" for problem in compiler.problems]
+            compiled(value, (), report)
+        except RecursionError:
+            report.problem((), "is nested too deeply")
+        except PatternError as error:
+            report.problem((), f"cannot be checked: {error}")
+        except TooManyStepsError:
+            report.problem((), _TOO_MANY_STEPS)
+        return [f"{written(path) or 'the value'} {message}" for path, message in report.problems]
+
+    return problems
+
+
+def problems_against(schema: Mapping[str, Any], value: Any) -> list[str]:
+    """Every way in which a plain JSON value does not fit a JSON Schema, each with its path."""
+    return checker(schema)(value)

@@ -35,12 +35,16 @@ Changed = TypeVar("Changed", bound=Value)
 
 
 class Problem(Value, frozen=True):
-    """Something a provider would refuse: where, what, and what to do. `fixed`: `encode` does that by itself."""
+    """What is wrong with a request: where, what, and what to do.
+
+    A provider would refuse it, unless `encode` fixes it by itself (`fixed`), or only the model is misled (`accepted`).
+    """
 
     where: str
     message: str
     fix: str
     fixed: bool = False
+    accepted: bool = False
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}; {self.fix}"
@@ -162,8 +166,18 @@ class Api(abc.ABC):
         return msgspec.structs.replace(encoded, report=report) if report != encoded.report else encoded
 
     def validate(self, request: req.Request) -> tuple[Problem, ...]:
-        """Every problem a provider would have with this request, found without asking it."""
-        return tuple(self._all_problems(request, self._history(request)))
+        """Every problem a provider, or its model, would have with this request, found without asking it.
+
+        Beside what `encode` refuses or fixes: calls in the history of tools that the request does not offer, or
+        with arguments that do not fit the schema offered.
+        """
+        from .offered_calls import call_problems  # it compiles schemas, which no run needs
+
+        calls = (
+            Problem(f"call {one.call.id} of {one.call.name}", one.message, "write it otherwise", accepted=True)
+            for one in call_problems(request)
+        )
+        return (*self._all_problems(request, self._history(request)), *calls)
 
     def lowering(self, request: req.Request) -> Lowering:
         """What undoes, on a call's arguments, what was done to the schemas of this request's tools."""
