@@ -38,7 +38,8 @@ CLIENTS = sorted(path.name for path in TRACES.iterdir() if path.is_dir())
 
 @pytest.fixture(scope="module")
 def orchestrators() -> Iterator[dict[str, Orchestrator]]:
-    tools = Toolset([TOOLS[name] for name in TOOLS])
+    # Nobody answers questions here, so the tool for them would not be offered.
+    tools = Toolset([TOOLS[name] for name in TOOLS if name != "ask_user"])
     with pytest.MonkeyPatch.context() as patch:
         for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
             patch.setenv(key, "none")
@@ -58,7 +59,10 @@ def test_every_session_goes_on_with_every_api_and_nothing_is_to_be_fixed(
         for api, orchestrator in orchestrators.items():
             prepared = orchestrator.prepare("Go on.", history=told.conversation)
             assert prepared.encoded is not None
-            assert APIS[api].validate(prepared.request) == ()
+            problems = APIS[api].validate(prepared.request)
+            if orchestrator.dialect.name == FORMATS[format].dialect:  # calls in the model's own words stay
+                problems = tuple(one for one in problems if not one.accepted)
+            assert problems == ()
             ported += 1
     assert ported >= len(MODELS)
 

@@ -163,7 +163,7 @@ def test_what_has_no_meaning_elsewhere_and_what_results_lose_is_listed_by_call()
 
 
 def test_a_call_told_as_text_says_whether_it_took_effect() -> None:
-    called = "[A tool that is not offered here was called earlier: NotebookEdit]\n"
+    called = "[An earlier call that the tools here cannot make: NotebookEdit]\n"
     call = NativeCall("c1", "NotebookEdit", {"cell": 1})
     assert as_text(call, None) == (
         f'{called}{{"cell":1}}\n[No result of it was recorded, so whether it took effect is not known.]'
@@ -200,3 +200,54 @@ def test_codex_is_given_a_reason_only_with_a_request_to_leave_the_sandbox() -> N
         "justification": "list",
     }
     assert [one.field for one in codex.loss(op.RunCommand("ls", purpose="list"))] == ["purpose"]
+
+
+# ── changes of part of a line ────────────────────────────────────────────────
+
+EDIT = NativeCall("c2", "Edit", {"file_path": "/w/a.py", "old_string": "= 1", "new_string": "= 2"})
+
+
+def to_codex() -> Translation:
+    codex = CODEX.at("0.166.0")
+    return Translation(CLAUDE, codex, offered=codex.definitions(), folder="/w", paths="absolute")
+
+
+def happened(translation: Translation, native: NativeCall, content: str) -> tuple[str, tuple[Lost, ...]]:
+    """The tool that a call is said with, and what of the call was lost."""
+    translated = translation.call(native)
+    translation.split(translated, NativeResult(native.id, content))
+    (call,) = translated.calls
+    return call.native.name, translated.lost
+
+
+def test_part_of_a_line_is_changed_by_a_patch_where_the_lines_are_known() -> None:
+    translation = to_codex()
+    happened(translation, NativeCall("c1", "Read", {"file_path": "/w/a.py"}), "1\tx = 1\n2\ty = 3\n3\t")
+    translated = translation.call(EDIT)
+    (call,) = translated.calls
+    patch = "*** Begin Patch\n*** Update File: /w/a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
+    assert (call.native.name, call.native.arguments, translated.lost) == ("apply_patch", patch, ())
+    translation.split(translated, NativeResult("c2", "The file /w/a.py has been updated successfully."))
+    again = NativeCall("c3", "Edit", {"file_path": "/w/a.py", "old_string": "x = 2", "new_string": "x = 4"})
+    assert happened(translation, again, "The file /w/a.py has been updated successfully.") == ("apply_patch", ())
+
+
+def test_part_of_a_line_is_changed_by_a_command_where_the_lines_are_not_known() -> None:
+    read = NativeCall("c1", "Read", {"file_path": "/w/a.py"})
+    unread, partly, run_since, ambiguous = (to_codex() for _ in range(4))
+    happened(partly, NativeCall("c1", "Read", {"file_path": "/w/a.py", "limit": 1}), "1\tx = 1")
+    happened(run_since, read, "1\tx = 1\n2\t")
+    happened(run_since, NativeCall("c5", "Bash", {"command": "make"}), "")
+    happened(ambiguous, read, "1\tx = 1\n2\tx = 1\n3\t")
+    for translation in (unread, partly, run_since, ambiguous):
+        translated = translation.call(EDIT)
+        assert [call.native.name for call in translated.calls] == ["exec_command"]
+        assert translated.lost == ()
+        assert translated.commands == {"c2": op.EditFile("/w/a.py", (op.Edit("= 1", "= 2"),))}
+
+
+def test_two_changes_of_a_file_at_once_are_not_both_said_of_the_lines_before_them() -> None:
+    translation = to_codex()
+    happened(translation, NativeCall("c1", "Read", {"file_path": "/w/a.py"}), "1\tx = 1\n2\t")
+    names = [translation.call(EDIT).calls[0].native.name for _ in range(2)]
+    assert names == ["apply_patch", "exec_command"]

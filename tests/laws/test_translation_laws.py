@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from dragoman.dialects import DIALECTS, Dialect, joined, with_intents
 from dragoman.dialects.base.default_words import tell
+from dragoman.dialects.base.known_files import KnownFiles
 from dragoman.dialects.plugins import laws
 from dragoman.dialects.translation import Lost, Translated, Translation, still_runs
 from dragoman.errors import Unspeakable
@@ -174,3 +175,29 @@ def test_a_foreign_name_is_never_written(name: str) -> None:
             (),
             (Lost("1", "made_up", "*", "its vocabulary has no tool 'made_up'"),),
         )
+
+
+@examples(60)
+@given(
+    text=st.text("ab \n", max_size=30),
+    edits=st.lists(st.tuples(st.text("ab \n", min_size=1, max_size=4), st.text("abc\n", max_size=4)), max_size=3),
+)
+def test_edits_in_whole_lines_do_what_the_edits_of_parts_of_lines_do(text: str, edits: list[tuple[str, str]]) -> None:
+    files = KnownFiles()
+    files.end(op.ReadFile("a"), out.FileOutcome("a", text))
+    asked = op.EditFile("a", tuple(op.Edit(old, new) for old, new in edits))
+    whole = files.in_whole_lines(asked)
+    if whole is None:
+        return
+    expected, changed = text, text
+    for old, new in edits:
+        assert expected.count(old) == 1
+        expected = expected.replace(old, new)
+    for edit in whole.edits:
+        assert edit.old is not None
+        assert edit.whole_lines
+        start = changed.index(edit.old)
+        assert start == 0 or changed[start - 1] == "\n"
+        assert changed.count(edit.old) == 1
+        changed = changed.replace(edit.old, edit.new)
+    assert changed == expected

@@ -39,11 +39,13 @@ from dragoman.model.conversation import (
 )
 from dragoman.model.effects import fields_of
 from dragoman.model.json_text import json_text
-from dragoman.model.request import Definition, FunctionDefinition
+from dragoman.model.request import Definition, FreeformDefinition, FunctionDefinition
+from dragoman.schema import checker
 
 from .base.availability import qualified
 from .base.default_words import tell
 from .base.dialect import Dialect, Loss
+from .base.known_files import KnownFiles
 from .base.shell_commands import IN_SHELL as IN_SHELL, in_shell, left_out, outcome_from as outcome_from, printed_for
 
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
@@ -119,19 +121,21 @@ class Translation:
         if offered is not None:
             self._definitions = dict(_named(one) for one in offered)
             say_as = say_as.only(self._definitions) if isinstance(say_as, Dialect) else say_as
+        self._files = KnownFiles()
+        self._checkers: dict[str, Callable[[object], list[str]]] = {}
+        """Name of an offered tool → what finds arguments that do not fit its schema."""
         self._read_as, self._say_as, self._losses = read_as, say_as, losses
         self._folder, self._paths = None if folder is None else folder.rstrip("/") or "/", paths
 
     # ── calls ──────────────────────────────────────────────────────────────
 
     def keeps(self, native: NativeCall) -> bool:
-        """Whether a call is in the target's words already, and of a tool that is offered there."""
+        """Whether a call is in the target's words already, of a tool that is offered there, with fitting arguments."""
         if self._definitions is None or not isinstance(self._read_as, Dialect) or not isinstance(self._say_as, Dialect):
             return False
-        return self._read_as.name == self._say_as.name and self._is_offered(native)
-
-    def _is_offered(self, native: NativeCall) -> bool:
-        return self._definitions is None or qualified(native.namespace, native.name) in self._definitions
+        name = qualified(native.namespace, native.name)
+        same = self._read_as.name == self._say_as.name and name in self._definitions
+        return same and not self._misfits(name, native.arguments)
 
     def call(self, native: NativeCall) -> Translated:
         """A native call in the other words."""
@@ -160,6 +164,10 @@ class Translation:
 
     def _spoken(self, source: Call, id: str, meant: op.Operation) -> Translated:
         """One operation in the target's words: its tool for it, its tool for pictures or for files, or a command."""
+        exact = self._exact_edit(source, id, meant) if isinstance(meant, op.EditFile) else None
+        self._files.begin(meant)
+        if exact is not None:
+            return exact
         try:
             return self._written(source, id, meant)
         except Unspeakable as error:
@@ -172,16 +180,41 @@ class Translation:
                 spoken = self._written(source, id, op.ReadFile(meant.path))
                 detail = [self._loss(source, "detail", "the tool for files has none")] if meant.detail else []
                 return msgspec.structs.replace(spoken, lost=(*spoken.lost, *detail))
+        command = self._command(source, id, meant)
+        if command is None:
+            raise refused
+        return command
+
+    def _command(self, source: Call, id: str, meant: op.Operation) -> Translated | None:
+        """An operation as a command of the target's shell."""
         command = in_shell(meant)
-        if command is not None:
-            with suppress(Unspeakable):
-                spoken = self._written(source, id, op.RunCommand(command.command))
-                left = [
-                    self._loss(source, one, "the command that replaces it cannot express this")
-                    for one in left_out(meant, command)
-                ]
-                return msgspec.structs.replace(spoken, lost=(*spoken.lost, *left), commands={id: command.meant})
-        raise refused
+        if command is None:
+            return None
+        try:
+            spoken = self._written(source, id, op.RunCommand(command.command))
+        except Unspeakable:
+            return None
+        left = [
+            self._loss(source, one, "the command that replaces it cannot express this")
+            for one in left_out(meant, command)
+        ]
+        return msgspec.structs.replace(spoken, lost=(*spoken.lost, *left), commands={id: command.meant})
+
+    def _exact_edit(self, source: Call, id: str, meant: op.EditFile) -> Translated | None:
+        """A change of parts of lines, where the target's tool has words for whole lines alone.
+
+        The lines are known if the session has read the file, and nothing can have changed it since; otherwise a
+        command says it exactly.
+        """
+        try:
+            if all(one.field != "edits" for one in self._say_as.loss(meant)):
+                return None
+            whole = self._files.in_whole_lines(meant)
+            if whole is not None and all(one.field != "edits" for one in self._say_as.loss(whole)):
+                return self._written(source, id, whole)
+        except Unspeakable:
+            return None
+        return self._command(source, id, meant)
 
     def _written(self, source: Call, id: str, meant: op.Operation) -> Translated:
         lost: list[Lost] = []
@@ -219,16 +252,29 @@ class Translation:
         missing = [one for one in definition.parameters.get("required", ()) if one not in arguments]
         if missing:
             raise Unspeakable("this request", name, f"the offered tool requires {', '.join(missing)}")
-        if not dropped:
-            return native, []
-        kept = {one: value for one, value in arguments.items() if one in known}
-        return msgspec.structs.replace(native, arguments=kept), dropped
+        kept = {one: _among(value, known.get(one)) for one, value in arguments.items() if one not in dropped}
+        if misfits := self._misfits(name, kept):
+            raise Unspeakable("this request", name, f"the offered tool does not take this: {misfits[0]}")
+        return native if kept == arguments else msgspec.structs.replace(native, arguments=kept), dropped
+
+    def _misfits(self, name: str, arguments: object) -> list[str]:
+        """Why arguments do not fit the schema of an offered tool."""
+        definition = None if self._definitions is None else self._definitions[name]
+        if isinstance(definition, FreeformDefinition):
+            return [] if isinstance(arguments, str) else ["it takes text"]
+        if not isinstance(definition, FunctionDefinition):
+            return []
+        check = self._checkers.get(name)
+        if check is None:
+            check = self._checkers[name] = checker(definition.parameters)
+        return check(arguments)
 
     # ── results ────────────────────────────────────────────────────────────
 
     def split(self, translated: Translated, native: NativeResult) -> Retold:
         """The source's result as the results of the calls that it became, one each."""
         outcomes = self._read_as.read_result(translated.source, native).outcomes
+        self._see(translated.source, outcomes)
         results: list[NativeResult] = []
         lost: list[Lost] = []
         for call, place in zip(translated.calls, translated.places, strict=True):
@@ -260,8 +306,13 @@ class Translation:
             parts.setdefault(place, []).extend(heard)
         source = translated.source
         outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))
+        self._see(source, outcomes)
         told, fields = _told(self._read_as, source, outcomes, losses=self._losses)
         return Retold((told,), tuple(self._loss(source, field, reason) for field, reason in fields))
+
+    def _see(self, call: Call, outcomes: Sequence[out.Outcome]) -> None:
+        for operation, outcome in zip(call.operations, outcomes, strict=False):
+            self._files.end(self._placed(operation), outcome)
 
     # ── paths ──────────────────────────────────────────────────────────────
 
@@ -397,7 +448,7 @@ def as_text(call: NativeCall, result: NativeResult | None) -> str:
     Pictures and the like are only named in it: give them beside it.
     """
     arguments = call.arguments if isinstance(call.arguments, str) else json_text(call.arguments)
-    called = f"[A tool that is not offered here was called earlier: {call.name}]\n{arguments}"
+    called = f"[An earlier call that the tools here cannot make: {call.name}]\n{arguments}"
     if result is None:
         return f"{called}\n[No result of it was recorded, so whether it took effect is not known.]"
     pieces = (result.content,) if isinstance(result.content, str) else result.content
@@ -503,6 +554,14 @@ def _named(offered: str | Definition) -> tuple[str, Definition | None]:
     if isinstance(offered, str):
         return offered, None
     return qualified(getattr(offered, "namespace", None), str(offered.name)), offered
+
+
+def _among(value: object, schema: object) -> object:
+    """A text as one of the choices that a parameter has, where they differ in case alone (`Explore`, `explore`)."""
+    choices = schema.get("enum") if isinstance(schema, dict) else None
+    if not isinstance(value, str) or not choices or value in choices:
+        return value
+    return next((one for one in choices if isinstance(one, str) and one.casefold() == value.casefold()), value)
 
 
 def _has_drive(path: str) -> bool:

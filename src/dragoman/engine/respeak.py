@@ -19,7 +19,9 @@ def respoken(conversation: Conversation, facade: Offer, speaker: Speaker) -> tup
 
     def translation(dialect: str) -> Translation | None:
         is_foreign = dialect != facade.dialect.name and dialect in DIALECTS
-        return Translation(speaker(dialect), facade, losses=False) if is_foreign else None
+        if not is_foreign:
+            return None
+        return Translation(speaker(dialect), facade, offered=facade.definitions, losses=False)
 
     new = respoken_in(conversation, facade.dialect.name, translation)
     told = [one for one in new.lost if one.field == WHOLE]
