@@ -78,6 +78,27 @@ def test_only_the_turns_that_are_asked_for_are_written(reader: User) -> None:
     assert one["messages"] <= whole["messages"]
 
 
+def test_a_budget_folds_the_older_part_and_says_how_much(reader: User) -> None:
+    said = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [{"type": "text", "text": "x " * 900}]},
+    ]
+    lines = [
+        {"type": one["role"], "message": one, "sessionId": "long", "uuid": str(number), "cwd": "/p"}
+        | {"parentUuid": str(number - 1) if number else None, "timestamp": "2026-01-01T00:00:00.000Z"}
+        for number, one in enumerate(said * 9)
+    ]
+    log = reader.write(reader.here / "long.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    words = ("port", str(log), "--to", "codex", "--cwd", "/p", "--dry-run")
+    whole = json.loads(reader.types(*words, "--json").out)
+    facts = json.loads(reader.types(*words, "--json", "--budget", "3000").out)
+    assert facts["tokens"] <= 3000 < whole["tokens"]
+    assert facts["left_out"]["messages of the user that are only in the summary"] > 1
+    refused = reader.types(*words, "--budget", "1")
+    assert refused.code != 0
+    assert "a budget of 1 tokens is too small" in refused.err
+
+
 def test_the_help_names_every_client_that_can_be_written_for(user: User) -> None:
     said = " ".join(user.types("port", "--help").out.split())
     assert all(f" {client}" in said for client in targets())

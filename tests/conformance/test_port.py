@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from dragoman.dialects import DIALECTS, Dialect
+from dragoman.dialects.base.availability import qualified
 from dragoman.dialects.base.shell_commands import in_shell
 from dragoman.dialects.translation import WHOLE
 from dragoman.errors import Unspeakable
 from dragoman.logs import FORMATS, Places, numbered, read
 from dragoman.logs.port import Ported, history_of, ported, targets
-from dragoman.model import CallPart, Conversation, ExecutedBy, operations as op
+from dragoman.model import CallPart, Conversation, ExecutedBy, FunctionDefinition, NativeCall, operations as op
+from dragoman.model.request import Definition
+from dragoman.schema import problems_against
 from tests.conformance.scripted_sessions import TRACES, log_files
 
 FOLDER = "/home/user/project"
@@ -54,17 +57,25 @@ def offered_to(to: str, version: str) -> Dialect:
 
 
 def can_be_said(operation: op.Operation, words: Dialect) -> bool:
-    """Whether a client has a tool for an operation, or a shell that can do it."""
+    """Whether a client has a tool for an operation, or a shell that can do it, and arguments that the tool takes."""
     command = in_shell(operation)
+    offered = {qualified(getattr(one, "namespace", None), str(one.name)): one for one in words.definitions()}
     for one in (operation, None if command is None else op.RunCommand(command.command)):
         if one is not None:
             try:
                 natives = words.write_call("c", one)
             except Unspeakable:
                 continue
-            if all(native.executed_by is ExecutedBy.CLIENT for native in natives):
+            if all(native.executed_by is ExecutedBy.CLIENT and _fits(native, offered) for native in natives):
                 return True
     return False
+
+
+def _fits(native: NativeCall, offered: dict[str, Definition]) -> bool:
+    definition = offered[qualified(native.namespace, native.name)]
+    if not isinstance(definition, FunctionDefinition):
+        return True
+    return not problems_against(definition.parameters, native.arguments)
 
 
 @pytest.mark.parametrize("to", targets())

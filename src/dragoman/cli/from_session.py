@@ -54,14 +54,15 @@ def one_session(wanted: str, events: list[model.AnyEvent]) -> tuple[str | None, 
     return session, [event for event in events if event.session == session]
 
 
-def told_of(events: list[model.AnyEvent], found: list[logs.Found]) -> Told:
+def told_of(events: list[model.AnyEvent], found: list[logs.Found], *, keep_thoughts: bool = False) -> Told:
     """What was said in these events of one session, as a conversation."""
     from dragoman.logs.port import Told, history_of
 
     if found[0].format == "dragoman":
         said = history.conversation_of(events)
         return Told(tuple(item for item in said if item.role != "system"))
-    return history_of(events, logs.FORMATS[found[0].format].dialect)
+    format = logs.FORMATS[found[0].format]
+    return history_of(events, format.dialect, writer=format.writer() if keep_thoughts else None)
 
 
 def _say(console: Console, told: Told, session: str) -> None:

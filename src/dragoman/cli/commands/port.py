@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="NAME", help="The model the client will use.")
 @click.option("--from-turn", type=click.IntRange(min=1), metavar="N", help="Leave out the turns before this one.")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N turns.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="Fold older turns into a summary of what was done, so that the client sends about this much at most.",
+)
 @click.option("--redact", is_flag=True, help="Take out secrets, home folders, user names and e-mail addresses.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @format_option
@@ -53,6 +59,7 @@ def command(
     model: str | None,
     from_turn: int | None,
     last: int | None,
+    budget: int | None,
     redact: bool,
     dry_run: bool,
     format: str | None,
@@ -68,7 +75,7 @@ def command(
     dragoman port 5f0c --to codex
     dragoman port last --to claude_code --dry-run
     """
-    from dragoman.logs.port import ported
+    from dragoman.logs.port import last_model, ported
 
     if from_turn is not None and last is not None:
         raise click.UsageError("--from-turn and --last exclude each other")
@@ -79,21 +86,27 @@ def command(
         redactor = redactor_of(console)
         redactor.learn(events)
         events = redactor.value(events)
-    told = told_of(events, found)
+    source = found[0].format
+    # A signature belongs to the very text that was signed, and what is encrypted cannot be redacted.
+    told = told_of(events, found, keep_thoughts=source == to and not redact)
     conversation, turns = _chosen(told.conversation, from_turn, last)
     if not conversation:
         raise LogError(f"the session {session or wanted!r} holds no messages to port")
     if folder is None and (began is None or not are_own(console, found)):
         folder = str(here())  # a log that somebody sent must not choose where a client works
+    if model is None and source == to:
+        model = last_model(conversation)
     result = ported(
         conversation,
         to=to,
+        source=source,
         folder=os.path.abspath(folder) if folder is not None else began,
         began=began,
         left_out={**told.left_out, **({"turns": turns} if turns else {})},
         version=version or _installed(console, to),
         model=model,
         family=None if model is None else models.family_of(model),
+        budget=budget,
     )
     if not dry_run:
         result.place()
@@ -167,9 +180,12 @@ def _say(console: Console, result: Ported, *, is_written: bool) -> None:
     console.line(
         f"{result.messages} messages, about {result.tokens:,} tokens. Calls: {said}, {ways.get('text', 0)} as text."
     )
+    from dragoman.dialects.translation import WHOLE
+    from dragoman.logs.port import IN_SUMMARY
+
     for what, count in result.left_out.items():
         console.note(f"Left out: {what} ({count})")
     counted = Counter((one.tool, one.field, one.reason) for one in result.lost)
     for (tool, field, reason), count in counted.items():
-        part = "the call, told as text" if field == "*" else field
+        part = field if field != WHOLE else "the call" if reason == IN_SUMMARY else "the call, sent as text"
         console.note(f"{tool}{f' ×{count}' if count > 1 else ''}: {part}: {reason}")

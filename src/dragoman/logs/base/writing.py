@@ -59,6 +59,10 @@ class SessionWriter(abc.ABC):
     def new_id(self, time: datetime.datetime) -> str:
         return str(uuid.uuid4())
 
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        """What a model thought in a record of the client, as blocks of the API that prove themselves to their maker."""
+        return []
+
     @abc.abstractmethod
     def path(self, to: Destination) -> PurePosixPath:
         """Where the client looks for the session, below its home; `LogError` when that cannot be known."""

@@ -8,12 +8,19 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .conversation import Told as Told, history_of as history_of
-    from .porting import Ported as Ported, port as port, ported as ported, targets as targets
+    from .porting import (
+        IN_SUMMARY as IN_SUMMARY,
+        Ported as Ported,
+        last_model as last_model,
+        port as port,
+        ported as ported,
+        targets as targets,
+    )
 else:
     __all__, __getattr__ = door(
         __name__,
         {
             "conversation": ("Told", "history_of"),
-            "porting": ("Ported", "port", "ported", "targets"),
+            "porting": ("IN_SUMMARY", "Ported", "last_model", "port", "ported", "targets"),
         },
     )

@@ -2,8 +2,8 @@
 
 A record of our own keeps replies whole (`record.conversation_of`); other clients' logs keep what was said and done, and
 from that a history is put together: one reply per message of the model, results after the calls they answer. What only
-its maker can use stays behind: thoughts (their signatures are not in the events), the client's own instructions, and
-what it said in the user's name (its environment, its reminders): whoever continues writes its own.
+its maker can use stays behind: thoughts (unless the same client continues), the client's own instructions, and what it
+said in the user's name (its environment, its reminders): whoever continues writes its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from hashlib import blake2s
 
 import msgspec
 
-from dragoman.apis import NO_RESULT
+from dragoman.apis import APIS, NO_RESULT
+from dragoman.logs.base.raw_bytes import Originals
+from dragoman.logs.base.writing import SessionWriter
 from dragoman.model import ExecutedBy, Media, NativeResult, conversation as conv, events as ev
 from dragoman.model.conversation import answered
 
@@ -26,18 +28,28 @@ class Told(msgspec.Struct, frozen=True):
     left_out: dict[str, int] = {}
 
 
-def history_of(events: Iterable[ev.AnyEvent], dialect: str, stream: str = "main") -> Told:
-    """What was said in one stream of a session, each reply marked with the vocabulary its calls are in."""
-    history = _History(dialect)
-    for event in events:
-        if event.stream == stream:
-            history.take(event)
+def history_of(
+    events: Iterable[ev.AnyEvent], dialect: str, stream: str = "main", *, writer: SessionWriter | None = None
+) -> Told:
+    """What was said in one stream of a session, each reply marked with the vocabulary its calls are in.
+
+    With the `writer` of the client whose session it is, thoughts that prove themselves to their maker are read from the
+    log again and come along.
+    """
+    with Originals() as originals:
+        history = _History(dialect, writer, originals)
+        for event in events:
+            if event.stream == stream:
+                history.take(event)
     history.answer_the_rest()
     return Told(tuple(history.items), history.left_out)
 
 
 class _History:
-    def __init__(self, dialect: str) -> None:
+    def __init__(self, dialect: str, writer: SessionWriter | None, originals: Originals) -> None:
+        self._writer, self._originals = writer, originals
+        self._reread: ev.Source | None = None
+        """The record whose thoughts were read last: it may be that of several events."""
         self.items: list[conv.ConversationItem] = []
         self.left_out: dict[str, int] = {}
         self._dialect = dialect
@@ -71,7 +83,7 @@ class _History:
             case ev.ToolReturned():
                 self._returned(event)
             case ev.ModelThought():
-                self._leave("thoughts")
+                self._thought(event)
             case ev.SystemSaid():
                 self._leave("instructions of the client")
             case _:
@@ -94,6 +106,28 @@ class _History:
         parts += [conv.MediaPart(one) for one in event.media]
         if parts:
             self._add(event, event.model, *parts)
+
+    def _thought(self, event: ev.ModelThought) -> None:
+        if event.source is not None and event.source == self._reread:
+            return
+        parts = self._thoughts_in(event.source)
+        if not parts:
+            self._leave("thoughts")
+            return
+        self._reread = event.source
+        self._add(event, event.model, *parts)
+
+    def _thoughts_in(self, source: ev.Source | None) -> tuple[conv.AnyPart, ...]:
+        """Thoughts of a record with what proves them, which events do not have."""
+        original = None if source is None or self._writer is None else self._originals.of(source)
+        if self._writer is None or not isinstance(original, bytes):
+            return ()
+        try:
+            blocks = self._writer.thoughts(msgspec.json.decode(original))
+        except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+            return ()  # the reader understood it, as another kind of record
+        parts: tuple[conv.AnyPart, ...] = APIS[self._writer.api].read_parts(blocks)
+        return parts
 
     def _called(self, event: ev.ToolCalled) -> None:
         native = event.call.native
@@ -151,7 +185,8 @@ class _History:
         """Adds to the reply the parts belong to: the same message of the model, or what it said since it was heard."""
         place = self._open_reply(event.provider_id)
         if place is None:
-            made_by = conv.Provenance(f"log of {event.client or 'a client'}", model=model, dialect=self._dialect)
+            api = f"log of {event.client or 'a client'}" if self._writer is None else self._writer.api
+            made_by = conv.Provenance(api, model=model, dialect=self._dialect)
             self.items.append(conv.Reply(parts, conv.FinishReason.UNKNOWN, provenance=made_by))
         else:
             before = self.items[place]

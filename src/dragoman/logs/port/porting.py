@@ -12,13 +12,15 @@ import os
 import posixpath
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 import msgspec
 
+from dragoman.apis import APIS
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.dialects.translation import Lost, Translation, Way, respoken
+from dragoman.dialects.translation import WHOLE, Lost, Respoken, Translation, Way, respoken
 from dragoman.errors import LogError, nearest
 from dragoman.logs.base.format import LogFormat, Places
 from dragoman.logs.base.reading import read
@@ -33,6 +35,8 @@ from dragoman.model import (
     Media,
     MediaPart,
     OpaquePart,
+    Provenance,
+    Request,
     ResultPart,
     SessionStarted,
     ThinkingPart,
@@ -41,9 +45,14 @@ from dragoman.model import (
 from dragoman.registry import FORMATS
 
 from .conversation import history_of
+from .folding import calls_of, fold_points, folded
 
 _BYTES = 4
 """Bytes of JSON that make about one token."""
+_PICTURE = 1500
+"""About how many tokens a picture makes, however many bytes it has."""
+IN_SUMMARY = "it is only in the summary"
+"""Why a call is not written that a budget leaves no room for."""
 
 
 class Ported(msgspec.Struct, frozen=True):
@@ -129,16 +138,18 @@ def port(
     version: str | None = None,
     model: str | None = None,
     family: str | None = None,
+    budget: int | None = None,
     places: Places | None = None,
     time: datetime.datetime | None = None,
 ) -> Ported:
     """The main stream of a session of the client `source` as a session of the client `to`.
 
     `folder` is where the new session works, by default where the old one did. `version` and the `family` of models
-    choose the tools that the client offers. Nothing is written to disk before `Ported.place`.
+    choose the tools that the client offers. With a `budget` in tokens, older turns are folded into a summary until the
+    rest fits. Nothing is written to disk before `Ported.place`.
     """
     events = list(events)
-    told = history_of(events, FORMATS[source].dialect)
+    told = history_of(events, FORMATS[source].dialect, writer=FORMATS[to].writer() if source == to else None)
     if not told.conversation:
         raise LogError("the session holds no messages to continue from")
     started = next((one for one in events if isinstance(one, SessionStarted) and one.cwd), None)
@@ -146,12 +157,14 @@ def port(
     return ported(
         told.conversation,
         to=to,
+        source=source,
         folder=folder or began,
         began=began,
         left_out=told.left_out,
         version=version,
         model=model,
         family=family,
+        budget=budget,
         places=places,
         time=time,
     )
@@ -162,15 +175,21 @@ def ported(
     *,
     to: str,
     folder: str | None,
+    source: str | None = None,
     began: str | None = None,
     left_out: dict[str, int] | None = None,
     version: str | None = None,
     model: str | None = None,
     family: str | None = None,
+    budget: int | None = None,
     places: Places | None = None,
     time: datetime.datetime | None = None,
 ) -> Ported:
-    """A conversation as a session of the client `to`. `began` is the folder that its paths are relative to."""
+    """A conversation as a session of the client `to`. `began` is the folder that its paths are relative to.
+
+    Thoughts come along when `source`, the client it was led in, is the same one, and the `model` that made them (by
+    default the last one) continues.
+    """
     format, writer = _target(to)
     if folder is None:
         raise LogError("the log does not say in which folder the session worked: name one")
@@ -183,7 +202,7 @@ def ported(
         posixpath.normpath(folder),
         time,
         version or writer.version,
-        model or writer.model,
+        model or (last_model(conversation) if source == to else None) or writer.model,
         writer.home(list(format.homes(places)), places.home, places.environment),
     )
     dialect = DIALECTS[format.dialect].at(destination.version, family)
@@ -192,9 +211,18 @@ def ported(
     def translation(source: str) -> Translation | None:
         return Translation(_read_as(source), dialect, offered=offered, folder=began or folder, paths="absolute")
 
-    conversation, own = _portable(conversation)
-    new = respoken(conversation, dialect.name, translation)
-    messages = messages_of(writer.api, new.conversation, destination.model, offered)
+    conversation, own = _portable(conversation, dialect.name, destination.model if source == to else None)
+
+    def written(conversation: Conversation) -> _Written:
+        new = respoken(conversation, dialect.name, translation)
+        messages = messages_of(writer.api, new.conversation, destination.model, offered)
+        return _Written(new, messages, _tokens(messages, new.conversation))
+
+    (new, messages, tokens), away = _within(budget, conversation, written)
+    if away:
+        turns = sum(item.role == "user" for item in away)
+        own |= {"messages of the user that are only in the summary": turns}
+    lost = [Lost(call.id, call.name, WHOLE, IN_SUMMARY) for call in calls_of(away)]
     result = Ported(
         client=to,
         id=destination.id,
@@ -206,29 +234,97 @@ def ported(
         resume=writer.resume(destination),
         version=destination.version,
         messages=len(messages),
-        tokens=len(msgspec.json.encode(messages)) // _BYTES,
+        tokens=tokens,
         ways=new.ways,
-        lost=new.lost,
+        lost=(*lost, *new.lost),
         left_out={**(left_out or {}), **own, **_media_left_out(new.conversation, writer)},
     )
-    _checked(result, new.conversation)
+    _checked(result, Request(destination.model, new.conversation, offered), writer.api)
     return result
 
 
-def _portable(conversation: Conversation) -> tuple[Conversation, dict[str, int]]:
-    """A conversation without what only its maker can use, and how much of that there was."""
+class _Written(NamedTuple):
+    """A conversation in a client's words, as messages of its API, and about how many tokens they are."""
+
+    new: Respoken
+    messages: list[dict[str, Any]]
+    tokens: int
+
+
+def _within(
+    budget: int | None, conversation: Conversation, written: Callable[[Conversation], _Written]
+) -> tuple[_Written, Conversation]:
+    """The conversation with as little of its beginning in a summary as fits the budget, and what was folded into it."""
+    whole = written(conversation)
+    if budget is None or whole.tokens <= budget:
+        return whole, ()
+    points = fold_points(conversation)
+    characters = budget * _BYTES // 3  # most of the room is for what is not folded
+    low, high = 0, len(points) - 1
+    best: tuple[_Written, Conversation] | None = None
+    least = whole.tokens
+    while low <= high:
+        middle = (low + high) // 2
+        place = points[middle]
+        attempt = written(folded(conversation, place, characters))
+        least = min(least, attempt.tokens)
+        if attempt.tokens <= budget:
+            best, high = (attempt, conversation[:place]), middle - 1
+        else:
+            low = middle + 1
+    if best is None:
+        raise LogError(
+            f"a budget of {budget:,} tokens is too small: with a summary of all but its end the session takes {least:,}"
+        )
+    return best
+
+
+def _tokens(messages: list[dict[str, Any]], conversation: Conversation) -> int:
+    media = list(_media_in(conversation))
+    encoded = sum(len(one.data or "") for one in media)
+    return max(0, len(msgspec.json.encode(messages)) - encoded) // _BYTES + len(media) * _PICTURE
+
+
+def _media_in(conversation: Conversation) -> Iterator[Media]:
+    for part in (part for item in conversation for part in item.parts):
+        if isinstance(part, MediaPart):
+            yield part.media
+        elif isinstance(part, ResultPart) and not isinstance(part.result.content, str):
+            yield from (one for one in part.result.content if isinstance(one, Media))
+
+
+def last_model(conversation: Conversation) -> str | None:
+    """The model that spoke last, where that is known."""
+    made_by = (item.provenance for item in reversed(conversation) if item.role == "assistant")
+    return next((one.model for one in made_by if one is not None and one.model), None)
+
+
+def _portable(conversation: Conversation, dialect: str, maker: str | None) -> tuple[Conversation, dict[str, int]]:
+    """A conversation without what only its maker can use, and how much of that there was.
+
+    What the model `maker` can prove stays. Replies whose vocabulary nobody knows are taken to be in that of `dialect`:
+    what is not becomes text.
+    """
     left_out: Counter[str] = Counter()
     items: list[ConversationItem] = []
     for item in conversation:
         if item.role in ("system", "developer"):
             left_out["instructions of the client"] += 1
             continue
-        kinds = [_bound_to_maker(part) for part in item.parts]
+        is_own = maker is not None and item.provenance is not None and item.provenance.model == maker
+        kinds = [None if is_own and _is_proven(part) else _bound_to_maker(part) for part in item.parts]
         left_out.update(kind for kind in kinds if kind is not None)
         parts = tuple(part for part, kind in zip(item.parts, kinds, strict=True) if kind is None)
         if parts:
-            items.append(item if len(parts) == len(item.parts) else msgspec.structs.replace(item, parts=parts))
+            made_by = item.provenance
+            if item.role == "assistant" and (made_by is None or made_by.dialect is None):
+                made_by = msgspec.structs.replace(made_by or Provenance("a log"), dialect=dialect)
+            items.append(msgspec.structs.replace(item, parts=parts, provenance=made_by))
     return tuple(items), dict(left_out)
+
+
+def _is_proven(part: AnyPart) -> bool:
+    return isinstance(part, ThinkingPart) and bool(part.signature or part.encrypted)
 
 
 def _bound_to_maker(part: AnyPart) -> str | None:
@@ -269,9 +365,13 @@ def _read_as(source: str) -> Dialect:
     return dialect
 
 
-def _checked(ported: Ported, conversation: Conversation) -> None:
+def _checked(ported: Ported, request: Request, api: str) -> None:
     """Reads back what was written: a client that resumes with half a history says nothing about it."""
-    wanted = [part.call.id for item in conversation for part in item.parts if isinstance(part, CallPart)]
+    parts = [part for item in request.conversation for part in item.parts]
+    wanted = [part.call.id for part in parts if isinstance(part, CallPart)]
+    wrong = next((one for one in APIS[api].validate(request) if one.accepted), None)
+    if wrong is not None:
+        raise LogError(f"the session for {ported.client} would have a call that the client does not offer: {wrong}")
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
         file = Path(folder) / ported.path.name
         file.write_bytes(ported.content)

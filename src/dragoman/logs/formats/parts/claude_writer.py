@@ -44,6 +44,10 @@ class ClaudeWriter(SessionWriter):
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(re.sub(r"[^A-Za-z0-9]", "-", to.folder), f"{to.id}.jsonl")
 
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        content = record["message"]["content"]
+        return [block for block in content if block["type"] in ("thinking", "redacted_thinking")]
+
     def resume(self, to: Destination) -> str:
         return f"claude --resume {to.id}"
 

@@ -36,6 +36,13 @@ class CodexWriter(SessionWriter):
         began = to.time.astimezone()  # 0.166 uses local time in the names of folders and files
         return PurePosixPath(f"{began:%Y/%m/%d}", f"rollout-{began:%Y-%m-%dT%H-%M-%S}-{to.id}.jsonl")
 
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        item = record["payload"]
+        if item.get("type") != "reasoning" or not item.get("encrypted_content"):
+            return []
+        # An item with an id must be followed by the very item that it led to; without one it is taken anywhere.
+        return [{name: value for name, value in item.items() if name != "id"}]
+
     def resume(self, to: Destination) -> str:
         return f"codex resume {to.id}"
 

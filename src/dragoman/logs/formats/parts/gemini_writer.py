@@ -67,8 +67,11 @@ class GeminiWriter(SessionWriter):
 
 def _model(parts: Sequence[dict[str, Any]], results: Mapping[str, Any], model: str, time: str) -> dict[str, Any]:
     """What the model said, with its calls and their results: the client sends them from here."""
-    text = "".join(part["text"] for part in parts if "text" in part)
-    said: dict[str, Any] = {"type": "gemini", "content": text, "thoughts": [], "model": model}
+    # Where calls stand in the content it is sent as it is, with their signatures: Gemini 3 models refuse calls without
+    # one, and those of another model carry the documented stand-in (0.61.0 writes such records after a resume).
+    is_signed = any("thoughtSignature" in part for part in parts)
+    content = list(parts) if is_signed else "".join(part["text"] for part in parts if "text" in part)
+    said: dict[str, Any] = {"type": "gemini", "content": content, "thoughts": [], "model": model}
     calls = [part["functionCall"] for part in parts if "functionCall" in part]
     if calls:
         said["toolCalls"] = [

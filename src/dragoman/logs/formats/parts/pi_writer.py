@@ -31,6 +31,18 @@ class PiWriter(SessionWriter):
         folder = to.folder.strip("/").replace("/", "-").replace("\\", "-").replace(":", "-")
         return PurePosixPath(f"--{folder}--", f"{stamp(to.time).replace(':', '-').replace('.', '-')}_{to.id}.jsonl")
 
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        message = record["message"]
+        if message.get("api") != "anthropic-messages":  # this is what sessions are written for
+            return []
+        blocks = [
+            block for block in message["content"] if block["type"] == "thinking" and block.get("thinkingSignature")
+        ]
+        return [
+            {"type": "thinking", "thinking": block["thinking"], "signature": block["thinkingSignature"]}
+            for block in blocks
+        ]
+
     def resume(self, to: Destination) -> str:
         return f"pi --session {to.id}"
 
@@ -95,6 +107,8 @@ def _said(block: dict[str, Any]) -> dict[str, Any]:
             return {"type": "toolCall", "id": id, "name": name, "arguments": arguments}
         case {"type": "image", "source": {"data": data, "media_type": kind}}:
             return {"type": "image", "data": data, "mimeType": kind}
+        case {"type": "thinking", "thinking": thought, "signature": signature}:
+            return {"type": "thinking", "thinking": thought, "thinkingSignature": signature}
         case {"type": "text", "text": text}:
             return {"type": "text", "text": text}
     return {"type": "text", "text": f"({block['type']})"}  # 0.74 stores only texts and pictures

@@ -1,0 +1,223 @@
+"""Sessions written for another client, or again for the same: what comes along of thoughts and signatures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.errors import LogError
+from dragoman.logs import FORMATS, Places, read
+from dragoman.logs.port import IN_SUMMARY, Ported, history_of, port, ported, targets
+from dragoman.model import (
+    CallPart,
+    Conversation,
+    Media,
+    NativeCall,
+    NativeResult,
+    Provenance,
+    Reply,
+    ResultPart,
+    TextPart,
+    user,
+)
+from dragoman.model.conversation import results_message
+
+STAMP = "2026-01-01T00:00:00.000Z"
+SIGNATURE = "c2lnbmF0dXJl"
+CLAUDE: list[dict[str, Any]] = [
+    {"type": "user", "message": {"role": "user", "content": "Look."}},
+    *(
+        {
+            "type": "assistant",
+            "message": {"id": "m1", "role": "assistant", "model": "claude-opus-4-5", "content": [block]},
+        }
+        for block in (
+            {"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE},
+            {"type": "redacted_thinking", "data": "c2VjcmV0"},
+            {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}},
+        )
+    ),
+    {
+        "type": "user",
+        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "a"}]},
+    },
+]
+CODEX: list[dict[str, Any]] = [
+    {
+        "type": "session_meta",
+        "payload": {"id": "c1", "timestamp": STAMP, "cwd": "/w", "originator": "x", "cli_version": "0.166.0"},
+    },
+    {"type": "turn_context", "payload": {"cwd": "/w", "model": "gpt-5.5"}},
+    {
+        "type": "response_item",
+        "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look."}]},
+    },
+    {
+        "type": "response_item",
+        "payload": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAsecret"},
+    },
+    {
+        "type": "response_item",
+        "payload": {"type": "function_call", "name": "exec_command", "arguments": '{"cmd":"ls"}', "call_id": "call_1"},
+    },
+    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "call_1", "output": "a"}},
+]
+
+
+def _claude() -> list[dict[str, Any]]:
+    return [
+        {
+            "uuid": f"u{number}",
+            "parentUuid": f"u{number - 1}" if number else None,
+            "sessionId": "s1",
+            "cwd": "/w",
+            "version": "2.1.325",
+            "timestamp": STAMP,
+            **record,
+        }
+        for number, record in enumerate(CLAUDE)
+    ]
+
+
+LOGS = {"claude_code": _claude(), "codex": [{"timestamp": STAMP, **record} for record in CODEX]}
+PROOFS = {"claude_code": (SIGNATURE, "c2VjcmV0"), "codex": ("gAAAsecret",)}
+
+
+def written(tmp_path: Path, source: str, to: str, **options: Any) -> Ported:
+    file = tmp_path / "log.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in LOGS[source]))
+    return port(read(file, source), source=source, to=to, folder="/w", places=Places(tmp_path), **options)
+
+
+@pytest.mark.parametrize("client", LOGS)
+def test_thoughts_come_along_with_their_proof_when_the_same_client_and_model_continue(
+    client: str, tmp_path: Path
+) -> None:
+    done = written(tmp_path, client, client)
+    assert all(proof in done.content.decode() for proof in PROOFS[client])
+    assert "thoughts" not in done.left_out
+    assert b"rs_1" not in done.content  # an item with an id must be followed by the very item that it led to
+
+
+@pytest.mark.parametrize("client", LOGS)
+def test_thoughts_of_another_model_stay_behind(client: str, tmp_path: Path) -> None:
+    done = written(tmp_path, client, client, model="another-model")
+    assert not any(proof in done.content.decode() for proof in PROOFS[client])
+    assert done.left_out["thoughts"] == len(PROOFS[client])
+
+
+@pytest.mark.parametrize("client, to", [("claude_code", "codex"), ("codex", "claude_code"), ("claude_code", "pi")])
+def test_thoughts_stay_behind_when_another_client_continues(client: str, to: str, tmp_path: Path) -> None:
+    done = written(tmp_path, client, to)
+    assert not any(proof in done.content.decode() for proof in PROOFS[client])
+    assert done.left_out["thoughts"] == len(PROOFS[client])
+
+
+@pytest.mark.parametrize("model, is_signed", [("gemini-3-pro-preview", True), ("gemini-2.5-pro", False)])
+def test_calls_for_gemini_3_carry_the_documented_stand_in_for_a_signature(
+    model: str, is_signed: bool, tmp_path: Path
+) -> None:
+    made_by = Provenance("log of a client", model="m", dialect="claude_code")
+    calls = (
+        CallPart(NativeCall("c1", "Bash", {"command": "ls"})),
+        CallPart(NativeCall("c2", "Bash", {"command": "pwd"})),
+    )
+    results = results_message(NativeResult("c1", "a"), NativeResult("c2", "/w"))
+    done = ported(
+        (user("Look."), Reply(calls, provenance=made_by), results, user("And?")),
+        to="gemini_cli",
+        folder="/w",
+        model=model,
+        places=Places(tmp_path),
+    )
+    records = [json.loads(line) for line in done.content.splitlines()]
+    (said,) = [record for record in records if record.get("type") == "gemini"]
+    assert [call["name"] for call in said["toolCalls"]] == ["run_shell_command", "run_shell_command"]
+    signatures = [part.get("thoughtSignature") for part in said["content"] or ()]
+    # Only the first of parallel calls has one.
+    assert signatures == (["skip_thought_signature_validator", None] if is_signed else [])
+
+
+# ── budgets ──────────────────────────────────────────────────────────────────
+
+MADE_BY = Provenance("log of a client", model="m", dialect="claude_code")
+
+
+def _turn(number: int) -> Conversation:
+    """A question, a file that is written, a command, and an answer."""
+    write = NativeCall(f"w{number}", "Write", {"file_path": f"/w/f{number}.py", "content": "x\n" * 200})
+    run = NativeCall(f"r{number}", "Bash", {"command": f"pytest -k t{number}"})
+    return (
+        user(f"Question {number}?"),
+        Reply((CallPart(write), CallPart(run)), provenance=MADE_BY),
+        results_message(
+            NativeResult(write.id, f"File created successfully at: /w/f{number}.py"),
+            NativeResult(run.id, "Exit code 1\nfailed", is_error=True),
+        ),
+        Reply((TextPart(f"Answer {number}."),), provenance=MADE_BY),
+    )
+
+
+LONG: Conversation = tuple(item for number in range(1, 21) for item in _turn(number))
+
+
+def within(budget: int | None, to: str, tmp_path: Path, conversation: Conversation = LONG) -> Ported:
+    return ported(conversation, to=to, folder="/w", budget=budget, places=Places(tmp_path))
+
+
+def read_back(done: Ported, tmp_path: Path) -> Conversation:
+    file = tmp_path / done.path.name
+    file.write_bytes(done.content)
+    return history_of(read(file, done.client), FORMATS[done.client].dialect).conversation
+
+
+@pytest.mark.parametrize("to", targets())
+def test_older_turns_become_a_summary_so_that_the_rest_fits(to: str, tmp_path: Path) -> None:
+    whole = within(None, to, tmp_path)
+    done = within(whole.tokens // 2, to, tmp_path)
+    assert done.tokens <= whole.tokens // 2
+    first, *rest = read_back(done, tmp_path)
+    summary = "".join(part.text for part in first.parts if isinstance(part, TextPart))
+    assert summary.startswith("[Summary of the earlier part of this session. Messages of the user: ")
+    for said in ("- Question 1?", "- /w/f1.py: created", "- pytest -k t1: exit code 1", "- Answer 1."):
+        assert said in summary.splitlines()
+    assert "Question 20?" not in summary
+    parts = [part for item in rest for part in item.parts]
+    calls = [part.call.id for part in parts if isinstance(part, CallPart)]
+    assert sorted(calls) == sorted(part.result.call_id for part in parts if isinstance(part, ResultPart))
+    folded = {one.call_id for one in done.lost if one.reason == IN_SUMMARY}
+    assert folded
+    assert not folded & set(calls)
+    assert len(folded) + sum(done.ways.values()) == 40
+    assert done.left_out["messages of the user that are only in the summary"] == summary.count("- Question") + 1
+
+
+def test_a_session_that_fits_is_not_folded(tmp_path: Path) -> None:
+    whole = within(None, "codex", tmp_path)
+    assert within(whole.tokens, "codex", tmp_path).lost == whole.lost
+
+
+def test_one_long_turn_is_folded_between_its_steps(tmp_path: Path) -> None:
+    steps = tuple(item for number in range(1, 21) for item in _turn(number)[1:3])
+    whole = within(None, "codex", tmp_path, (user("Do it all."), *steps))
+    done = within(whole.tokens // 2, "codex", tmp_path, (user("Do it all."), *steps))
+    first = read_back(done, tmp_path)[0]
+    (said,) = first.parts
+    assert isinstance(said, TextPart)
+    assert "The user's last message then:\nDo it all.\n" in said.text
+
+
+def test_a_budget_that_nothing_fits_is_refused_with_what_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match=r"a budget of 10 tokens is too small: .* takes \d+"):
+        within(10, "codex", tmp_path)
+
+
+def test_a_picture_counts_as_a_picture_and_not_by_its_bytes(tmp_path: Path) -> None:
+    picture = Media("image/png", data="A" * 400_000)
+    done = within(
+        None, "claude_code", tmp_path, (user("See.", picture), Reply((TextPart("Seen."),), provenance=MADE_BY))
+    )
+    assert done.tokens < 2000
