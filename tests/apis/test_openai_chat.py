@@ -501,6 +501,8 @@ def test_a_call_streams_under_one_id_and_the_reply_is_that_of_the_whole() -> Non
         ([piece(None, "a", "f", '{"x":'), piece(None, said="1}")], [("a", "f", {"x": 1})]),
         ([piece(0, "a", "f", '{"x":'), piece(7, said="1}")], [("a", "f", {"x": 1})]),
         ([piece(0, "a", "f", "{}"), piece(0, "b", "g", "{}")], [("a", "f", {}), ("b", "g", {})]),
+        ([piece(0, "a", "f", "{}"), piece(1, None, "g", "{}")], [("a", "f", {}), (None, "g", {})]),
+        ([piece(0, "a", "f", "{}"), piece(1, "b"), piece(1, None, "g", "{}")], [("a", "f", {}), ("b", "g", {})]),
         ([piece(0, "a", "f"), piece(0, "b", "g", '{"x":1}')], [("a", "f", {}), ("b", "g", {"x": 1})]),
         ([piece(0, "a", "f", "{}"), piece(0, "a", "g", "{}")], [("a", "f", {}), (None, "g", {})]),
         ([piece(0, None, "f", "{}"), piece(0, None, "g", '{"x":1}')], [(None, "f", {}), (None, "g", {"x": 1})]),

@@ -136,6 +136,16 @@ async def test_a_chat_attaches_to_the_first_message_alone(user: User) -> None:
     assert server.requests[1].body["messages"][-1]["content"][0]["text"] == "two"
 
 
+async def test_a_chat_sends_the_files_a_message_names_and_says_which_it_cannot(user: User) -> None:
+    (user.here / "notes.txt").write_text("tea\n")
+    (user.here / "data.bin").write_bytes(bytes(range(256)))
+    async with loopback(DONE) as server:
+        answer = await chats(user, server, "see @notes.txt, @data.bin and @nothing\n")
+    assert parts(server.requests[0]) == ["see @notes.txt, @data.bin and @nothing\n\nContents of notes.txt:\n\ntea\n"]
+    assert ("with notes.txt" in answer.err, "@data.bin is left out: " in answer.err) == (True, True)
+    assert "@nothing" not in answer.err
+
+
 async def test_a_limit_on_the_cost_ends_the_run(user: User) -> None:
     user.settings("[[prices]]\nmodel = 'claude-sonnet-4-5'\ninput = 1000\noutput = 1000\n")
     (user.here / "a").write_text("a")

@@ -69,6 +69,16 @@ def required_and_unsaid() -> None:
         unsaid = {"path": "who cares"}
 
 
+def said_and_unsaid() -> None:
+    class Bad(Spelling[op.ReadFile]):
+        """Read."""
+
+        native_name = "bad"
+        unsaid = {"first_line": "it is read whole", "last_line": "it is read whole"}
+        path: str
+        first_line: int | None = None
+
+
 def loss_of_nothing() -> None:
     class Bad(Spelling[op.DeleteFile]):
         """Delete."""
@@ -108,6 +118,7 @@ def several_without_methods() -> None:
         (reason_left_out, "'force' is `native_only` without a reason"),
         (one_direction_only, "`from_operation` must be too"),
         (required_and_unsaid, "'path' is required, so it cannot be unsaid"),
+        (said_and_unsaid, "'first_line' is said and `unsaid`"),
         (loss_of_nothing, "'colour' is declared lost or approximated, but no such field exists"),
         (no_description, "it has no docstring"),
         (no_operation, "it names no operation"),

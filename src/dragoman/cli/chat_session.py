@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from dragoman import engine, logs, tools
-from dragoman.errors import ToolError, writing
+from dragoman.errors import MediaError, ToolError, writing
 from dragoman.model.outcomes import ChangesOutcome, CommandOutcome
 from dragoman.registry import TOOLS
 from dragoman.tools import workspace
@@ -108,8 +108,8 @@ class ChatSession(Session):
             if entry is None or entry.kind != "file":
                 return None
             return content_of(self.workspace.read(name, limit=LARGEST_ATTACHMENT + 1), name)
-        except ToolError as error:
-            self._console.warn(f"@{name} is left out: {error.message}")
+        except (MediaError, ToolError) as error:
+            self._console.warn(f"@{name} is left out: {error}")
             return None
 
     # ── files ──────────────────────────────────────────────────────────────
