@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.logs import FORMATS
+from dragoman.logs.port import targets
 from dragoman.model import CallPart, FunctionDefinition, NativeCall, NativeResult, Reply, Request, TextPart, user
 from dragoman.model.conversation import results_message
-from tests.clients.cell import Seen, misfits, missing, tried
+from tests.clients.__main__ import PAGE
+from tests.clients.cell import SOURCES, Seen, misfits, missing, tried
+from tests.clients.install import VERSIONS
 
 
 @pytest.mark.parametrize(
@@ -19,6 +23,18 @@ def test_a_real_client_resumes_a_ported_session_and_goes_on(to: str, source: str
     assert seen.calls >= 10
     listed = None if to == "claude_code" else True  # it shows its sessions on a terminal alone
     assert seen == Seen(calls=seen.calls, listed=listed, edited=True)
+
+
+def test_every_client_was_tried_in_the_version_that_sessions_are_written_for() -> None:
+    rows = [
+        line.split("|")[1:-1]
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("| `") and line.count("|") == 7
+    ]
+    tried_with = {name.strip(" `"): (version.strip(), sessions.strip()) for name, version, _, sessions, *_ in rows}
+    versions = {client: FORMATS[client].writer().version for client in targets()}
+    assert versions == VERSIONS
+    assert tried_with == {client: (version, str(len(SOURCES))) for client, version in versions.items()}
 
 
 def test_what_a_client_changes_in_a_history_is_noticed() -> None:
