@@ -300,7 +300,7 @@ async def test_on_a_terminal_the_question_says_which_agent_asks(user: User) -> N
 
     def play(url: str) -> int:
         environ = {**user.environ, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-0123456789"}
-        with Terminal(("run", "--agent", str(path), "Go"), user.here, environ) as terminal:
+        with Terminal(("run", "--agent", str(path), "Go"), user.here, environ, prepared=True) as terminal:
             terminal.sees("one asks:")
             terminal.sees("Allow it?")
             terminal.types("y\n")

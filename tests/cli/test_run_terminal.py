@@ -48,7 +48,9 @@ async def at_terminal(
     reached = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY}
 
     def play() -> tuple[Terminal, int]:
-        with Terminal(words, user.here, {**user.environ, **reached, **dict(environ)}, **options) as terminal:
+        with Terminal(
+            words, user.here, {**user.environ, **reached, **dict(environ)}, prepared=True, **options
+        ) as terminal:
             scene(terminal)
             return terminal, terminal.ends()
 

@@ -1,0 +1,161 @@
+"""Processes of `dragoman` that have imported everything already: most of the time of a short one goes into importing.
+
+Each test process starts one process that imports, and forks from it. What a fork gets is what a new process would:
+its own session, files, folder, environment and standard streams. Tests of the first moments of a process, and of
+variables that Python itself reads, start a new one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_PROGRAM = """
+import fcntl, json, os, signal, socket, sys, termios
+del sys.path[0]
+from importlib import import_module
+from pkgutil import walk_packages
+import ctypes, httptools, platformdirs, pygments.lexers.python, rich.console, rich.markdown, rich.progress, rich.table
+import urllib.request
+import dragoman.agents, dragoman.context_windows, dragoman.engine.models.local, dragoman.engine.orchestrator
+import dragoman.environment, dragoman.installation, dragoman.logs.formats.dragoman, dragoman.prices
+from dragoman.__main__ import entry
+for name in ("config", "tools", "cli", "apis.anthropic_messages", "apis.lowering", "agents.mcp", "logs.redaction",
+        "dialects.anthropic", "dialects.claude_code", "dialects.plugins"):
+    package = import_module(f"dragoman.{name}")
+    for module in walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
+
+wanted = socket.socket(fileno=int(sys.argv[1]))
+def told(*_):
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        wanted.send(json.dumps([pid, os.waitstatus_to_exitcode(status)]).encode())
+
+signal.signal(signal.SIGCHLD, told)
+while True:
+    message, files, _, _ = socket.recv_fds(wanted, 1 << 20, 3)
+    if not message:
+        break
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    pid = os.fork()
+    if pid:
+        wanted.send(json.dumps([pid, None]).encode())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+        for file in files:
+            os.close(file)
+        continue
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+    words, cwd, environ = json.loads(message)
+    os.setsid()
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    os.closerange(3, 256)
+    fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["dragoman", *words]
+    odd = {"encoding": "utf-8", "errors": "surrogateescape"}
+    sys.stdin = sys.__stdin__ = open(0, closefd=False, **odd)
+    sys.stdout = sys.__stdout__ = open(1, "w", closefd=False, **odd)
+    sys.stderr = sys.__stderr__ = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    entry()
+"""
+
+
+class _Origin:
+    """The process that has imported everything, and what became of those that were forked from it."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(theirs.fileno())],
+                cwd="/",
+                env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._lock = threading.Lock()
+        self._ended: dict[int, int] = {}
+        atexit.register(self._close)
+
+    def _close(self) -> None:
+        """Ends the process: it reads until this end of the socket is closed."""
+        self._socket.close()
+        self._process.wait()
+
+    def fork(self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], files: Sequence[int]) -> int:
+        with self._lock:
+            message = json.dumps([[*words], str(cwd), {**environ}]).encode()
+            socket.send_fds(self._socket, [message], files)
+            while True:
+                pid, code = self._heard(None)
+                if code is None:
+                    return pid
+
+    def code_of(self, pid: int, timeout: float | None) -> int | None:
+        """The exit code of a process that has ended; `None` when it has not after so many seconds."""
+        with self._lock:
+            while pid not in self._ended:
+                try:
+                    self._heard(timeout)
+                except TimeoutError:
+                    return None
+            return self._ended[pid]
+
+    def _heard(self, timeout: float | None) -> tuple[int, int | None]:
+        self._socket.settimeout(timeout)
+        try:
+            message = self._socket.recv(1 << 16)
+        except BlockingIOError as error:
+            raise TimeoutError from error
+        assert message, "the process that others are forked from has ended"
+        pid, code = json.loads(message)
+        if code is not None:
+            self._ended[pid] = code
+        return pid, code
+
+
+_origin: _Origin | None = None
+
+
+class PreparedProcess:
+    """`dragoman` in a process of its own, with a terminal as its standard error; like `subprocess.Popen`."""
+
+    def __init__(self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], files: Sequence[int]) -> None:
+        global _origin
+        _origin = _origin or _Origin()
+        self._origin = _origin
+        self.pid = _origin.fork(words, cwd, environ, files)
+
+    def poll(self) -> int | None:
+        return self._origin.code_of(self.pid, 0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        code = self._origin.code_of(self.pid, timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("dragoman", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
