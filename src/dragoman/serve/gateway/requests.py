@@ -61,14 +61,13 @@ class Preparing:
         self._open: _Open | None = None
         self._foreign = False
         self._seen: set[str] = set()
-        self._interrupted = False
 
     def prepared(self, request: Request, model: str, *, same_api: bool) -> Prepared:
         """The request to the model, or the calls that the client is to make first."""
         for item in request.conversation:
             self._take(item)
         calls: tuple[NativeCall, ...] = ()
-        if self._open is not None and not self._interrupted:
+        if self._open is not None:
             calls = self._words.next(self._open.groups, self._open.results)
         self._close()
         conversation: Conversation = tuple(self._items)
@@ -98,11 +97,12 @@ class Preparing:
             return
         others: list[AnyPart] = []
         results: list[AnyPart] = []
+        answers = False
         for part in item.parts:
             if isinstance(part, ResultPart) and self._is_open(part.result):
                 assert self._open is not None
                 self._open.results[part.result.call_id] = part.result
-                self._interrupted = False
+                answers = True
             elif isinstance(part, ResultPart):
                 results.append(part)
             else:
@@ -111,10 +111,11 @@ class Preparing:
             assert isinstance(item, Message)
             self._close()
             self._items.append(msgspec.structs.replace(item, parts=(*results, *others)))
-        elif others and self._open is not None and all(map(_is_reminder, others)):
+        elif others and self._open is not None and (answers or item.role != "user" or all(map(_is_reminder, others))):
+            # What comes with a result is a note of the client: Claude Code 2.1.325 adds reminders, and sentences such
+            # as "The user hasn't heard from you in a while." What a user says comes in a message of its own.
             self._open.reminders += others
         elif others:
-            self._interrupted = self._open is not None
             self._close()
             assert isinstance(item, Message)
             role = "user" if item.role == "tool" else item.role

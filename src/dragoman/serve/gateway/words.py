@@ -85,7 +85,8 @@ class Words:
         self.passed = tuple(str(one.name) for one in own if str(one.name) not in self.names)
         self._renamed = {name: name if name not in taken else f"client_{name}" for name in self.passed}
         passed = [_called(one, self._renamed[str(one.name)]) for one in own if str(one.name) in self._renamed]
-        self.definitions = (*new, *passed)
+        # As the clients themselves offer them: a strict schema would ask for every parameter.
+        self.definitions = (*(_called(one, str(one.name)) for one in new), *passed)
         self._own = frozenset(taken)
         self._nulls = {str(one.name): _nullable(one) for one in own}
         relaxed = [_relaxed(one, self._nulls[str(one.name)]) for one in own]
