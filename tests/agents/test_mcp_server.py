@@ -61,7 +61,7 @@ def write(home: dict[str, str], name: str, text: str) -> None:
 
 
 def said(result: Any) -> str:
-    (block,) = result.content
+    (block,) = result.content if isinstance(result.content, list) else [result.content]
     assert isinstance(block, TextContent)
     return block.text
 
@@ -452,7 +452,8 @@ async def test_our_client_and_our_server_understand_each_other(home: dict[str, s
         trust_hints=True,
     )
     async with McpServers([server]) as servers:
-        assert servers.toolset.names == ("mcp__own__vfs_read", "mcp__own__vfs_write")
+        resources = ("list_mcp_resources", "read_mcp_resource")
+        assert servers.toolset.names == ("mcp__own__vfs_read", "mcp__own__vfs_write", *resources)
         read = servers.toolset.get("mcp__own__vfs_read")
         assert isinstance(read, Tool)
         assert str(read.kind) == "read"
@@ -462,3 +463,18 @@ async def test_our_client_and_our_server_understand_each_other(home: dict[str, s
         assert msgspec.convert(outcome.structured, out.AnyOutcome) == out.FileOutcome(
             "a.txt", "one\n", total_lines=1, total_bytes=4, encoding=outcome.structured.get("encoding")
         )
+
+
+async def test_agents_are_prompts_and_recorded_sessions_are_resources(home: dict[str, str]) -> None:
+    folder = work(home) / ".claude" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "critic.md").write_text("---\nname: critic\ndescription: Finds faults.\n---\nYou find faults.\n")
+    async with official(home, "--agents", "--history") as client:
+        (prompt,) = (await client.list_prompts()).prompts
+        got = await client.get_prompt("critic", {"task": "Look at a.py"})
+        (template,) = (await client.list_resource_templates()).resource_templates
+        with pytest.raises(MCPError, match="no session"):
+            await client.read_resource("session:///unknown")
+    assert (prompt.name, prompt.description) == ("critic", "Finds faults.")
+    assert [said(message) for message in got.messages] == ["You find faults.", "Look at a.py"]
+    assert template.uri_template == "session:///{id}"

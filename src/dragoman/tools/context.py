@@ -133,6 +133,11 @@ class Context:
             raise ToolError("this run has no workspace; give it one when starting the run")
         return self._workspace
 
+    @property
+    def has_workspace(self) -> bool:
+        """Whether this run has files it may touch."""
+        return self._workspace is not None
+
     def progress(self, message: str = "", *, fraction: float | None = None) -> None:
         """Report progress: a message, a fraction between 0 and 1, or both. Does nothing if nobody listens."""
         if fraction is not None and not 0 <= fraction <= 1:

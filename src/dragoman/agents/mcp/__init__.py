@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
+    from .caller import Answered as Answered, McpCaller as McpCaller
     from .names import mcp_tool_name as mcp_tool_name
+    from .offered import ServedPrompt as ServedPrompt, ServedResource as ServedResource
     from .settings import mcp_server_of as mcp_server_of, own_folder as own_folder, placed as placed
     from .tool_server import Served as Served
 else:
     __all__, __getattr__ = door(
         __name__,
         {
+            "caller": ("Answered", "McpCaller"),
             "names": ("mcp_tool_name",),
+            "offered": ("ServedPrompt", "ServedResource"),
             "settings": ("mcp_server_of", "own_folder", "placed"),
             "tool_server": ("Served",),
         },

@@ -129,15 +129,30 @@ def from_result(told: NativeResult, outcomes: Sequence[Outcome], *, structured: 
 
     pieces = (told.content,) if isinstance(told.content, str) else told.content
     plain = [_clean(msgspec.to_builtins(outcome)) for outcome in outcomes]
+    given = [one for outcome in outcomes if isinstance(outcome, out.ResourcesOutcome) for one in outcome.resources]
+    blocks = [embedded(one) for one in given] if given else [block_of(piece) for piece in pieces]
     return CallToolResult(
-        content=[_block(piece) for piece in pieces],
+        content=blocks,
         structured_content=(plain[0] if len(plain) == 1 else {"outcomes": plain}) if structured else None,
         is_error=any(isinstance(outcome, Failure) for outcome in outcomes),
     )
 
 
-def _block(piece: str | out.Media) -> ContentBlock:
-    from mcp.types import AudioContent, BlobResourceContents, EmbeddedResource, ImageContent, ResourceLink, TextContent
+def embedded(resource: out.Resource) -> ContentBlock:
+    """A resource with its contents, or a link to one that has none."""
+    from mcp.types import BlobResourceContents, EmbeddedResource, ResourceLink, TextResourceContents
+
+    uri, kind = resource.uri, resource.media_type
+    if resource.text is not None:
+        return EmbeddedResource(resource=TextResourceContents(uri=uri, mime_type=kind, text=_clean(resource.text)))
+    if resource.data is not None:
+        return EmbeddedResource(resource=BlobResourceContents(uri=uri, mime_type=kind, blob=resource.data))
+    return ResourceLink(uri=uri, name=resource.name or uri, description=resource.description, mime_type=kind)
+
+
+def block_of(piece: str | out.Media) -> ContentBlock:
+    """A text, a picture, a sound, a link to what is elsewhere, or any other file as an embedded resource."""
+    from mcp.types import AudioContent, ImageContent, ResourceLink, TextContent
 
     if isinstance(piece, str):
         return TextContent(text=_clean(piece))
@@ -150,7 +165,19 @@ def _block(piece: str | out.Media) -> ContentBlock:
     if kind.startswith("audio/"):
         return AudioContent(data=piece.data, mime_type=kind)
     uri = piece.url or f"data:{piece.name or 'result'}"
-    return EmbeddedResource(resource=BlobResourceContents(uri=uri, mime_type=kind, blob=piece.data))
+    return embedded(out.Resource(uri, media_type=kind, text=_text_in(piece), data=piece.data))
+
+
+def _text_in(piece: out.Media) -> str | None:
+    """What a file of text says; `None` where it is none."""
+    from base64 import b64decode
+
+    if not piece.media_type.startswith("text/") and piece.media_type not in ("application/json", "application/xml"):
+        return None
+    try:
+        return b64decode(piece.data or "").decode()
+    except ValueError:
+        return None
 
 
 def _clean(value: Any) -> Any:

@@ -11,10 +11,13 @@ import asyncio
 import os
 import secrets
 import stat
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import quote, unquote
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -22,7 +25,7 @@ from dragoman import engine, model, tools
 from dragoman.config import Sandbox
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.engine import Executor, Facade, ToolPolicy
-from dragoman.errors import ConfigError, DefinitionError
+from dragoman.errors import ConfigError, DefinitionError, ToolError
 from dragoman.model import (
     Call,
     FreeformDefinition,
@@ -31,13 +34,19 @@ from dragoman.model import (
     NativeCall,
     Result,
     ToolChoice,
+    operations as op,
+    outcomes as out,
 )
 from dragoman.tools import Context, Shell, Tool, Toolset, Web, standard_context
 from dragoman.tools.running import honoured_in
 
+from .caller import Level, McpCaller
 from .connection import installed
 from .content import from_result
 from .guard import LOOPBACK, MOST_CONNECTIONS, MOST_SESSIONS, Guard
+from .offered import Offered, ServedPrompt, ServedResource
+from .resuming import RETRY_MILLISECONDS, event_store
+from .watched import Watched, connection_of
 
 if TYPE_CHECKING:
     from socket import socket
@@ -48,6 +57,11 @@ if TYPE_CHECKING:
 PATH: Final = "/mcp"
 """Where an HTTP server answers."""
 _HARMLESS: Final = (Kind.READ, Kind.SEARCH)
+FILES: Final = "workspace:///"
+"""What the URIs of a workspace's files begin with."""
+MOST_FILES: Final = 1000
+"""Files of the workspace that are listed; any other is read by its path."""
+LARGEST_FILE: Final = 8 * 1024 * 1024
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -62,6 +76,9 @@ class ToolServer:
 
     `structured=False` leaves out the typed outcomes: some clients show them to the model instead of the text.
     `sandbox` is what commands run in and `web` makes what pages are fetched with, where there is no `context`.
+    `resources` and `prompts` are offered beside the tools; with the tool `read_file`, so are the workspace's files,
+    each read by a call of that tool, so that the policy holds for them too. A tool reaches the client that called it
+    with `context.get(McpCaller)`.
     """
 
     def __init__(
@@ -78,6 +95,8 @@ class ToolServer:
         name: str = "dragoman",
         instructions: str | None = None,
         structured: bool = True,
+        resources: Iterable[ServedResource] = (),
+        prompts: Iterable[ServedPrompt] = (),
     ) -> None:
         installed()
         allowed = Toolset([tool for tool in toolset if policy.allows(tool.name)])
@@ -91,6 +110,9 @@ class ToolServer:
         self._reports: dict[str, asyncio.Queue[tuple[str, float | None] | None]] = {}
         self._taking_text: set[str] = set()
         self.tools: tuple[McpTool, ...] = self._offered()
+        self._resources, self._prompts = tuple(resources), tuple(prompts)
+        self._levels: WeakKeyDictionary[Any, Level] = WeakKeyDictionary()
+        self._caller = McpCaller(lambda session: self._levels.get(connection_of(session), "info"))
 
     # ── what is offered ────────────────────────────────────────────────────
 
@@ -147,7 +169,13 @@ class ToolServer:
                 context = await stack.enter_async_context(
                     standard_context(self._workspace, shell=shell, web=self._web())
                 )
-            yield self._server(self._executor(context or Context()))
+            context = copy(context or Context())
+            context.provides = {**context.provides, McpCaller: self._caller}
+            executor = self._executor(context)
+            offered = self._beside(executor, context)
+            watched = Watched(offered)
+            stack.callback(watched.close)
+            yield self._server(executor, offered, watched)
 
     def _executor(self, context: Context) -> Executor:
         return Executor(
@@ -167,25 +195,105 @@ class ToolServer:
         if what == "progressed" and facts["call_id"] in self._reports:
             self._reports[facts["call_id"]].put_nowait((facts["message"], facts["fraction"]))
 
-    def _server(self, executor: Executor) -> Server[Any]:
+    def _server(self, executor: Executor, offered: Offered, watched: Watched) -> Server[Any]:
         from importlib.metadata import version
 
         from mcp.server import Server
-        from mcp.types import CallToolRequestParams, ListToolsResult, PaginatedRequestParams
+        from mcp.types import (
+            CallToolRequestParams,
+            EmptyResult,
+            ListToolsResult,
+            PaginatedRequestParams,
+            SetLevelRequestParams,
+        )
 
         async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
             return ListToolsResult(tools=list(self.tools))
 
         async def call_tool(request: Any, params: CallToolRequestParams) -> CallToolResult:
-            return await self._called(executor, request.session, params.name, params.arguments or {})
+            with self._caller.serving(request):
+                result = await self._called(executor, request.session, params.name, params.arguments or {})
+            await watched.look()
+            return result
 
-        return Server(
+        async def set_level(request: Any, params: SetLevelRequestParams) -> EmptyResult:
+            self._levels[connection_of(request.session)] = params.level
+            return EmptyResult()
+
+        # A server says that it has what it has handlers for.
+        beside: dict[str, Any] = {}
+        if offered.resources:
+            beside |= {
+                "on_list_resources": offered.list_resources,
+                "on_list_resource_templates": offered.list_templates,
+                "on_read_resource": offered.read_resource,
+                "on_subscribe_resource": watched.subscribe,
+                "on_unsubscribe_resource": watched.unsubscribe,
+            }
+        if offered.prompts:
+            beside |= {"on_list_prompts": offered.list_prompts, "on_get_prompt": offered.get_prompt}
+        if offered.resources or offered.prompts:
+            beside["on_completion"] = offered.complete
+        server: Server[Any] = Server(
             self.name,
             version=version("dragoman"),
             instructions=self.instructions,
             on_list_tools=list_tools,
             on_call_tool=call_tool,
+            **beside,
         )
+        # Of no use from the protocol of 2026 on, so the package warns of it as a parameter.
+        server.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
+        return server
+
+    def _beside(self, executor: Executor, context: Context) -> Offered:
+        """Resources and prompts: what was given, and the files of the workspace where they may be read."""
+        by_operation = {tool.operation: tool for tool in self.facade.toolset if isinstance(tool, Tool)}
+        if not context.has_workspace or op.ReadFile not in by_operation:
+            return Offered(self._resources, self._prompts, None)
+        workspace = context.workspace
+
+        async def performed(operation: Any) -> model.Outcome:
+            """What a model's call of it would give: rules, approval and limits hold here too."""
+            native = NativeCall(f"mcp-{next(self._ids)}", str(operation.__struct_config__.tag))
+            try:
+                (result,) = await executor.run([Call(native.id, (operation,), native=native)])
+            finally:
+                executor.started.discard(native.id)
+            if isinstance(failure := result.outcomes[0], model.Failure):
+                raise ToolError(failure.message, kind=failure.kind)
+            return result.outcomes[0]
+
+        async def read(uri: str, path: str = "") -> str | bytes:
+            path = path or unquote(uri.removeprefix(FILES))
+            await performed(op.ReadFile(path))
+            data = workspace.read(path, limit=LARGEST_FILE)
+            try:
+                return data.decode()
+            except UnicodeDecodeError:
+                return data
+
+        async def found() -> list[str]:
+            if op.FindFiles not in by_operation:
+                return []
+            paths = await performed(op.FindFiles("**", limit=MOST_FILES))
+            return list(paths.paths) if isinstance(paths, out.PathsOutcome) else []
+
+        async def complete(_: str, value: str) -> list[str]:
+            return [path for path in await found() if path.startswith(value)]
+
+        async def listed() -> list[ServedResource]:
+            return [ServedResource(uri=FILES + quote(path), name=path, read=read) for path in await found()]
+
+        files = ServedResource(
+            uri=FILES + "{+path}",
+            name="file",
+            description="A file of the workspace, by its path.",
+            read=read,
+            version=lambda uri, path: workspace.entry(path),
+            complete=complete,
+        )
+        return Offered((*self._resources, files), self._prompts, listed)
 
     async def _called(self, executor: Executor, session: Any, name: str, arguments: dict[str, Any]) -> CallToolResult:
         given: Any = arguments
@@ -244,6 +352,8 @@ class ToolServer:
                 app: Any = server.streamable_http_app(
                     streamable_http_path=PATH,
                     max_sessions=MOST_SESSIONS,
+                    event_store=event_store(),
+                    retry_interval=RETRY_MILLISECONDS,
                     # The guard decides; the package would let in every page that is served on this machine.
                     transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
                 )

@@ -44,7 +44,8 @@ def command() -> None:
     multiple=True,
     help="The tools to serve, by name, glob or kind (read, search, write, …), with commas.",
 )
-@click.option("--history", is_flag=True, help="Serve the tools that look into recorded sessions.")
+@click.option("--history", is_flag=True, help="Serve the tools that look into recorded sessions, and the sessions.")
+@click.option("--agents", "prompts", is_flag=True, help="Offer your agents and the project's as prompts.")
 @click.option("--dialect", "-d", default="plain", metavar="NAME", shell_complete=complete_dialects, help="Whose words.")
 @click.option(
     "--workspace",
@@ -73,6 +74,7 @@ def serve(
     *,
     tools: tuple[str, ...],
     history: bool,
+    prompts: bool,
     dialect: str,
     workspace: Path | None,
     approval: str | None,
@@ -105,15 +107,20 @@ def serve(
     configuration = console.configuration()
     words = [word.strip() for text in tools for word in text.split(",") if word.strip()]
     chosen = dialect_named(dialect, files=True)
+    offered = _served(configuration, words, chosen, history=history)
+    policy = _policy(configuration)
+    files = _workspace(configuration, workspace)
     server = agents.ToolServer(
-        _served(configuration, words, chosen, history=history),
+        offered,
         dialect=chosen,
-        policy=_policy(configuration),
-        workspace=_workspace(configuration, workspace),
+        policy=policy,
+        workspace=files,
         approver=_approver(approval),
         sandbox=models.configured_sandbox(configuration, askable=False),
         web=lambda: engine.web_for(configuration),
         structured=not text_only,
+        resources=_sessions(offered, policy) if history else (),
+        prompts=_agents(configuration, workspace or configuration.settings.workspace or here()) if prompts else (),
     )
     for note in server.facade.notes:
         console.note(f"{note.tool}: {note.message}")
@@ -159,6 +166,52 @@ def _history() -> Toolset:
         raise ConfigError("this version of dragoman has no tools for recorded sessions") from error
     made: Toolset = history_toolset()
     return made
+
+
+def _sessions(offered: Toolset, policy: engine.ToolPolicy) -> list[mcp.ServedResource]:
+    """Recorded sessions as resources, each by its id, where the tools that read them are allowed."""
+    from dragoman.tools import Context, Tool
+
+    async def gave(name: str, arguments: dict[str, Any]) -> Any:
+        tool = offered.get(name)
+        assert isinstance(tool, Tool)  # of the history
+        return await tool.call(arguments, Context())
+
+    async def read(uri: str, id: str) -> str:
+        facts = {"session": await gave("get_session", {"session": id}), **await gave("list_turns", {"session": id})}
+        return msgspec.json.format(msgspec.json.encode(facts)).decode()
+
+    async def complete(_: str, value: str) -> list[str]:
+        listed = (await gave("list_sessions", {"limit": 50}))["sessions"]
+        return [str(one["session"]) for one in listed if str(one["session"]).startswith(value)]
+
+    if not all(policy.allows(name) for name in ("get_session", "list_turns", "list_sessions")):
+        return []
+    about = "A recorded session of a coding agent: its facts and its turns."
+    template = mcp.ServedResource(
+        uri="session:///{id}",
+        name="session",
+        description=about,
+        media_type="application/json",
+        read=read,
+        complete=complete,
+    )
+    return [template]
+
+
+def _agents(configuration: Configuration, folder: Path) -> list[mcp.ServedPrompt]:
+    """Agents as prompts: an agent's instructions, and the task for it."""
+
+    def prompt(agent: agents.Agent) -> mcp.ServedPrompt:
+        async def messages(given: dict[str, str]) -> list[str]:
+            return [text for text in (agent.instructions, given.get("task")) if text]
+
+        return mcp.ServedPrompt(
+            name=agent.name, description=agent.description, arguments={"task": False}, messages=messages
+        )
+
+    found = agents.find_agents(configuration, folder)
+    return [prompt(one.agent) for one in found if one.agent is not None and one.hidden_by is None]
 
 
 def _policy(configuration: Configuration) -> engine.ToolPolicy:
