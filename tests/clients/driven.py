@@ -240,16 +240,7 @@ CLIENTS = {
     ),
     "cline": Driven(
         _cline,
-        lambda session, _: (
-            "-P",
-            "openai-compatible",
-            "-m",
-            "claude-sonnet-4-5",
-            "--auto-approve",
-            "true",
-            "--id",
-            session,
-        ),
+        lambda session, _: ("--auto-approve", "true", "--id", session),
         ("history", "--json"),
         terminal=True,
     ),

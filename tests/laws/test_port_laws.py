@@ -103,7 +103,8 @@ def test_the_place_of_a_session_is_below_its_clients_home_whatever_the_folder_is
         done = written(to, (user("Hi."),), home, folder)
     except (LogError, UnicodeEncodeError):
         return
-    assert not done.path.is_absolute()
-    assert ".." not in done.path.parts
-    assert all(part not in ("", ".") and "\0" not in part for part in done.path.parts)
-    assert PurePosixPath(str(done.file)).is_relative_to(str(done.home))
+    for path, file in zip((done.path, *done.beside), done.files, strict=True):
+        assert not path.is_absolute()
+        assert ".." not in path.parts
+        assert all(part not in ("", ".") and "\0" not in part for part in path.parts)
+        assert PurePosixPath(str(file)).is_relative_to(str(done.home))
