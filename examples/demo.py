@@ -87,29 +87,29 @@ def command(line: str) -> None:
     print("$ " + " \\\n".join(textwrap.wrap(line, width() - 4, break_long_words=False)), flush=True)
 
 
-def row(label: str, text: str) -> None:
-    """A text beside its label, as wide as the terminal; lines of its own stay lines."""
-    first = f"  {label:<{LABEL - 1}} "
+def row(label: str, text: str, taken: int = LABEL) -> None:
+    """A text beside its label, which takes so many columns, as wide as the terminal; lines of its own stay lines."""
+    first = f"  {label:<{taken - 1}} "
     for line in text.splitlines() or [""]:
         print(
             textwrap.fill(
                 line,
                 max(width(), 40),
                 initial_indent=first,
-                subsequent_indent=" " * (LABEL + 2),
+                subsequent_indent=" " * (taken + 2),
                 break_on_hyphens=False,
             )
             or first
         )
-        first = " " * (LABEL + 2)
+        first = " " * (taken + 2)
 
 
-def shown(call: NativeCall) -> str:
-    """A call in one line where it fits, else its arguments one below the other; a patch as it is written."""
+def shown(call: NativeCall, taken: int = LABEL) -> str:
+    """A call in one line where it fits beside its label, else one line for each argument; a patch as it is written."""
     if isinstance(call.arguments, str):
         return f"{call.name}\n{call.arguments}"
     line = f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
-    if len(line) <= width() - LABEL - 2:
+    if len(line) <= width() - taken - 2:
         return line
     arguments = (f"  {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
     return "\n".join([call.name, *arguments])
@@ -264,9 +264,11 @@ def read_back(record: Path) -> None:
     spoken = {call.native.name for call in calls}
     other = "gemini_cli" if spoken & {name for name, _ in TURNS["claude_code"]} else "claude_code"
     heading(f"The same session in the words of {other}")
+    taken = max((LABEL, *(len(name) + 1 for name in spoken)))
     for call in calls:
         for operation in call.operations:
-            row(call.native.name, "\n".join(shown(said) for said in DIALECTS[other].write_call(call.id, operation)))
+            said = "\n".join(shown(native, taken) for native in DIALECTS[other].write_call(call.id, operation))
+            row(call.native.name, said, taken)
 
 
 def main() -> int:
