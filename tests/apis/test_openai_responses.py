@@ -792,6 +792,7 @@ def test_a_stream_that_ends_with_an_error_in_its_response_raises_it_with_the_wor
     stream = API.stream()
     ended = response(message("Hi"), status="incomplete", error={"code": "server_error", "message": "Gone"})
     chunks = stream.feed(event("response.incomplete", response=ended))
+    assert stream.error is not None, "nothing that follows is read"
     assert not [chunk for chunk in chunks if isinstance(chunk, Finished)]
     with pytest.raises(EngineError, match="Gone") as caught:
         stream.close()
