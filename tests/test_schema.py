@@ -24,7 +24,18 @@ import pytest
 from msgspec import NODEFAULT, Meta
 
 from dragoman.errors import DefinitionError, ToolError
-from dragoman.schema import Coerced, Described, Field, Reader, describe, json_problems, schema_of, to_json, to_text
+from dragoman.schema import (
+    Coerced,
+    Described,
+    Field,
+    Reader,
+    TooLarge,
+    describe,
+    json_problems,
+    schema_of,
+    to_json,
+    to_text,
+)
 
 # ── docstrings ───────────────────────────────────────────────────────────────
 
@@ -1219,3 +1230,9 @@ print(sorted({"pydantic", "attr", "docstring_parser", "jsonschema", "asyncio"} &
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert NODEFAULT is Field("a", int).default
+
+
+def test_values_that_take_no_characters_count_against_the_most_as_well() -> None:
+    assert to_json([None, True] * 10, most=1000) == [None, True] * 10
+    with pytest.raises(TooLarge):
+        to_json([None] * 1000, most=1000)

@@ -314,6 +314,19 @@ def test_every_parameter_that_is_no_table_is_a_problem_and_the_others_are_read_a
     ]
 
 
+def test_a_key_that_was_mistyped_is_told_which_one_is_missing() -> None:
+    missing, unknown = problems_of(
+        page("""
+            custom_tools:
+              - name: t
+                description: d
+                promt: Do it.
+        """)
+    )
+    assert missing.endswith('the tool has no "prompt"')
+    assert unknown.endswith('Did you mean "prompt"?')
+
+
 def test_a_default_is_something_that_the_parameter_may_be() -> None:
     text = page("""
         custom_tools:
