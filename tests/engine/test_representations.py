@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dragoman import Image, Orchestrator, tool
 from dragoman.engine import ScriptedEngine
+from dragoman.errors import ConfigError
 from dragoman.model import user
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"0" * 100_000
@@ -31,6 +34,12 @@ async def test_a_result_shows_its_typed_answer_and_why_it_failed() -> None:
     orchestrator = Orchestrator(engine, output=int, output_retries=0)
     assert ", output=7, " in repr(await orchestrator.run("How many?"))
     assert ", error=Failure(" in repr(await orchestrator.run("How many?"))
+
+
+def test_an_engine_that_sends_nothing_has_no_body_to_show() -> None:
+    prepared = Orchestrator(ScriptedEngine([])).prepare("Hi")
+    with pytest.raises(ConfigError, match="sends no request"):
+        _ = prepared.body
 
 
 def test_data_shows_what_was_set_and_never_the_content_of_a_picture() -> None:

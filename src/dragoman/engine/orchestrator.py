@@ -71,6 +71,13 @@ class Prepared(msgspec.Struct, frozen=True):
     encoded: Encoded | None
     notes: tuple[Note, ...]
 
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON on the wire. Raises `ConfigError` for an engine that sends nothing."""
+        if self.encoded is None:
+            raise ConfigError("this engine sends no request, so there is no body to show")
+        return self.encoded.body
+
 
 class Orchestrator(Generic[OutputT]):
     """Runs with one model, one toolset and one policy.
