@@ -444,6 +444,15 @@ async def test_a_plan_that_says_the_same_all_over_again_is_followed_once(steps: 
     assert thought.splitlines() == [f"{number}. {words[step]}" for number, step in enumerate(kept, 1)]
 
 
+async def test_a_step_with_a_placeholder_is_done_by_the_results() -> None:
+    plan = ["pick: <colour>", "note: the name of '<colour>'"]
+    async with model(Turn(json.dumps({"plan": plan})), Turn(PICKED)) as (engine, server):
+        reply = await engine.ask(asking(PICK, NOTE))
+    (thought,) = (part.text for part in reply.parts if isinstance(part, ThinkingPart))
+    assert thought.splitlines() == ["1. pick", "2. note: the name of"]
+    assert server.requests[1].body["messages"][-1]["content"].endswith("going by the results so far: pick")
+
+
 async def test_off_its_plan_a_model_that_repeats_what_it_did_may_only_answer() -> None:
     def round_of(id: str, call: NativeCall, *, failed: bool = False) -> tuple[Any, Any]:
         again = msgspec.structs.replace(call, id=id)

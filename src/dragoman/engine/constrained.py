@@ -55,6 +55,7 @@ _REMEMBERED = 500
 _STEPS, _WORDS = 6, 80
 """How long a plan may be, and the words for one of its steps."""
 _FIRST_WORDS = re.compile(r"\n|\. |; |, or ")
+_PLACEHOLDER = re.compile(r"['\"]?<[^<>]+>['\"]?")
 _TEXT: dict[str, Any] = {"type": "string"}
 _UNREAD = ("pattern", "format", "default", "description", "examples", "title")
 """Words of a schema that do not help decoding, or that llama.cpp cannot read; arguments are checked all the same."""
@@ -280,8 +281,13 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _once(plan: list[str]) -> list[str]:
-    """A plan without what it says again: a step twice in a row, or all of it."""
+def _tidied(plan: list[str]) -> list[str]:
+    """A plan without what it says again (a step twice in a row, or all of it), and without placeholders.
+
+    Asked to do `read_file: <path_to_file>`, a small model makes a call with `<path_to_file>` for the path; asked for
+    `read_file`, it takes the path from the results.
+    """
+    plan = [_PLACEHOLDER.sub("", step).rstrip(": ,") for step in plan]
     plan = [step for place, step in enumerate(plan) if place == 0 or step != plan[place - 1]]
     lengths = (length for length in range(1, len(plan)) if plan == plan[:length] * (len(plan) // length))
     return plan[: next(lengths, len(plan))]
@@ -491,7 +497,7 @@ class _Reading:
         value = view.value if isinstance(view.value, dict) else {}
         kept: tuple[conv.AnyPart, ...] = tuple(part for part in reply.parts if not isinstance(part, conv.TextPart))
         if value.get("plan") and view.complete:
-            return self._planned(reply, _once(value["plan"]))
+            return self._planned(reply, _tidied(value["plan"]))
         finish, part = reply.finish, self._said(value.get("say", ""))
         if "call" in value and "arguments" in value:
             part = conv.CallPart(self._call(value, reply.text, whole=view.complete))
