@@ -26,7 +26,7 @@ from .base.words import in_json, one_of
 
 
 class InSentences:
-    """How results are told in plain words: in sentences, or as the file or the page itself."""
+    """Results in plain words: sentences, or the file or page itself."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
 """Seven tools as Z.AI's GLM models like them: snake_case names, flat parameters, defaults that are said.
 
-No client keeps logs in these words, so results and failures are told in our own.
+No client logs these tools, so results and failures have our own wording.
 """
 
 from __future__ import annotations

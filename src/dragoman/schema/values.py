@@ -211,7 +211,7 @@ class TooLarge(ValueError):
 
 
 class _Room:
-    """How much of a value may still come; counted while it is said, so that one without end is given up in time."""
+    """The size a value may still have, counted while it is converted, so that an endless one is stopped in time."""
 
     __slots__ = ("left",)
 

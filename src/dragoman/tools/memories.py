@@ -28,7 +28,7 @@ LONGEST_KEY: Final = 100
 MOST_MEMORIES: Final = 500
 """Memories of one project."""
 RECALLED: Final = 20
-"""Memories that are given back when no limit is said."""
+"""Memories that are returned if the call gives no limit."""
 _UNSAFE: Final = re.compile(r"[^a-z0-9]+")
 _SUFFIX: Final = ".md"
 _PROJECT: Final = "project"

@@ -82,7 +82,7 @@ def _rest(body: dict[str, Any]) -> conv.Metadata:
 
 
 def refusals(body: dict[str, Any]) -> tuple[conv.RefusalPart, ...]:
-    """Why the model refused, where it is told in words beside the content."""
+    """Why the model refused, if the response explains it beside the content."""
     details = body.get("stop_details")
     if not isinstance(details, dict):
         return ()

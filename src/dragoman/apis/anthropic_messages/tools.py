@@ -74,7 +74,7 @@ def is_deferred(definition: Definition) -> bool:
 
 
 def _with_examples(tool: LoweredTool, remarks: list[Remark]) -> LoweredTool:
-    """A tool whose examples are told in its description, for a model that has no other place for them."""
+    """A tool with its examples in its description, for models that have no field for them."""
     definition = tool.definition
     if not isinstance(definition, FunctionDefinition) or not definition.examples:
         return tool

@@ -18,7 +18,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "x-ms-request-i
 
 
 def read_error(status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
-    """An error response, or an error told inside a response that began well."""
+    """An error response, or an error inside a response that began well."""
     body = as_json(body)
     whole = as_object(body)
     error = whole.get("error")

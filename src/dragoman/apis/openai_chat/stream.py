@@ -619,7 +619,7 @@ class ChatStream(StreamDecoder):
 
 
 def _merge(into: dict[str, Any], key: str, value: Any) -> None:
-    """A field told in pieces: lists grow, objects are filled, of all else the last value stands."""
+    """A field that arrives in pieces: lists grow, objects are merged, other values are replaced by the last one."""
     known = into.get(key)
     if isinstance(known, list) and isinstance(value, list):
         known += value

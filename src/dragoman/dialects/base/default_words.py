@@ -1,7 +1,7 @@
-"""How results are told and understood where a vocabulary has no words of its own.
+"""How results are written and read where a vocabulary has no wording of its own.
 
-Rule: an outcome is told as a person would want to read it, never as the JSON of our own types. Files,
-listings, matches and commands are told and understood here; `sentences` has the words for the others.
+Rule: an outcome is written as a person would want to read it, never as the JSON of our own types. Files,
+listings, matches and commands are written and read here; `sentences` has the wording of the others.
 """
 
 from __future__ import annotations

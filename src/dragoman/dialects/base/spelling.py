@@ -252,18 +252,18 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
             return None  # a value this tool has no form for, or one it requires and was not said
 
     def meant_instead(self, operation: op.Operation, failure: Failure) -> op.Operation | None:
-        """What this call means after all when `operation` failed so: a folder where a file was looked for."""
+        """What this call means instead if `operation` failed like this: a folder where a file was expected."""
         return None
 
     def from_outcome(self, operation: op.Operation, outcome: Outcome) -> Content:
-        """The outcome in this tool's own words. Failures are the dialect's to word."""
+        """The outcome in this tool's wording. Failures are worded by the dialect."""
         told = None if self.results is None else self.results.write(operation, outcome)
         if told is not None:
             return told
         return tell(operation, outcome)
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> Outcome:
-        """What a result in this tool's words says. Failures the dialect recognises do not get here."""
+        """Reads a result in this tool's wording. Failures that the dialect recognises do not get here."""
         outcome = None if self.results is None else self.results.read(operation, native)
         if outcome is not None:
             return outcome
@@ -277,7 +277,7 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
         return tell_all(operations, outcomes), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[Outcome, ...]:
-        """One outcome per operation. A result that does not tell them apart is read for each."""
+        """One outcome per operation. A result that does not separate them is read for each."""
         if len(operations) == 1:  # as nearly every call has, and a list costs a call of its own
             return (self.to_outcome(operations[0], native),)
         return tuple([self.to_outcome(operation, native) for operation in operations])
@@ -285,7 +285,7 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     results: ClassVar[ResultWords | None] = None
     """How results are written and read; see `words.py`. Without it: by the default wording, or by the methods above."""
     tells: ClassVar[Tells] = {}
-    """Which fields of which outcomes this tool's words carry."""
+    """The fields of outcomes that this tool's wording preserves."""
 
     def said(self) -> dict[str, Any]:
         """The native arguments: every parameter that is not at its default."""
@@ -375,7 +375,7 @@ _ROOTS = (Spelling, *Spelling.__mro__)
 
 
 def _declare(cls: Any) -> None:
-    """Fills in what follows from a declaration and refuses one that hides a loss."""
+    """Fills in what follows from a declaration, and refuses a declaration that hides a loss."""
     problems: list[str] = []
     cls.operation_types = _operation_types(cls)
     if not cls.operation_types:

@@ -130,7 +130,7 @@ class Entered(Spelling[Spoken]):
     """Whether the tool does one thing at a time, so that its entry stands in no list."""
 
     def wrong(self, operation: op.Operation, outcome: out.Outcome) -> str | None:
-        """What is said to have gone wrong with an operation that was done all the same."""
+        """The error that an entry reports although its operation was done."""
         return None
 
     def ran(self, operation: op.Operation, text: str) -> bool:

@@ -44,7 +44,7 @@ def _trusted(text: str) -> str:
 
 
 class FromOutside:
-    """What MCP servers say is told as something from outside, in a tag."""
+    """Results of MCP servers are wrapped in a tag that marks them as content from outside."""
 
     def tell(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Content:
         """The outcomes in our own words; a text of a server's in its tag."""

@@ -206,7 +206,7 @@ def hearing_problems(dialect: Dialect, operation: op.Operation, native: NativeRe
 
 
 def failure_problems(dialect: Dialect, operation: op.Operation, failure: Failure) -> Iterator[Problem]:
-    """A failure is told as one."""
+    """A failure is written as a failure and read back as one."""
     call = dialect.read_call(dialect.write_call("1", operation)[0])
     understood = dialect.read_result(call, dialect.write_result(call, (failure,))).outcomes[0]
     if not isinstance(understood, Failure):

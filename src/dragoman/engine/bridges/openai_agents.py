@@ -11,7 +11,7 @@ from .bridge import Bridge, installed, unshown
 
 
 class OpenAIAgentsTools(Bridge):
-    """A list of `agents.FunctionTool`. A failed call is told as text: this SDK has no flag for it."""
+    """A list of `agents.FunctionTool`. A failed call returns its error as text: this SDK has no flag for it."""
 
     framework = "openai-agents"
 

@@ -136,7 +136,7 @@ _OF_THE_CLIENT = ("<bash-stdout>", "<bash-stderr>", "<task-notification>")
 """How words begin that the client says in the user's name, where the record does not tell that it does."""
 _NOTIFIED = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
 _ENDED = {"completed": "completed", "failed": "failed", "killed": "cancelled", "stopped": "cancelled"}
-"""How it is said that an agent that went on beside has stopped."""
+"""How the log reports that an agent in the background has stopped."""
 _OF_AGENTS = ("<teammate-message", "<agent-message", "<cross-session-message")
 """How words begin that another agent says, a report or a message of its."""
 _BY_OTHERS = {"human": "user", "channel": "user", "coordinator": "agent", "peer": "agent", "observer": "agent"}

@@ -160,7 +160,7 @@ class _Reader(DocumentReader):
             try:
                 message = msgspec.json.decode(element)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue  # it is told as unreadable when its turn comes
+                continue  # it becomes `Unreadable` when its turn comes
             for block in as_objects(as_object(message).get("content")):
                 server, mark, tool = (as_text(block.get("name")) or "").partition("__")
                 if server and mark and tool and _is_from_server(block.get("content")):

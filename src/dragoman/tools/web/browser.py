@@ -187,7 +187,7 @@ class Browser:
             service_workers="block",
             accept_downloads=False,
         )
-        # The one limit on time is the call's; Playwright's own would end in an error of its own kind.
+        # The call's timeout is the only one; Playwright's would raise an error of another type.
         context.set_default_timeout(0)
         try:
             yield context
