@@ -241,7 +241,7 @@ def answer(native: NativeResult) -> dict[str, Any]:
 
 
 class SendMessage(Spelling[op.MessageAgent]):
-    """Send a message to another agent, which goes on with it."""
+    """Send a message to another agent, which continues its work with it."""
 
     native_name = "SendMessage"
     results = SENT

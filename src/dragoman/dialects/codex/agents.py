@@ -159,7 +159,7 @@ WAITED = agents_in_json(_waited, _statuses, "its name", "its type", "its task")
 
 
 class WaitAgent(Spelling[op.WaitForAgent]):
-    """Wait until one of these agents is done, and take what it says."""
+    """Wait until one of these agents is done, and return its answer."""
 
     native_name, namespace = "wait_agent", "multi_agent_v1"
     since, families = "0.133.0", UNKNOWN
@@ -244,7 +244,7 @@ class FollowupTask(Spelling[op.MessageAgent]):
 
 
 class SendMessage(Spelling[op.MessageAgent]):
-    """Tell an agent something; it reads it when it goes on."""
+    """Send a message to an agent; it reads the message when it continues."""
 
     native_name, namespace = "send_message", "collaboration"
     since = "0.166.0"

@@ -95,7 +95,7 @@ def _answers(asked: op.AskUser, said: Answered) -> out.AnswersOutcome:
 
 
 class RequestUserInput(Spelling[op.AskUser]):
-    """Ask the user questions that have a few answers each."""
+    """Ask the user questions, each with a few answers to choose from."""
 
     native_name = "request_user_input"
     since, families = "0.101.0", CLASSIC

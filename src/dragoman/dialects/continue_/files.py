@@ -36,7 +36,7 @@ _PART_OF_FILE = words(
 
 
 class Read(Spelling[op.ReadFile]):
-    """Read a whole file, text or image; of one that is too large, read parts with a shell command."""
+    """Read a whole file, text or image. Use a shell command to read parts of a file that is too large."""
 
     native_name = "Read"
     unsaid = dict.fromkeys(("first_line", "last_line", "pages"), "a file is read whole")

@@ -46,7 +46,7 @@ def _names_folder(path: str) -> bool:
 
 
 class View(Spelling[op.ReadFile | op.ListDirectory]):
-    """Look at a file, or some lines of it; at a folder (a slash at its end); at an image."""
+    """View a file or a range of its lines, an image, or a folder (a path that ends with a slash)."""
 
     native_name = "view"
     approximated = {

@@ -269,7 +269,7 @@ def _cell(cell: str | None) -> str | None:
 class Sql(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
     """Keep the plan: rows of the table todos (id, title, description, status: pending, in_progress, done, blocked).
 
-    What one waits for are rows of todo_deps (todo_id, depends_on). Only plain statements with
+    Dependencies are rows of todo_deps (todo_id, depends_on). Only plain statements with
     literal values are understood.
     """
 
