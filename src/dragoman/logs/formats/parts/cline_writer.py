@@ -125,7 +125,7 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
             return {"type": "tool_use", "id": id, "name": name, "input": arguments}
         case {"type": "text", "text": text}:
             return {"type": "text", "text": text}
-    return {"type": "text", "text": f"({block['type']})"}  # the client keeps texts and pictures alone
+    return {"type": "text", "text": f"({block['type']})"}  # 3.0.65 stores only texts and pictures
 
 
 def _text(content: Sequence[Mapping[str, Any]]) -> str:
