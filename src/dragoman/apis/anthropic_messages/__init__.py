@@ -25,6 +25,7 @@ class AnthropicMessages(Api):
     """`POST /v1/messages`."""
 
     name = NAME
+    conversation_fields = ("system", "messages")
     base_limits = LIMITS
     base_features = FEATURES
     families = FAMILIES

@@ -20,7 +20,7 @@ import msgspec
 from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model import request as req
 from dragoman.model.base import Value
-from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
+from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Reply, Usage
 from dragoman.model.json_text import DEEPEST, is_too_deep, json_text
 
 from .conversation_order import History, Remark
@@ -95,6 +95,8 @@ class Api(abc.ABC):
     base_features: ClassVar[req.Features] = req.Features()
     families: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
     """(glob of model names, changes to `Limits` and `Features`): every row that fits applies, later over earlier."""
+    conversation_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of a request that hold the conversation, and nothing else."""
     results_at_once: ClassVar[bool] = False
     """Whether nothing may be said between a call and its result."""
 
@@ -164,6 +166,23 @@ class Api(abc.ABC):
         encoded = self._body(request, history, self._written(request))
         report = (*history.remarks, *(encoded.tools.report if encoded.tools else ()), *encoded.report)
         return msgspec.structs.replace(encoded, report=report) if report != encoded.report else encoded
+
+    def write_conversation(self, conversation: Conversation, model: str = "") -> dict[str, Any]:
+        """The fields of a request body that hold a conversation, as an SDK takes them: `create(**fields, …)`.
+
+        `model` matters where models of one API take different things. Raises `DefinitionError` for what this API
+        cannot carry.
+        """
+        body = self.encode(req.Request(model or "any", tuple(conversation))).body
+        return {name: body[name] for name in self.conversation_fields if name in body}
+
+    def read_conversation(self, fields: Mapping[str, Any]) -> Conversation:
+        """The conversation of a request body, or of the fields that `write_conversation` gives."""
+        told = {name: fields[name] for name in self.conversation_fields if name in fields}
+        if not told:
+            names = " nor ".join(map(repr, self.conversation_fields))
+            raise DefinitionError(f"the conversation for {self.name}", [f"there is neither {names} in it"])
+        return self.read_request(told, model="any").conversation
 
     def validate(self, request: req.Request) -> tuple[Problem, ...]:
         """Every problem a provider, or its model, would have with this request, found without asking it.

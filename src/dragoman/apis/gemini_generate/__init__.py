@@ -25,6 +25,7 @@ class GeminiGenerate(Api):
     """The codec. A model is named plainly ("gemini-3-flash-preview") or with its path, as Vertex has it."""
 
     name: ClassVar[str] = NAME
+    conversation_fields: ClassVar[tuple[str, ...]] = ("systemInstruction", "contents")
     base_limits: ClassVar[Limits] = LIMITS
     base_features: ClassVar[Features] = FEATURES
     families: ClassVar[tuple[tuple[str, Mapping[str, Any]], ...]] = FAMILIES

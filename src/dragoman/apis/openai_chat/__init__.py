@@ -32,6 +32,7 @@ class OpenAIChat(Api):
     """The codec. See `Api` for what its methods promise."""
 
     name = NAME
+    conversation_fields = ("messages",)
     base_limits = LIMITS
     base_features = FEATURES
     families = FAMILIES

@@ -27,6 +27,7 @@ class OpenAIResponses(Api):
     """A request is a list of items, a response another; each item is said, thought, called or given."""
 
     name = NAME
+    conversation_fields = ("instructions", "input")
     base_limits = LIMITS
     base_features = FEATURES
     families = FAMILIES
