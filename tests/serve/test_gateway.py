@@ -375,3 +375,17 @@ async def test_the_models_are_listed_and_tokens_counted_in_every_api(api: str, m
                 counted = await response.json()
             (tokens,) = [value for value in counted.values() if isinstance(value, int)]
             assert 100 < tokens < 1000
+
+
+async def test_what_one_client_read_is_not_known_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of part of a line reaches Codex as a patch of whole lines only where that very session read the file."""
+    for name, text in (("one", "x = 1\n"), ("two", "x = 1  # two\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(text)
+    edit = ("Edit", {"file_path": "a.py", "old_string": "1", "new_string": "2"})
+    read = Turn(calls=(("i1", "Read", {"file_path": "a.py"}),))
+    script = (read, Turn("Done."), Turn(calls=(("i2", *edit),)), Turn("Done."))
+    async with gateway(monkeypatch, "anthropic_messages", *script) as (served, _):
+        for name in ("one", "two"):
+            assert (await client(served, "codex", tmp_path / name).run("Do it.")).text == "Done."
+    assert written(tmp_path / "two") == {"a.py": "x = 2  # two\n"}

@@ -15,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
@@ -126,6 +127,12 @@ class Translation:
         """Name of an offered tool → what finds arguments that do not fit its schema."""
         self._read_as, self._say_as, self._losses = read_as, say_as, losses
         self._folder, self._paths = None if folder is None else folder.rstrip("/") or "/", paths
+
+    def anew(self) -> Translation:
+        """The same for another conversation: nothing is known of the files that this one has read."""
+        new = copy.copy(self)
+        new._files = KnownFiles()
+        return new
 
     # ── calls ──────────────────────────────────────────────────────────────
 

@@ -334,7 +334,7 @@ class Gateway:
             if len(self._known) >= 64:
                 self._known.clear()
             self._known[key.digest()] = words
-        return words, (None if dialect is None else dialect.name, None if target is None else target.name)
+        return words.anew(), (None if dialect is None else dialect.name, None if target is None else target.name)
 
     def _told(self, sent: _Sent, status: int, seconds: float) -> None:
         if self._watch is None:

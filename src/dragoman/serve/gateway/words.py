@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -78,7 +79,8 @@ class Words:
         if client is None or model is None:
             self.definitions: tuple[Definition, ...] = tuple(_called(one, str(one.name)) for one in own)
             self.passed = tuple(str(one.name) for one in own)
-            self._to_client = self._to_model = None
+            self._to_client: Translation | None = None
+            self._to_model: Translation | None = None
             return
         new = self._offered(client, model, [str(one.name) for one in own])
         taken = {str(one.name) for one in new}
@@ -94,6 +96,13 @@ class Words:
             model, client, offered=relaxed, folder=folder, paths="absolute" if folder else None, losses=False
         )
         self._to_model = Translation(client, model, offered=new, losses=False)
+
+    def anew(self) -> Words:
+        """The same for one walk through a conversation: translating remembers what was read in it."""
+        new = copy.copy(self)
+        new._to_client = None if self._to_client is None else self._to_client.anew()
+        new._to_model = None if self._to_model is None else self._to_model.anew()
+        return new
 
     def _offered(self, client: Dialect, model: Dialect, names: Sequence[str]) -> list[Definition]:
         """The tools of the model's vocabulary for what the client's tools can do."""

@@ -1,0 +1,111 @@
+"""The providers' own SDKs as clients of the gateway: they understand what it writes, whole and streamed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.engine.loopback import Turn
+from tests.serve.test_gateway import TOKEN, gateway
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*invalid escape sequence", "ignore::DeprecationWarning:google")
+
+TOOL = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+Said = tuple[str, list[tuple[str, Any]], int]
+"""Text, calls and tokens of the answer, as a client's program sees them."""
+
+
+def anthropic(url: str, *, stream: bool) -> Said:
+    from anthropic import Anthropic
+
+    asked: dict[str, Any] = {
+        "model": "a-model",
+        "max_tokens": 1000,
+        "messages": [{"role": "user", "content": "Weather?"}],
+        "tools": [{"name": "weather", "description": "Weather of a city.", "input_schema": TOOL}],
+    }
+    client = Anthropic(base_url=url, api_key=TOKEN, max_retries=0)
+    if stream:
+        with client.messages.stream(**asked) as events:
+            message: Any = events.get_final_message()
+    else:
+        message = client.messages.create(**asked)
+    text = "".join(block.text for block in message.content if block.type == "text")
+    calls = [(block.name, block.input) for block in message.content if block.type == "tool_use"]
+    assert message.stop_reason == "tool_use"
+    return text, calls, message.usage.input_tokens + message.usage.output_tokens
+
+
+def responses(url: str, *, stream: bool) -> Said:
+    import json
+
+    from openai import OpenAI
+
+    asked: dict[str, Any] = {
+        "model": "gpt-5.5",
+        "input": "Weather?",
+        "tools": [{"type": "function", "name": "weather", "description": "", "parameters": TOOL, "strict": False}],
+    }
+    client = OpenAI(base_url=f"{url}/v1", api_key=TOKEN, max_retries=0)
+    if stream:
+        with client.responses.stream(**asked) as events:
+            response: Any = events.until_done().get_final_response()
+    else:
+        response = client.responses.create(**asked)
+    calls = [(item.name, json.loads(item.arguments)) for item in response.output if item.type == "function_call"]
+    assert response.status == "completed"
+    return response.output_text, calls, response.usage.total_tokens
+
+
+def chat(url: str, *, stream: bool) -> Said:
+    import json
+
+    from openai import OpenAI
+
+    asked: dict[str, Any] = {
+        "model": "gpt-4o",
+        "messages": [{"role": "user", "content": "Weather?"}],
+        "tools": [{"type": "function", "function": {"name": "weather", "description": "", "parameters": TOOL}}],
+    }
+    client = OpenAI(base_url=f"{url}/v1", api_key=TOKEN, max_retries=0)
+    if stream:
+        with client.chat.completions.stream(**asked, stream_options={"include_usage": True}) as events:
+            completion: Any = events.get_final_completion()
+    else:
+        completion = client.chat.completions.create(**asked)
+    (choice,) = completion.choices
+    calls = [(one.function.name, json.loads(one.function.arguments)) for one in choice.message.tool_calls]
+    assert choice.finish_reason == "tool_calls"
+    return choice.message.content, calls, completion.usage.total_tokens
+
+
+def gemini(url: str, *, stream: bool) -> Said:
+    from google import genai
+    from google.genai import types
+
+    client = genai.Client(api_key=TOKEN, http_options=types.HttpOptions(base_url=url))
+    declared: Any = types.FunctionDeclaration(name="weather", description="", parameters_json_schema=TOOL)
+    config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[declared])])
+    asked: dict[str, Any] = {"model": "gemini-2.5-pro", "contents": "Weather?", "config": config}
+    answers = (
+        list(client.models.generate_content_stream(**asked)) if stream else [client.models.generate_content(**asked)]
+    )
+    parts = [part for one in answers for part in (one.candidates[0].content.parts or ())]
+    calls = [(part.function_call.name, part.function_call.args) for part in parts if part.function_call]
+    text = "".join(part.text for part in parts if part.text)
+    return text, calls, answers[-1].usage_metadata.total_token_count
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("sdk", [anthropic, responses, chat, gemini])
+@pytest.mark.parametrize("upstream", ["anthropic_messages", "openai_responses", "openai_chat", "gemini_generate"])
+async def test_the_sdk_of_a_maker_reads_an_answer_of_any_other(
+    sdk: Callable[..., Said], stream: bool, upstream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Turn("I will look.", calls=(("c1", "weather", {"city": "Oslo"}),), usage=(100, 20))
+    async with gateway(monkeypatch, upstream, said) as (served, _):
+        heard = await asyncio.to_thread(sdk, served.url, stream=stream)
+    assert heard == ("I will look.", [("weather", {"city": "Oslo"})], 120)
