@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -85,7 +86,11 @@ def recognised(definitions: Sequence[Definition], agent: str | None) -> tuple[Cl
 
     `agent` is what it says of itself (`claude-cli/2.1.325 (external, cli)`).
     """
-    names = [str(one.name) for one in definitions if one.name]
+    return _recognised(tuple(str(one.name) for one in definitions if one.name), agent)
+
+
+@lru_cache(maxsize=64)
+def _recognised(names: tuple[str, ...], agent: str | None) -> tuple[Client, Dialect] | None:
     best: tuple[int, Client] | None = None
     for client in CLIENTS.values():
         dialect: Dialect = DIALECTS[client.dialect]
@@ -95,11 +100,15 @@ def recognised(definitions: Sequence[Definition], agent: str | None) -> tuple[Cl
     if best is None:
         return None
     said = _VERSION.search(agent or "")
-    found: Dialect = DIALECTS[best[1].dialect]
-    known_version = (
-        said is not None and found.captured and said[1].partition(".")[0] == found.captured[-1].partition(".")[0]
-    )
-    return best[1], found.at(said[1]) if said is not None and known_version else found
+    return best[1], at(best[1].dialect, None if said is None else said[1])
+
+
+@lru_cache(maxsize=64)  # narrowing a vocabulary takes longer than all else that is done for a request
+def at(dialect: str, version: str | None = None, family: str | None = None) -> Dialect:
+    """A vocabulary at a version of its client, or for a family of models. Other programs' versions are passed over."""
+    found: Dialect = DIALECTS[dialect]
+    known = version is not None and found.captured and found.captured[-1].split(".")[0] == version.split(".")[0]
+    return found.at(version if known else None, family) if known or family is not None else found
 
 
 _FOLDER: Final = re.compile(
@@ -107,11 +116,18 @@ _FOLDER: Final = re.compile(
 )
 
 
+_BEFORE: Final = ("<cwd>", "orking directory", "orking Directory", "working in the directory")
+
+
 def folder_of(conversation: Conversation) -> str | None:
     """The folder in which a client works, as it tells the model; `None` where it does not."""
     for item in conversation[:6]:
         for part in item.parts:
-            found = _FOLDER.search(part.text) if isinstance(part, TextPart) else None
+            if not isinstance(part, TextPart):
+                continue
+            # Finding a word is a hundred times as fast as the pattern, and most texts have none of them.
+            places = [place for word in _BEFORE if (place := part.text.find(word)) >= 0]
+            found = _FOLDER.search(part.text, max(0, min(places) - 20)) if places else None
             if found is not None:
                 return found[1].strip()
     return None

@@ -22,7 +22,7 @@ import msgspec
 
 from dragoman import prices
 from dragoman.apis import APIS, Api, Asked, ServerSide, StreamWriter
-from dragoman.dialects import DIALECTS, Dialect
+from dragoman.dialects import Dialect
 from dragoman.engine.models import dialect_of, engine_for, family_of
 from dragoman.errors import DragomanError, EngineError
 from dragoman.model import (
@@ -46,7 +46,7 @@ from dragoman.model import (
     results_message,
 )
 
-from .clients import folder_of, recognised
+from .clients import at, folder_of, recognised
 from .conversations import Conversations, Kept
 from .requests import Prepared, Preparing
 from .routes import Routes
@@ -315,7 +315,7 @@ class Gateway:
         """The words between a client and a model: made once for a set of tools, however many requests offer it."""
         found = recognised(read.definitions, agent)
         client, dialect = (None, None) if found is None else found
-        target: Dialect | None = DIALECTS[dialect_of(model)].at(None, family_of(model))
+        target: Dialect | None = at(dialect_of(model), None, family_of(model))
         if self._words_of == "client" or dialect is None or (target is not None and dialect.name == target.name):
             target = None
         folder = folder_of(read.conversation)

@@ -39,6 +39,7 @@ from dragoman.model import (
 from dragoman.tools.workspace import edited
 
 _WORD: Final = re.compile(r"[\w-]+")
+_OTHERWISE: Final = "Some tools have other names here than in the instructions above:"
 _HIDDEN: Final = "_read"
 """What the id of a read has that the model did not ask for."""
 
@@ -71,6 +72,7 @@ class Words:
         reads_first: bool = False,
     ) -> None:
         self._client, self._model, self._reads_first = client, model, reads_first
+        self._explained: dict[str, str | None] = {}
         self.names: dict[str, str] = {}
         """A tool of the client → the tool of the model's vocabulary that stands for it."""
         self.left_out = tuple(str(one.name) for one in offered if isinstance(one, ProviderDefinition))
@@ -128,11 +130,13 @@ class Words:
 
     def glossary(self, text: str) -> str | None:
         """A sentence that names the model's tools for those of the client's that a text speaks of."""
+        if text in self._explained:
+            return self._explained[text]
         words = set(_WORD.findall(text))
         named = [f"`{theirs}` is `{ours}`" for theirs, ours in self.names.items() if theirs != ours and theirs in words]
-        if not named:
-            return None
-        return f"Some tools have other names here than in the instructions above: {', '.join(named)}."
+        self._explained.clear()  # the instructions of a conversation stay the same
+        self._explained[text] = f"{_OTHERWISE} {', '.join(named)}." if named else None
+        return self._explained[text]
 
     # ── from the model to the client ───────────────────────────────────────
 
