@@ -31,6 +31,8 @@ class Tool(msgspec.Struct, frozen=True):
     losses: tuple[Fidelity, ...]
     results: tuple[Fidelity, ...] = ()
     """What of its results is lost, as far as they are declared."""
+    places: str | None = None
+    """How it finds the places of edits."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -81,7 +83,8 @@ def _cell(rows: Sequence[Fidelity]) -> Cell:
 def _tool(name: str, rows: Sequence[Fidelity]) -> Tool:
     lost = [row for row in rows if row.status in ("unsaid", "approximated")]
     of_call = tuple(row for row in lost if row.result is None)
-    return Tool(name, of_call, tuple(row for row in lost if row.result is not None))
+    places = next((row.places for row in rows if row.places is not None), None)
+    return Tool(name, of_call, tuple(row for row in lost if row.result is not None), places)
 
 
 # --- Markdown ----------------------------------------------------------------------------------------------------
@@ -116,6 +119,8 @@ def _markdown_losses(cells: Mapping[str, Cell]) -> list[str]:
             if tool.results:
                 lost = "; ".join(f"{_code(_result(row))} {_plain(_how(row))}" for row in tool.results)
                 lines.append(f"- the result of {_code(tool.name)} ({_code(operation)}): {lost}")
+            if tool.places:
+                lines.append(f"- {_code(tool.name)} {_plain(tool.places)}")
     for reason, operations in _unspoken(cells).items():
         lines.append(f"- not spoken ({_plain(reason)}): {', '.join(map(_code, operations))}")
     return lines or ["Nothing is lost."]
@@ -251,4 +256,6 @@ def _html_tool(tool: Tool) -> str:
     lost += "".join(
         f"<li>in its result: <code>{escape(_result(row))}</code> {escape(_how(row))}</li>" for row in tool.results
     )
+    if tool.places:
+        lost += f"<li>{escape(tool.places)}</li>"
     return f'<span class="{degree}"><code>{escape(tool.name)}</code></span>' + (f"<ul>{lost}</ul>" if lost else "")

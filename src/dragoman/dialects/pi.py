@@ -9,6 +9,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.edit_rules import EditRules, Step
 
 from .base.conversions import INVERTED, LINE_COUNT, SECONDS, WHOLE, whole, whole_number
 from .base.default_words import FailuresInWords, text_of, up_to_here
@@ -189,11 +190,24 @@ EDITS = one_of(
 )
 
 
+EDIT_RULES = EditRules(
+    steps=(
+        Step(fold=(), counted="folded"),
+        Step(fold=("nfkc", "right_trim", "typography"), counted="folded"),
+    ),
+    batch="against_original",
+    file_view="all_lf",
+    line_ends="first",
+)
+"""Seen with 0.74.2 and 0.87.1 on loopback."""
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace one or several pieces of text in a file. Each must occur exactly once, and none may overlap another."""
 
     native_name = "edit"
     results = EDITS
+    edit_rules = EDIT_RULES
     approximated = {"edits": "a text is matched, not whole lines, and in the file as it was before the first edit"}
 
     path: str = means("path", "Path of the file.")

@@ -16,6 +16,7 @@ from .definitions import DefinitionChange, definition_changes, definition_digest
 from .rules import DEFAULT_RULE, STRICTNESS, Judged
 
 if TYPE_CHECKING:
+    from dragoman.model.edit_rules import EditRules
     from dragoman.tools import Tool, Workspace
     from dragoman.tools.sandbox import Enclosure
 
@@ -29,7 +30,8 @@ class Question(msgspec.Struct, frozen=True):
     before does not count, and `changes` what changed in the tools' definitions since then. `sandbox` says in words what
     its commands will run in, where it starts any; with `unsandboxed` the call leaves it, and only an answer to this
     very question allows that. `asks` are the questions the model itself asks (`ask_user`): their answers go into
-    `Answer.answers`, and `answered` makes such an answer from words.
+    `Answer.answers`, and `answered` makes such an answer from words. `edit_rules` say how the vocabulary of the call
+    finds the places of its edits.
     """
 
     call: Call
@@ -44,6 +46,7 @@ class Question(msgspec.Struct, frozen=True):
     sandbox: str | None = None
     unsandboxed: bool = False
     asks: tuple[op.Question, ...] = ()
+    edit_rules: EditRules | None = None
 
     @property
     def stated_rule(self) -> str | None:
@@ -149,6 +152,7 @@ async def decide(
     workspace: Workspace | None = None,
     approvals: Approvals | None = None,
     enclosure: Enclosure | None = None,
+    edit_rules: EditRules | None = None,
 ) -> Decided | None:
     """The decision on a call, or `None` when it is to come later. `answers` came before: by digest, or by call id.
 
@@ -194,6 +198,7 @@ async def decide(
             sandbox=None if enclosure is None else enclosure.around_commands(ours),
             unsandboxed=rule is not None and rule == leaving,
             asks=asks,
+            edit_rules=edit_rules,
         )
         said: Any = approver(question) if approver is not None else None
         said = await said if hasattr(said, "__await__") else said

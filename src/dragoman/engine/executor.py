@@ -33,6 +33,7 @@ from .rules import redirect_check, verdict_on
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
     from dragoman.model import AnyEvent, Conversation
+    from dragoman.model.edit_rules import EditRules
     from dragoman.tools import Workspace
 
 Emit = Callable[..., "AnyEvent | None"]
@@ -91,6 +92,7 @@ class Executor:
         reconsider: Callable[[Call, Sequence[out.Outcome]], Call | None] | None = None,
         approvals: Approvals | None = None,
         answer: Callable[[Call], out.Outcome | None] | None = None,
+        edit_rules: Callable[[Call], EditRules | None] | None = None,
     ) -> None:
         self.policy, self.hooks, self.approver = policy, hooks, approver
         self.approvals = Approvals() if approvals is None else approvals
@@ -111,13 +113,20 @@ class Executor:
         """Asked before a call is decided on: what it gives answers the call, which is not run then."""
         self._room = asyncio.Semaphore(policy.max_parallel)
         self._early: dict[str, Attempt] = {}
-        self.offer(toolset, reconsider)
+        self.offer(toolset, reconsider, edit_rules)
 
     def offer(
-        self, toolset: Toolset, reconsider: Callable[[Call, Sequence[out.Outcome]], Call | None] | None = None
+        self,
+        toolset: Toolset,
+        reconsider: Callable[[Call, Sequence[out.Outcome]], Call | None] | None = None,
+        edit_rules: Callable[[Call], EditRules | None] | None = None,
     ) -> None:
-        """Runs calls of these tools from now on."""
+        """Runs calls of these tools from now on.
+
+        `edit_rules` are those of the vocabulary a call was made in.
+        """
         self._reconsider = reconsider or (lambda *_: None)
+        self.edit_rules = edit_rules or (lambda _: None)
         self._denied = {tool.name for tool in toolset if isinstance(tool, Tool) and not self.policy.allows(tool.name)}
         self._functions: dict[str, Tool] = {}
         self._operations: dict[type[op.Operation], Tool] = {}
@@ -353,6 +362,7 @@ class Attempt:
             workspace,
             executor.approvals,
             executor._enclosure,
+            executor.edit_rules(self.call),
         )
         if decided is None:
             raise Waiting((self.call,))
@@ -478,6 +488,7 @@ class Attempt:
             host=base.host,
             note=partial(told, self._note),
             provides={**base.provides, Answers: Answers(self._given)} if self._given else base.provides,
+            edit_rules=self._executor.edit_rules(self.call),
         )
 
     # ── telling ────────────────────────────────────────────────────────────
@@ -548,7 +559,8 @@ _CHANGES = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile
 
 async def _as_one(operations: tuple[op.Operation, ...], context: Context) -> tuple[out.Outcome, ...]:
     """Several changes of files, all or none."""
-    done = await outcome_of(lambda: in_thread(context.workspace.apply, operations, to_its_end=True))
+    apply = partial(context.workspace.apply, rules=context.edit_rules)
+    done = await outcome_of(lambda: in_thread(apply, operations, to_its_end=True))
     if isinstance(done, out.ChangesOutcome) and len(done.changes) == len(operations):
         return tuple(out.ChangesOutcome((change,), done.preview) for change in done.changes)
     return (done,) * len(operations)

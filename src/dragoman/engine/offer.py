@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from hashlib import blake2s
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ from dragoman.tools.running import NOT_HONOURED, honoured_in
 
 if TYPE_CHECKING:
     from dragoman.model import Outcome
+    from dragoman.model.edit_rules import EditRules
     from dragoman.tools import Toolset
 
 CLIENT = ExecutedBy.CLIENT
@@ -433,6 +435,20 @@ class Offer:
         known = msgspec.structs.replace(call, native=self._native(call.native))
         other = self._speaker(call.native).reconsidered(known, outcomes)
         return None if other is None else msgspec.structs.replace(other, native=call.native)
+
+    def edit_rules(self, call: Call) -> EditRules | None:
+        """How the vocabulary that a call was made in finds the places of edits; `None`: exactly as they are written."""
+        if not any(isinstance(operation, op.Writing) for operation in call.operations):
+            return None
+        rules = self._speaker(call.native).edit_rules(self._native(call.native))
+        if rules is not None and rules.read_first and not self._can_read:
+            return msgspec.structs.replace(rules, read_first=False)
+        return rules
+
+    @cached_property
+    def _can_read(self) -> bool:
+        """Whether a model is offered a way to read a file."""
+        return any(isinstance(tool, Tool) and tool.operation is op.ReadFile for tool in self.toolset)
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in the words the model called in."""

@@ -299,6 +299,7 @@ class Running(Generic[OutputT]):
                 emit=self._events.tool if self._events.heard else None,
                 write=self._written,
                 reconsider=self.facade.reconsidered,
+                edit_rules=self.facade.edit_rules,
                 answer=None if guard is None else guard.answer,
             )
             executor.doubtful = self.doubtful
@@ -508,7 +509,7 @@ class Running(Generic[OutputT]):
             self.facade = facade
             self._settings["definitions"] = facade.definitions
             if self._executor is not None:
-                self._executor.offer(facade.toolset, facade.reconsidered)
+                self._executor.offer(facade.toolset, facade.reconsidered, facade.edit_rules)
 
     @property
     def offered(self) -> tuple[req.Definition, ...]:

@@ -117,7 +117,8 @@ class Edit(Value, frozen=True, gc=False):
     `old` must be found exactly once, unless `everywhere`; `expected` is how often it must be found.
     With `whole_lines` both are runs of whole lines, looked for after the `anchors` (lines found in
     order), and at the file's end if `at_end`; there `old=None` inserts `new` after the last anchor,
-    or at the end of the file when there is none.
+    or at the end of the file when there is none. `kept` pairs the lines that stay, by their numbers in `old` and `new`,
+    where they are not those that `kept_lines` finds.
     """
 
     old: str | None
@@ -127,6 +128,7 @@ class Edit(Value, frozen=True, gc=False):
     whole_lines: bool = False
     anchors: tuple[str, ...] = ()
     at_end: bool = False
+    kept: tuple[tuple[int, int], ...] | None = None
 
 
 class EditFile(Writing, frozen=True):

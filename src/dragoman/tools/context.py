@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dragoman.model import AgentReport
+    from dragoman.model.edit_rules import EditRules
     from dragoman.model.operations import SpawnAgent
 
     from .workspace.workspace import Workspace
@@ -103,7 +104,10 @@ class Context:
     `spawn` starts another one below it, and `emit` adds an event to the record.
     """
 
-    __slots__ = ("_workspace", "call_id", "cancellation", "host", "note", "provides", "report", "run", "step", "turn")
+    __slots__ = (
+        "_workspace", "call_id", "cancellation", "edit_rules", "host", "note", "provides", "report", "run", "step",
+        "turn",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -118,6 +122,7 @@ class Context:
         provides: Mapping[Any, Any] | None = None,
         host: AgentHost | None = None,
         note: Callable[[str, dict[str, Any]], None] | None = None,
+        edit_rules: EditRules | None = None,
     ) -> None:
         self._workspace = workspace
         self.run, self.turn, self.step, self.call_id = run, turn, step, call_id
@@ -125,6 +130,8 @@ class Context:
         self.report = report
         self.provides: Mapping[Any, Any] = provides or {}
         self.host, self.note = host, note
+        self.edit_rules = edit_rules
+        """How the vocabulary of the call finds the places of edits; `None`: exactly as they are written."""
 
     @property
     def workspace(self) -> Workspace:

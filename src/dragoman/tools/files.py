@@ -114,6 +114,7 @@ def _looked_at(workspace: Workspace, found: Opened, limit: int) -> _Look:
     # Read whole, it counts as seen: a later edit notices when somebody else has changed it.
     data = found.file.read(limit + 1 if found.size <= limit else _HEAD)
     whole = found.size <= limit and len(data) <= limit
+    workspace.note_read(found.path)
     if whole:
         workspace.note_seen(found.path, data)
     return _Look(data, len(data) if whole else found.size, whole, found)
@@ -362,7 +363,7 @@ def _cut_out(image: Media, region: tuple[int, int, int, int]) -> Media:
 
 def _change(operation: op.Operation, context: Context) -> ChangesOutcome:
     """The workspace knows how: see `Workspace.apply`."""
-    return context.workspace.apply([operation])
+    return context.workspace.apply([operation], rules=context.edit_rules)
 
 
 def _undo(operation: op.UndoEdit, context: Context) -> ChangesOutcome:

@@ -186,6 +186,7 @@ class ToolServer:
             emit=self._heard,
             write=self._written,
             reconsider=self.facade.reconsidered,
+            edit_rules=self.facade.edit_rules,
         )
 
     def _written(self, call: Call, result: Result) -> Result:

@@ -94,7 +94,9 @@ def _planned(question: Question, workspace: Workspace) -> tuple[list[tuple[FileC
     ours = [number for number, standard in enumerate(question.standard) if standard]
     try:
         for number, found in zip(
-            ours, planned_changes([operations[number] for number in ours], workspace), strict=True
+            ours,
+            planned_changes([operations[number] for number in ours], workspace, question.edit_rules),
+            strict=True,
         ):
             changes[number] = found
     except DragomanError as error:

@@ -15,6 +15,7 @@ import msgspec
 from dragoman.errors import DefinitionError, ToolError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
+from dragoman.model.edit_rules import EditRules
 from dragoman.model.outcomes import Failure, Outcome
 from dragoman.model.request import Definition
 from dragoman.registry import DIALECTS
@@ -657,6 +658,16 @@ class Dialect:
         spelling = self._spelling_for(call)
         instead = None if spelling is None else spelling.meant_instead(call.operations[0], outcomes[0])
         return None if instead is None else msgspec.structs.replace(call, operations=(instead,))
+
+    def edit_rules(self, native: NativeCall) -> EditRules | None:
+        """How this version of the client finds the places of a call's edits; `None`: exactly as they are written."""
+        spelling = self.spelling_of(native)
+        if spelling is None:
+            return None
+        for until, rules in spelling.edit_rules_until.items():
+            if self.version is not None and version_number(self.version) <= version_number(until):
+                return rules
+        return spelling.edit_rules
 
     # ── what is lost ───────────────────────────────────────────────────────
 

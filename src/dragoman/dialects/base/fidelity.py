@@ -9,6 +9,7 @@ import msgspec
 
 from dragoman.model import operations as op
 
+from .edit_words import described
 from .spelling import Parameter, Spelling
 
 Status = Literal["exact", "renamed", "reshaped", "approximated", "unsaid", "unspoken"]
@@ -25,6 +26,8 @@ class Fidelity(msgspec.Struct, frozen=True):
     reason: str | None = None
     result: str | None = None
     """The outcome whose field it is, where a field of the tool's result is lost and not one of the operation."""
+    places: str | None = None
+    """How the places of edits are found, where the field holds edits."""
 
 
 def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[Any]]) -> list[Fidelity]:
@@ -47,7 +50,8 @@ def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[
             status = "exact" if field in spelling.always else "reshaped"
         else:
             status = "exact" if parameter == field else "renamed"
-        rows.append(Fidelity(tag, spelling.native_name, field, parameter, status, reason))
+        places = described(spelling.edit_rules) if (operation, field) == (op.EditFile, "edits") else None
+        rows.append(Fidelity(tag, spelling.native_name, field, parameter, status, reason, places=places))
     return rows or [Fidelity(tag, spelling.native_name, None, None, "exact")]
 
 

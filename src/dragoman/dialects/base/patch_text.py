@@ -11,11 +11,13 @@ import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from dragoman.model import operations as op, outcomes as out
+from dragoman.model.line_pairs import Pairs, kept_lines
 
 GRAMMAR = """\
 start: "*** Begin Patch" LF change+ "*** End Patch" LF?
@@ -53,12 +55,13 @@ class PatchError(ValueError):
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def read_patch(text: str, directory: str | None = None) -> tuple[op.Operation, ...]:
+def read_patch(text: str, directory: str | None = None, *, strict: bool = False) -> tuple[op.Operation, ...]:
     """What a patch does, its paths taken from `directory`; raises `PatchError`.
 
-    A file that is updated and moved is edited first.
+    A file that is updated and moved is edited first. With `strict` it is read as Codex 0.166.0 does: an update changes
+    lines, and lines follow each anchor.
     """
-    return tuple(_placed(operation, directory) for operation in _Reader(_framed(text)).operations())
+    return tuple(_placed(operation, directory) for operation in _Reader(_framed(text), strict=strict).operations())
 
 
 def _framed(text: str) -> list[str]:
@@ -80,6 +83,7 @@ class _Hunk:
         self.anchors: list[str] = []
         self.old: list[str] = []
         self.new: list[str] = []
+        self.kept: list[tuple[int, int]] = []
         self.at_end = False
 
     @property
@@ -88,14 +92,22 @@ class _Hunk:
 
     def edit(self) -> op.Edit:
         old = _text(self.old) if self.old else None
-        return op.Edit(old, _text(self.new), whole_lines=True, anchors=tuple(self.anchors), at_end=self.at_end)
+        kept = tuple(self.kept)
+        return op.Edit(
+            old,
+            _text(self.new),
+            whole_lines=True,
+            anchors=tuple(self.anchors),
+            at_end=self.at_end,
+            kept=None if kept == kept_lines(self.old, self.new) else kept,
+        )
 
 
 class _Reader:
     """Walks over the lines of one patch."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = lines
+    def __init__(self, lines: Sequence[str], *, strict: bool) -> None:
+        self.lines, self.strict = lines, strict
         self.at = 1
         self.last = len(lines) - 1
 
@@ -139,7 +151,7 @@ class _Reader:
             moved = self.lines[self.at].rstrip()[len(_MOVE) :]
             self.at += 1
         hunks = self._hunks()
-        if not hunks and not moved:
+        if not hunks and (self.strict or not moved):
             raise PatchError(header, f"updates {path!r} and nothing is changed", 'lines with " ", "+" or "-" before')
         edited: list[op.Operation] = [op.EditFile(path, tuple(hunk.edit() for hunk in hunks))] if hunks else []
         return [*edited, op.MoveFile(path, moved)] if moved else edited
@@ -159,11 +171,15 @@ class _Reader:
         if bare == _ANCHOR or bare.startswith(f"{_ANCHOR} "):
             if not hunks or not hunks[-1].empty:
                 hunks.append(_Hunk())
+            elif self.strict:
+                raise self._wrong("has an anchor after another one", 'lines with " ", "+" or "-" before')
             if bare != _ANCHOR:
                 hunks[-1].anchors.append(bare[len(_ANCHOR) + 1 :])
         elif hunks and hunks[-1].at_end:
             if bare:
                 raise self._wrong(f"is {_shown(line)} after the end of the file", f'"{_ANCHOR}" or the next file')
+        elif bare == _LAST and self.strict and not hunks:
+            pass  # Codex 0.166.0 passes over it before the first hunk
         elif bare == _LAST:
             if not hunks or hunks[-1].empty:
                 raise self._wrong("ends an edit that has no lines", 'lines with " ", "+" or "-" before')
@@ -174,10 +190,13 @@ class _Reader:
             if not hunks:
                 hunks.append(_Hunk())
             # A line without anything is an empty one that is kept: models leave its space out.
+            hunk = hunks[-1]
+            if line[:1] not in ("+", "-"):
+                hunk.kept.append((len(hunk.old), len(hunk.new)))
             if line[:1] != "+":
-                hunks[-1].old.append(line[1:])
+                hunk.old.append(line[1:])
             if line[:1] != "-":
-                hunks[-1].new.append(line[1:])
+                hunk.new.append(line[1:])
 
     def _wrong(self, problem: str, expected: str) -> PatchError:
         return PatchError(self.at + 1, problem, expected)
@@ -309,23 +328,24 @@ def _said_edit(edit: op.Edit) -> list[str] | None:
         return None
     if not edit.whole_lines or edit.everywhere or edit.expected is not None:
         return None
-    same_before = _common(old, new)
-    same_after = _common(old[same_before:][::-1], new[same_before:][::-1])
-    anchors = [f"{_ANCHOR} {anchor}" for anchor in edit.anchors] or [_ANCHOR]
-    return [
-        *anchors,
-        *(f" {line}" for line in old[:same_before]),
-        *(f"-{line}" for line in old[same_before : len(old) - same_after]),
-        *(f"+{line}" for line in new[same_before : len(new) - same_after]),
-        *(f" {line}" for line in old[len(old) - same_after :]),
-        *([_LAST] if edit.at_end else []),
-    ]
+    lines = [f"{_ANCHOR} {anchor}" for anchor in edit.anchors] or [_ANCHOR]
+    place = new_place = 0
+    for first, new_first in (*_kept(edit, old, new), (len(old), len(new))):
+        lines += [f"-{line}" for line in old[place:first]]
+        lines += [f"+{line}" for line in new[new_place:new_first]]
+        lines += [f" {line}" for line in old[first : first + 1]]
+        place, new_place = first + 1, new_first + 1
+    return [*lines, *([_LAST] if edit.at_end else [])]
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    return next(
-        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+def _kept(edit: op.Edit, old: Sequence[str], new: Sequence[str]) -> Pairs:
+    """The lines that stay; those that the edit names are believed where they can be true."""
+    if edit.kept is not None:
+        rising = all(a < b and c < d for (a, c), (b, d) in pairwise(edit.kept))
+        inside = all(0 <= a < len(old) and 0 <= b < len(new) and old[a] == new[b] for a, b in edit.kept)
+        if rising and inside:
+            return edit.kept
+    return kept_lines(old, new)
 
 
 def _sayable(text: str | None) -> list[str] | None:
@@ -379,11 +399,20 @@ def by_ends(operation: op.Operation) -> list[op.Operation]:
     return [op.EditFile(operation.path, tuple(edits)) for edits in parts]
 
 
-def patches_for(operation: op.Operation) -> list[str] | None:
-    """The patches that make a change, in whole lines; `None` where no patch can say it."""
+def patches_for(operation: op.Operation, *, strict: bool = False) -> list[str] | None:
+    """The patches that make a change, in whole lines; `None` where no patch can say it.
+
+    With `strict` none that Codex refuses: a move alone, or several anchors of one hunk.
+    """
+    if strict and (isinstance(operation, op.MoveFile) or _is_anchored_twice(operation)):
+        return None
     patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
     said = [patch for patch in patches if patch]
     return said if said and len(said) == len(patches) else None
+
+
+def _is_anchored_twice(operation: op.Operation) -> bool:
+    return isinstance(operation, op.EditFile) and any(len(edit.anchors) > 1 for edit in operation.edits)
 
 
 ABOUT_PATCHES = """Change files with a patch: between "*** Begin Patch" and "*** End Patch" add, update (and move) or \

@@ -25,6 +25,7 @@ import msgspec
 from dragoman.errors import DefinitionError
 from dragoman.model import operations as op
 from dragoman.model.calls import Content as Content, ExecutedBy, NativeResult
+from dragoman.model.edit_rules import EditRules
 from dragoman.model.outcomes import Failure, Outcome
 
 from .conversions import (
@@ -222,6 +223,10 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     wire_type: ClassVar[str | None] = None
     settings: ClassVar[Mapping[str, Any]] = {}
     """What goes out beside the type of a tool the provider defines."""
+    edit_rules: ClassVar[EditRules | None] = None
+    """How the client finds the places of edits; `None`: exactly as they are written."""
+    edit_rules_until: ClassVar[Mapping[str, EditRules]] = {}
+    """The same up to a version, the earliest first."""
     provider_id: ClassVar[str | None] = None
     executed_by: ClassVar[ExecutedBy] = ExecutedBy.CLIENT
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.dialects.base.conversions import SOME
 from dragoman.dialects.base.default_words import as_called, understand, unnumbered, up_to_here
@@ -16,6 +17,7 @@ from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, means, nat
 from dragoman.dialects.base.words import CALLED, by_hand, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.edit_rules import EditRules, Step
 from dragoman.model.json_text import converted
 
 from .results import fields, list_in, number_in, record, text_in, told, whole, without_reminders
@@ -440,6 +442,26 @@ class Write(Spelling[op.WriteFile]):
 EDITS = "a text is matched, not whole lines; anchors and an expected count cannot be said"
 
 
+EDIT_RULES = EditRules(
+    steps=(
+        Step(),
+        Step(fold=("quotes",), write="file_quotes"),
+        Step(fold=("unicode_escapes",), write="file_escapes"),
+    ),
+    empty_old="fill_blank",
+    read_first=True,
+    notebooks=False,
+    texts_view="kept",
+    line_ends="majority",
+    trim_new=True,
+    delete_line_end=True,
+)
+"""Seen with 2.1.325 on loopback. It edits a file that changed since it was read where the text is still found; here
+such a file must be read again."""
+WITHOUT_QUOTES = replace(EDIT_RULES, steps=(Step(), Step(fold=("quotes",)), EDIT_RULES.steps[2]))
+"""Seen with 2.0.30: quotes of the new text stay as they are."""
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
@@ -447,6 +469,7 @@ class Edit(Spelling[op.EditFile]):
     results = CHANGES
     approximated = {"edits": EDITS}
     refine = or_new_file
+    edit_rules, edit_rules_until = EDIT_RULES, {"2.0.30": WITHOUT_QUOTES}
 
     file_path: str = means("path", "Path of the file.")
     old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
@@ -469,6 +492,7 @@ class MultiEdit(Spelling[op.EditFile]):
     results = CHANGES
     until = "1.0.88"
     approximated = {"edits": EDITS}
+    edit_rules = WITHOUT_QUOTES
 
     file_path: str = means("path", "Path of the file.")
     edits: tuple[OneEdit, ...] = means("edits", "The edits, in order.", schema={"minItems": 1})

@@ -33,6 +33,7 @@ from dragoman.dialects.base.words import (
     words,
 )
 from dragoman.model import operations as op, outcomes as out
+from dragoman.model.edit_rules import EditRules
 
 from .entries import Entered
 
@@ -112,10 +113,15 @@ _COMPARED = words(
 )
 
 
+EDIT_RULES = EditRules(identical="accept", missing="create", file_view="kept", texts_view="as_file")
+"""Seen with 3.0.65 on loopback."""
+
+
 class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
     """Create a file, replace a text that occurs exactly once in a file, or insert lines before a line of it."""
 
     native_name = "editor"
+    edit_rules = EDIT_RULES
     alone = True
     approximated = {
         "EditFile.edits": "a text is matched, not whole lines; anchors and an expected count cannot be said",

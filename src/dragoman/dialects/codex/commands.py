@@ -34,7 +34,7 @@ def _patched(invocation: Invocation | None, directory: str | None) -> tuple[op.O
         return None
     folders = [folder for folder in (directory, invocation.directory) if folder]
     place = folders[-1] if folders and folders[-1].startswith("/") else "/".join(folders)
-    return read_patch(invocation.patch, place or None)
+    return read_patch(invocation.patch, place or None, strict=True)
 
 
 class ExecCommand(OrPatched, Spelling[op.RunCommand]):

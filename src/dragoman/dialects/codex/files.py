@@ -17,15 +17,16 @@ from dragoman.dialects.base.spelling import Freeform, Spelling, means, native_on
 from dragoman.model import operations as op
 
 from .families import CATALOGUE, CLASSIC
-from .results import IMAGE_SHOWN, PatchResults
+from .results import IMAGE_SHOWN, PATCHING, PATCHING_IN_LF, PatchResults
 
 
-class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
+class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFile]):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
     since, families = "0.77.0", CATALOGUE
     freeform = Freeform("input", "lark", GRAMMAR)
     unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
+    edit_rules, edit_rules_until = PATCHING, {"0.128.0": PATCHING_IN_LF}
 
     input: str | None = means(None, default=None)
     raw: str | None = means(None, default=None)
@@ -35,11 +36,11 @@ class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFi
         text = next((text for text in (self.input, self.raw, self.patch) if text is not None), None)
         if text is None:
             raise ValueError("there is no patch; give it as the input")
-        return read_patch(text)
+        return read_patch(text, strict=True)
 
     @classmethod
-    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        patches = patches_for(operation)
+    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile) -> Any:
+        patches = patches_for(operation, strict=True)
         return patches and tuple(cls(input=patch) for patch in patches)
 
 

@@ -14,7 +14,7 @@ from .commands import NUMBER, ROUNDED, TOKENS, ExecCommand, WriteStdin
 from .families import CODE_MODE
 from .files import ApplyPatch, ViewImage
 from .outside import ListMcpResources, ListMcpResourceTemplates, ReadMcpResource
-from .results import CELL, ProgramResults
+from .results import CELL, PATCHING, ProgramResults
 
 NESTED: tuple[Any, ...] = (
     ExecCommand,
@@ -67,7 +67,6 @@ class Exec(
         | op.WriteFile
         | op.EditFile
         | op.DeleteFile
-        | op.MoveFile
         | op.ViewImage
         | op.ListMcpResources
         | op.ReadMcpResource
@@ -91,6 +90,7 @@ class Exec(
     )
     unsaid = {**_nested_loss("unsaid"), "RunCode.reason": "it is found in the program itself"}
     approximated = _nested_loss("approximated")
+    edit_rules = PATCHING
 
     source: str = means(None, "The program.")
 

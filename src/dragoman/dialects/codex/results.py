@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.dialects.base.default_words import tell, tell_all, text_of, understand
 from dragoman.dialects.base.mcp_resources import resource_row, resources_in
-from dragoman.dialects.base.patch_text import SUCCESS, changed_files, changes_listed, same_path
+from dragoman.dialects.base.patch_text import SUCCESS, changes_listed, same_path
 from dragoman.dialects.base.spelling import Content
 from dragoman.dialects.base.words import CALLED, Results, by_hand, in_json, one_of, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.edit_rules import EditRules, PatchRules
 from dragoman.model.json_text import json_text, read_json
 
 # ── what a command gave ──────────────────────────────────────────────────────
@@ -180,10 +182,28 @@ COMMANDS_IN_JSON = _commands(_written_in_json)
 """By hand: the client's own facts stand in any order and number above the output, and its log may know more."""
 
 
+PATCHING = EditRules(
+    patch=PatchRules(
+        insert="end",
+        ends_file=True,
+        byte_order_mark="text",
+        no_change="accept",
+        moves_over=True,
+        adds_as_given=True,
+    )
+)
+"""Seen with 0.160.0 and 0.166.0, run as `apply_patch`. The client writes one file after the other, so a patch that
+fails leaves the files before; here it changes nothing."""
+PATCHING_IN_LF = EditRules(patch=replace(PATCHING.patch, line_ends="lf", keeps_context=False, at_end="anywhere"))
+"""Seen with 0.58.0 and 0.128.0: what a hunk shows is written as the hunk has it, with LF."""
+
+
 class OrPatched:
     """A command that is a patch in a heredoc means several operations, and one list is the result of all of them."""
 
     results: ClassVar[Results | None] = COMMANDS
+    edit_rules: ClassVar[EditRules | None] = PATCHING
+    edit_rules_until: ClassVar[Mapping[str, EditRules]] = {"0.128.0": PATCHING_IN_LF}
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
@@ -212,7 +232,7 @@ def _unreported(text: str, native: NativeResult) -> out.Outcome:
 
 # ── what a patch changed ─────────────────────────────────────────────────────
 
-_LETTERS = {"created": "A", "modified": "M", "moved": "M", "deleted": "D", "unchanged": "U"}
+_LETTERS: Mapping[type[op.Operation], str] = {op.WriteFile: "A", op.DeleteFile: "D"}
 _KINDS: Mapping[str, out.ChangeKind] = {"A": "created", "M": "modified", "D": "deleted", "U": "unchanged"}
 
 
@@ -220,9 +240,15 @@ def _tell_changes(operations: Sequence[op.Operation], outcomes: Sequence[out.Out
     failure = next((outcome for outcome in outcomes if isinstance(outcome, out.Failure)), None)
     if failure is not None:
         return FAILURES.words("apply_patch", failure)
-    listed = changed_files(outcomes, _LETTERS)
-    if listed is None:
+    changes = [one for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for one in outcome.changes]
+    if len(changes) != len(operations) or len(outcomes) != len(operations):
         return tell_all(operations, outcomes)
+    moved = {change.path: change.moved_to for change in changes if change.moved_to}
+    # Added, changed and deleted files in this order, whatever the order of the patch; one that is replaced counts as
+    # added, one whose lines are all kept as changed (0.166.0).
+    letters = [_LETTERS.get(type(operation), "M") for operation in operations]
+    named = [f"{letter} {moved.get(one.path) or one.path}" for letter, one in zip(letters, changes, strict=True)]
+    listed = sorted(dict.fromkeys(named), key=lambda line: "AMD".index(line[0]))
     return "".join(f"{line}\n" for line in ("Exit code: 0", "Output:", SUCCESS, *listed))
 
 

@@ -22,6 +22,7 @@ from dragoman.dialects.base.words import (
     words,
 )
 from dragoman.model import operations as op, outcomes as out
+from dragoman.model.edit_rules import EditRules, Step
 
 NOT_OFFERED = "models call it, and no version that was captured offers it"
 
@@ -131,10 +132,27 @@ class OneEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     replace_all: bool | None = None
 
 
+EDIT_RULES = EditRules(
+    steps=(
+        Step(),
+        Step(fold=("trim_whole",), write="shift_indent"),
+        Step(fold=("case",), write="shift_indent"),
+        Step(fold=("no_spaces",), write="shift_indent"),
+    ),
+    repeat=True,
+    empty_old="insert_first",
+    read_first=True,
+    file_view="kept",
+    texts_view="kept",
+)
+"""Seen with 1.5.47 on loopback."""
+
+
 class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
     """Replace one or several pieces of text in a file, one after the other: all of them or none."""
 
     native_name = "MultiEdit"
+    edit_rules = EDIT_RULES
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
 
     file_path: str = means("path", "Path of the file.")

@@ -6,6 +6,7 @@ import re
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
 from dragoman.dialects.base.patch_text import (
@@ -34,6 +35,7 @@ from dragoman.dialects.base.words import (
 )
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.edit_rules import EditRules, Fold, Step
 
 from .offered import EDITING, PATCHING
 from .results import media_of
@@ -176,11 +178,23 @@ class Create(Spelling[op.WriteFile]):
     )
 
 
+_LOOSE: tuple[Fold, ...] = ("nfkc", "typography", "line_end_semicolon", "no_spaces", "case", "no_blank_lines")
+EDIT_RULES = EditRules(
+    steps=(Step(), Step("lines", _LOOSE, write="translate_indent")),
+    empty_old="fill_blank",
+    delete_line_end=True,
+)
+"""Seen with 1.0.70, 1.0.89 and 1.0.102 on loopback. The client is closed: what its loose step overlooks is inferred."""
+FIRST_EDIT_RULES = replace(EDIT_RULES, steps=(Step(), Step("lines", ("right_trim",))))
+"""Seen with 1.0.30."""
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace a text that occurs exactly once in a file."""
 
     native_name = "edit"
     families = EDITING
+    edit_rules, edit_rules_until = EDIT_RULES, {"1.0.30": FIRST_EDIT_RULES}
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
 
     path: str = means("path", "Path of the file.")

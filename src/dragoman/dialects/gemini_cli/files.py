@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from dragoman.dialects.base.conversions import (
     EMPTY_IS_UNSAID,
     FROM_ZERO,
@@ -38,6 +40,7 @@ from dragoman.dialects.base.gemini_family import (
 from dragoman.dialects.base.spelling import Spelling, Tells, absent, means, native_only, was
 from dragoman.dialects.base.words import one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
+from dragoman.model.edit_rules import EditRules, Step
 
 from .results import first_line_left
 
@@ -147,6 +150,33 @@ class WriteFile(Spelling[op.WriteFile]):
     content: str = means("content", "The whole new content.")
 
 
+EDIT_RULES = EditRules(
+    steps=(
+        Step(),
+        Step("lines", ("trim",), write="reindent"),
+        Step("tokens", write="reindent"),
+        Step("similar", write="reindent", least_characters=10, similarity=0.9, cost=4e8),
+    ),
+    identical="refuse_if_found",
+    empty_old="create",
+    placeholders=(
+        "rest of",
+        "rest of method",
+        "rest of methods",
+        "rest of code",
+        "unchanged code",
+        "unchanged method",
+        "unchanged methods",
+    ),
+    line_ends="any",
+    final_newline="restored",
+)
+"""Seen with 0.61.0 on loopback. Where nothing fits, the client may ask a model for a better pair of texts; no such
+request is made here."""
+BEFORE_SIMILAR = replace(EDIT_RULES, steps=EDIT_RULES.steps[:3], placeholders=())
+"""Seen with 0.28.2."""
+
+
 class Replace(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once in the file, unless several are allowed."""
 
@@ -158,6 +188,7 @@ class Replace(Spelling[op.EditFile]):
         "purpose": "an instruction is required, so an empty one says nothing",
     }
     refine = or_new_file
+    edit_rules = EDIT_RULES
 
     file_path: str = means("path", "Path of the file.")
     instruction: str = means("purpose", "What the change is for, in a sentence.", convert=EMPTY_IS_UNSAID)
@@ -174,6 +205,7 @@ class ReplaceCounted(Spelling[op.EditFile]):
     until = "0.24"
     approximated = {"edits": COUNTED, "purpose": Replace.approximated["purpose"]}
     refine = counted_or_new_file
+    edit_rules = BEFORE_SIMILAR
 
     file_path: str = means("path", "Path of the file.")
     instruction: str = means(

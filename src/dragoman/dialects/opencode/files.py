@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.dialects.base.conversions import FLAG, SOME
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
@@ -42,6 +43,7 @@ from dragoman.dialects.base.words import (
 )
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.edit_rules import EditRules, PatchRules, Step
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""
@@ -352,6 +354,39 @@ def replaced_or_written(operation: op.EditFile) -> op.Operation:
     return operation if edit.old else op.WriteFile(operation.path, edit.new)
 
 
+EDIT_RULES = EditRules(
+    steps=(
+        Step(many="next", counted="overlapping"),
+        Step("lines", ("trim",), "next", "overlapping", drop_last_empty="old"),
+        Step(
+            "anchors",
+            (),
+            "next",
+            "overlapping",
+            drop_last_empty="old",
+            least_lines=3,
+            similarity=0.65,
+            length_share=0.25,
+        ),
+        Step("words", (), "next", "overlapping"),
+        Step("block", ("spaces",), "next", "overlapping"),
+        Step("block", ("dedent",), "next", "overlapping"),
+        Step("text", ("escapes",), "next", "overlapping"),
+        Step("block", ("escapes",), "next", "overlapping"),
+        Step("text", ("trim_whole",), "next", "overlapping"),
+        Step("block", ("trim_whole",), "next", "overlapping"),
+        Step("anchors", (), "next", "overlapping", drop_last_empty="old", least_lines=3, equal_share=0.5),
+    ),
+    empty_old="create",
+    file_view="kept",
+    texts_view="as_file",
+    most_lines=True,
+)
+"""Seen with 1.18.33 on loopback."""
+FIRST_EDIT_RULES = replace(EDIT_RULES, empty_old="refuse", read_first=True, texts_view="kept", most_lines=False)
+"""Seen with 1.2.15, where an empty old text also replaced a whole file."""
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
@@ -360,6 +395,7 @@ class Edit(Spelling[op.EditFile]):
     since, families = "1.1.53", EDITING
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
     refine = replaced_or_written
+    edit_rules, edit_rules_until = EDIT_RULES, {"1.2.15": FIRST_EDIT_RULES}
 
     filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name
     oldString: str = means("edits.old", OLD_TEXT, convert=SOME)  # noqa: N815 - the native name
@@ -405,9 +441,26 @@ _LETTERS = {"created": "A", "modified": "M", "unchanged": "M", "moved": "M", "de
 _KINDS: dict[str, out.ChangeKind] = {"A": "created", "M": "modified", "D": "deleted"}
 
 
+PATCHING_RULES = EditRules(
+    patch=PatchRules(
+        insert="end",
+        line_ends="lf",
+        keeps_context=False,
+        ends_file=True,
+        at_end="ignored",
+        no_change="accept",
+        moves_over=True,
+        adds_as_given=True,
+    )
+)
+"""Seen in its source (d545d8f, 2026-08-19), which was run. It passes over hunks without "@@", and over all that follow
+"*** End of File", without a word; here they are applied."""
+
+
 class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
+    edit_rules = PATCHING_RULES
     since, families = "1.1.53", PATCHING
     unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from msgspec.structs import replace
+
 from dragoman.dialects.base.conversions import FROM_ZERO, LINE_COUNT, SOME, TUPLE, WHOLE, whole
 from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.gemini_family import (
@@ -26,6 +28,7 @@ from dragoman.dialects.base.gemini_family import (
 from dragoman.dialects.base.spelling import Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import count_of, one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
+from dragoman.model.edit_rules import EditRules, Step
 
 OR_NULL = {"type": ["integer", "null"]}
 
@@ -154,6 +157,27 @@ class WriteFile(Spelling[op.WriteFile]):
     record_as_artifact: bool | None = native_only("what the client shows as a product is its own affair", since="0.24")
 
 
+EDIT_RULES = EditRules(
+    steps=(
+        Step(counted="text"),
+        Step(fold=("typography",), counted="text"),
+        Step("lines", ("right_trim",), counted="text"),
+        Step("lines", ("typography", "right_trim"), counted="text"),
+        Step("lines", ("right_trim",), counted="text", drop_last_empty="both"),
+        Step("lines", ("typography", "right_trim"), counted="text", drop_last_empty="both"),
+    ),
+    empty_old="create",
+    read_first=True,
+    notebooks=False,
+    texts_view="kept",
+    line_ends="any",
+    delete_line_end=True,
+)
+"""Seen with 0.24.4 on loopback."""
+FIRST_EDIT_RULES = replace(EDIT_RULES, read_first=False, notebooks=True)
+"""Seen with 0.10.1, which also wrote every line end as LF; here CRLF stays."""
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
@@ -162,6 +186,7 @@ class Edit(Spelling[op.EditFile]):
     since = "0.7"
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
     refine = or_new_file
+    edit_rules, edit_rules_until = EDIT_RULES, {"0.10.1": FIRST_EDIT_RULES}
 
     file_path: str = means("path", "Absolute path of the file.")
     old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
@@ -177,6 +202,7 @@ class EditCounted(Spelling[op.EditFile]):
     until = "0.1"
     approximated = {"edits": COUNTED}
     refine = counted_or_new_file
+    edit_rules = FIRST_EDIT_RULES
 
     file_path: str = means("path", "Absolute path of the file.")
     old_string: str = means("edits.old", OLD_TEXT, convert=SOME)

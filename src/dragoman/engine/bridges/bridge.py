@@ -166,6 +166,7 @@ class Bridge(list[Any]):
             approver=given.get("approver"),
             write=self._written,
             reconsider=self.facade.reconsidered,
+            edit_rules=self.facade.edit_rules,
         )
         return _Opened(executor, stack)
 

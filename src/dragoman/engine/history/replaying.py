@@ -97,7 +97,12 @@ async def replay(
                 continue
             call = turned.here(event.call)
             executor = Executor(
-                toolset, ToolPolicy(timeout=seconds), context, write=_writer(facade), reconsider=facade.reconsidered
+                toolset,
+                ToolPolicy(timeout=seconds),
+                context,
+                write=_writer(facade),
+                reconsider=facade.reconsidered,
+                edit_rules=facade.edit_rules,
             )
             assert theirs is not None  # else there was a reason
             result = (await executor.run([call]))[0]

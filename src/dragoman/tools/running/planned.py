@@ -15,6 +15,7 @@ from dragoman.tools.workspace.diff import Hunk, hunks, lines_of, opcodes
 from dragoman.tools.workspace.text import decode
 
 if TYPE_CHECKING:
+    from dragoman.model.edit_rules import EditRules
     from dragoman.tools.workspace.transaction_plan import FileChange
     from dragoman.tools.workspace.workspace import Workspace
 
@@ -22,13 +23,14 @@ _DRAFTED: Final = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.M
 
 
 def planned_changes(
-    operations: Sequence[op.Operation], workspace: Workspace
+    operations: Sequence[op.Operation], workspace: Workspace, rules: EditRules | None = None
 ) -> tuple[tuple[FileChange, ...] | None, ...]:
     """What each operation would do to files; `None` for one whose changes cannot be known before it is done.
 
-    Operations see what earlier ones would do. Raises `ToolError` when one of them would fail.
+    Operations see what earlier ones would do; `rules` are those of the vocabulary of the call. Raises `ToolError` when
+    one of them would fail.
     """
-    drafted = iter(workspace.plan(one for one in operations if isinstance(one, _DRAFTED)))
+    drafted = iter(workspace.plan((one for one in operations if isinstance(one, _DRAFTED)), rules=rules))
     found: list[tuple[FileChange, ...] | None] = []
     for one in operations:
         if isinstance(one, _DRAFTED):

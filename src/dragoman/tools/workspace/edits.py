@@ -1,9 +1,9 @@
 """Edits applied to a file's text, and the reasons why one could not be.
 
-Rule: an edit does exactly what it says or fails and says why: what it looked for is not there (and
-what is, nearby), is there too often (and where), or would change nothing. Text is looked for as it
-is written; only runs of whole lines, the language of patches, may differ in white space and in the
-shape of quotes and dashes, and then the closest reading wins.
+Rule: an edit does what the rules of its vocabulary say (`EditRules`), or fails and says why: what it looked for is not
+there (and what is, nearby), is there too often (and where), or would change nothing. Without rules, text is looked for
+as it is written; only runs of whole lines, the language of patches, may differ in white space and in the shape of
+quotes and dashes, and then the closest reading wins.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NoReturn
 
 from dragoman.errors import ToolError
+from dragoman.model.edit_rules import EXACT, EditRules
 from dragoman.model.operations import Edit
 
 from .diff import opcodes
+from .edit_search import Place, search
+from .patching import patched
 from .text import Document, encoded, printable
 
 # Typographic characters a model writes for plain ones, and the other way round.
@@ -42,25 +45,49 @@ _LOOKED_AT = 20_000
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+[\t→|:]", re.MULTILINE)
 
 
-def edited(data: bytes, edits: Sequence[Edit], path: str) -> tuple[bytes, int]:
+def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXACT) -> tuple[bytes, int]:
     """The file after all edits, and how many places they changed."""
     if not edits:
         raise ToolError(f'no edits were given for "{path}"', kind="invalid_arguments")
-    document = Document.of(data, path)
+    if rules.patch != EXACT.patch and all(edit.whole_lines for edit in edits):
+        return patched(data, edits, path, rules.patch)
+    document = Document.of(data, path, rules.file_view)
+    original = document.text
     total = 0
     line = 0
+    against_original: list[Place] = []
     for number, edit in enumerate(edits, 1):
-        task = _Task(document, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "")
+        task = _Task(document, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "", rules)
         if edit.whole_lines:
             with _last_line_ended(document):
                 count, line = task.replace_lines(line)
         else:
-            count, line = task.replace_text(), 0
+            places, line = task.places(), 0
+            count = len(places)
+            if rules.batch == "against_original":
+                against_original += places
+            else:
+                document.splice(places)
         total += count
+    if against_original:
+        task.splice_apart(against_original)
+    _finish(document, original, rules)
     after = document.encode()
-    if after == data:
+    if after == data and rules.identical != "accept":
         task.fail("the old and the new text are the same, so nothing would change", "no_change")
     return after, total
+
+
+def _finish(document: Document, original: str, rules: EditRules) -> None:
+    """The last line's end and the line ends of the whole file, where the rules are about them."""
+    if rules.final_newline == "restored" and original:
+        had, has = original.endswith("\n"), document.text.endswith("\n")
+        if had and not has and document.text:
+            document.splice([(len(document.text), len(document.text), "\n")])
+        elif has and not had:
+            bare = document.text.rstrip("\n")
+            document.splice([(len(bare), len(document.text), "")])
+    document.unify(rules.line_ends)
 
 
 def inserted(data: bytes, line: int, text: str, path: str) -> bytes:
@@ -117,37 +144,89 @@ def _run(text: str) -> list[str]:
 class _Task:
     """One edit of one file."""
 
-    def __init__(self, document: Document, edit: Edit, path: str, where: str) -> None:
-        self.document, self.edit, self.path, self.where = document, edit, path, where
+    def __init__(self, document: Document, edit: Edit, path: str, where: str, rules: EditRules = EXACT) -> None:
+        self.document, self.edit, self.path, self.where, self.rules = document, edit, path, where, rules
         encoded(edit.new)
-        self.old = None if edit.old is None else edit.old.replace("\r\n", "\n")
-        self.new = edit.new.replace("\r\n", "\n")
+        self.old = None if edit.old is None else self._as_seen(edit.old)
+        self.new = self._as_seen(edit.new)
+        # Lines that a patch only shows, to say where it is, may be the same.
+        if self.old == self.new and not edit.whole_lines and rules.identical == "refuse":
+            self.fail("the old and the new text are the same, so nothing would change", "no_change")
+        blank = not self.old.strip() if rules.empty_old == "insert_first" and self.old else self.old == ""
+        if blank and not edit.whole_lines and self._takes_empty():
+            return
         if self.old == "":
             self.fail(
                 "the text to replace is empty; give the text that stands there, or write the whole file",
                 "empty",
                 kind="invalid_arguments",
             )
-        # Lines that a patch only shows, to say where it is, may be the same.
-        if self.old == self.new and not edit.whole_lines:
-            self.fail("the old and the new text are the same, so nothing would change", "no_change")
+
+    def _takes_empty(self) -> bool:
+        """Whether a text may be put in the place of nothing."""
+        if self.rules.empty_old == "fill_blank":
+            return not self.document.text.strip()
+        return self.rules.empty_old == "insert_first"
+
+    def _as_seen(self, text: str) -> str:
+        """A text of the call with the line ends that the rules see in it."""
+        view = self.rules.texts_view
+        if view == "kept" and not self.edit.whole_lines:
+            return text
+        text = text.replace("\r\n", "\n")
+        return text.replace("\n", "\r\n") if view == "as_file" and "\r\n" in self.document.text else text
 
     # -- text anywhere
 
-    def replace_text(self) -> int:
-        text, old = self.document.text, self.old
+    def places(self) -> list[Place]:
+        """What is replaced, and by what."""
+        text, old, new, rules, edit = self.document.text, self.old, self.new, self.rules, self.edit
         if old is None:
             self.fail("the text to replace is missing", "empty", kind="invalid_arguments")
-        places = list(_places(text, old))
-        if not places:
+        if rules.trim_new and not self.path.lower().endswith(".md"):
+            new = re.sub(r"[^\S\n]+(?=\n|\Z)", "", new)
+        self._check_placeholders(old, new)
+        if not old.strip() and rules.empty_old == "insert_first":
+            return [Place(0, 0, new)]
+        if old == "":
+            return [Place(0, len(text), new)]  # a file without text is filled
+        found = search(text, old, new, rules, everywhere=edit.everywhere or edit.expected is not None)
+        if found is None:
             self._not_found(old)
-        expected = self.edit.expected
-        if expected is not None and len(places) != expected:
-            self._found_at(list(_line_numbers(text, places)), f"not {expected} times as expected", "wrong_count")
-        if expected is None and not self.edit.everywhere and _more_than_once(text, old, places):
-            self._too_often(old, places)
-        self.document.splice((place, place + len(old), self.new) for place in places)
-        return len(places)
+        places = list(found.places)
+        if found.too_large:
+            self.fail("the text to replace was found as a much larger part of the file", "too_large_a_match")
+        starts = [place.start for place in places]
+        if edit.expected is not None and len(places) != edit.expected:
+            self._found_at(list(_line_numbers(text, starts)), f"not {edit.expected} times as expected", "wrong_count")
+        if found.too_many:
+            problem = "and it must be unique: add lines around it, or replace it everywhere"
+            self._found_at(list(_line_numbers(text, starts)), problem, "many_matches")
+        if old == new and rules.identical == "refuse_if_found":
+            self.fail("the old and the new text are the same, so nothing would change", "no_change")
+        if rules.delete_line_end and not new and not old.endswith("\n"):
+            places = [place._replace(end=place.end + (text[place.end : place.end + 1] == "\n")) for place in places]
+        return places
+
+    def splice_apart(self, places: list[Place]) -> None:
+        """Puts in texts that were all looked for in the file as it was."""
+        places.sort()
+        for one, other in pairwise(places):
+            if other.start < one.end:
+                self.fail("two of the edits change the same text; make them one", "overlap")
+        self.document.splice(places)
+
+    def _check_placeholders(self, old: str, new: str) -> None:
+        if not self.rules.placeholders:
+            return
+        known = _placeholders(old, self.rules.placeholders)
+        for found in _placeholders(new, self.rules.placeholders):
+            if found not in known:
+                self.fail(
+                    f'the new text has "{found}" in place of code; give the whole text',
+                    "placeholder",
+                    kind="invalid_arguments",
+                )
 
     # -- whole lines
 
@@ -203,13 +282,6 @@ class _Task:
             details={"reason": reason, "path": self.path, **details},
         )
 
-    def _too_often(self, old: str, places: Sequence[int]) -> NoReturn:
-        text = self.document.text
-        if len(places) == 1:
-            places = [places[0], text.find(old, places[0] + 1)]
-        problem = "and it must be unique: add lines around it, or replace it everywhere"
-        self._found_at(list(_line_numbers(text, places)), problem, "many_matches")
-
     def _found_at(self, numbers: Sequence[int], problem: str, reason: str) -> NoReturn:
         told = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")
         where = f"once (line {told})" if len(numbers) == 1 else f"{len(numbers)} times (lines {told})"
@@ -256,16 +328,18 @@ class _Task:
         self.fail(f"{what} cannot be found{hint}:\n{shown}\n{_near(lines, shown)}".rstrip(), "no_match")
 
 
-def _places(text: str, old: str) -> Iterator[int]:
-    place = text.find(old)
-    while place >= 0:
-        yield place
-        place = text.find(old, place + len(old))
-
-
-def _more_than_once(text: str, old: str, places: Sequence[int]) -> bool:
-    """Also where it overlaps itself, "aa" in "aaa": nobody can say which is meant."""
-    return len(places) > 1 or text.find(old, places[0] + 1) >= 0
+def _placeholders(text: str, words: Sequence[str]) -> list[str]:
+    """Lines that stand for left out code: only these words and an ellipsis, in a comment or in brackets."""
+    found = []
+    for line in text.split("\n"):
+        bare = line.strip()
+        bare = bare[2:].strip() if bare.startswith("//") else bare
+        if bare.startswith("(") and bare.endswith(")"):
+            bare = bare[1:-1].strip()
+        said, dots, rest = bare.partition("...")
+        if dots and not rest.strip(". ") and " ".join(said.split()).lower() in words:
+            found.append(" ".join(bare.split()).lower())
+    return found
 
 
 def _line_numbers(text: str, places: Sequence[int]) -> Iterator[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dragoman.errors import ToolError
 
@@ -144,26 +144,43 @@ def rewritten(before: bytes | None, content: str) -> bytes:
 
 
 class Document:
-    """Text being edited: `text` has "\\n" alone, and every line gets its own end back in `encode`."""
+    """Text being edited: `text` has "\\n" alone, and every line gets its own end back in `encode`.
 
-    def __init__(self, text: str, encoding: Encoding) -> None:
+    With the view "kept" it has its line ends as they are; with "all_lf" a lone "\\r" is one too, and stays "\\n".
+    """
+
+    def __init__(self, text: str, encoding: Encoding, view: Literal["lf", "kept", "all_lf"] = "lf") -> None:
         self.encoding = encoding
-        self.text = text.replace("\r\n", "\n")
+        self.text = text.replace("\r\n", "\n") if view != "kept" else text
         returns = len(text) - len(self.text)
         ends = self.text.count("\n")
+        self._began_with = "\r\n" if text[: text.find("\n")].endswith("\r") and ends else "\n"
+        self._had_returns = returns > 0
         self.newline = "\r\n" if returns * 2 > ends else "\n"
         # One byte for each line end, 1 for "\r\n"; only a file that mixes them has it.
         self._ends: bytearray | None = None
         if 0 < returns < ends:
             self._ends = bytearray(line.endswith("\r") for line in text.split("\n")[:-1])
+        if view == "all_lf":
+            self.text = self.text.replace("\r", "\n")
 
     @classmethod
-    def of(cls, data: bytes, path: str) -> Document:
+    def of(cls, data: bytes, path: str, view: Literal["lf", "kept", "all_lf"] = "lf") -> Document:
         """The text of a file, or the failure that it has none."""
         decoded = decode(data)
         if decoded is None:
             raise binary(path, data)
-        return cls(*decoded)
+        return cls(*decoded, view)
+
+    def unify(self, line_ends: Literal["per_line", "any", "first", "majority"]) -> None:
+        """Gives all lines one end: "\\r\\n" if any line had it, the first or most of them."""
+        if line_ends == "per_line":
+            return
+        self._ends = None
+        if line_ends == "any":
+            self.newline = "\r\n" if self._had_returns else "\n"
+        elif line_ends == "first":
+            self.newline = self._began_with
 
     def splice(self, changes: Iterable[tuple[int, int, str]]) -> None:
         """Replace spans of `text` (start, end, new), given in order and apart from each other."""

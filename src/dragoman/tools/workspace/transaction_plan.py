@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.errors import ToolError
 from dragoman.model import operations as op
+from dragoman.model.edit_rules import EXACT, EditRules
 from dragoman.model.outcomes import Change
 
 from .paths import HELD_LIMIT, components, is_reserved, join, shown, too_large, wrong_kind
@@ -71,8 +72,9 @@ class _State(msgspec.Struct):
 class Draft:
     """A transaction being worked out in memory: the workspace as it will be. Nothing is written here."""
 
-    def __init__(self, workspace: Tree) -> None:
+    def __init__(self, workspace: Tree, rules: EditRules | None = None) -> None:
         self.workspace = workspace
+        self.rules = EXACT if rules is None else rules
         self._states: dict[str, _State | None] = {}
         self._bases: dict[str, Loaded | None] = {}
         self._folders: set[str] = set()
@@ -242,15 +244,37 @@ class Draft:
 
     def write_text(self, operation: op.WriteFile) -> Change:
         target = self.resolve(operation.path)
-        before = self.data(target) if operation.overwrite and self.exists(target) else None
-        return self.write(operation.path, rewritten(before, operation.content), overwrite=operation.overwrite)
+        overwrite = self._is_blank(target) or (operation.overwrite and self.rules.empty_old != "create")
+        kept = overwrite and self.exists(target) and not self.rules.patch.adds_as_given
+        before = self.data(target) if kept else None
+        return self.write(operation.path, rewritten(before, operation.content), overwrite=overwrite)
+
+    def _is_blank(self, path: str) -> bool:
+        """Whether a file without text stands there, and the rules fill such a file as if there were none."""
+        if self.rules.empty_old != "fill_blank" or not self.exists(path):
+            return False
+        data = self.data(path)
+        return data is not None and not data.strip()
 
     def edit(self, operation: op.EditFile) -> Change:
         from .edits import edited
 
-        target = self.resolve(operation.path)
+        target, rules = self.resolve(operation.path), self.rules
+        if rules.missing == "create" and not self.exists(target):
+            return self.write(operation.path, rewritten(None, operation.edits[0].new), overwrite=False)
+        if not rules.notebooks and target.lower().endswith(".ipynb"):
+            raise ToolError(
+                f"{shown(operation.path)} is a notebook, which is not edited as text; edit its cells",
+                kind="invalid_arguments",
+                details={"reason": "notebook", "path": operation.path},
+            )
         before = self.content(target, "edited")
-        after, replacements = edited(before, operation.edits, operation.path)
+        if rules.read_first and target not in self._states and not self.workspace.was_read(target):
+            raise ToolError(
+                f"{shown(operation.path)} has not been read yet; read it before you edit it",
+                details={"reason": "not_read", "path": operation.path},
+            )
+        after, replacements = edited(before, operation.edits, operation.path, rules)
         self.put(target, after)
         return self._changed(target, before, after, replacements=replacements)
 
@@ -279,7 +303,7 @@ class Draft:
         origin = self.resolve(operation.path, follow=False)
         target = self.resolve(operation.to, follow=False)
         self.data(origin)
-        if self.exists(target):
+        if self.exists(target) and not (self.rules.patch.moves_over and target != origin):
             raise ToolError(
                 f"{shown(operation.to)} exists already; delete it first, or choose another name",
                 details={"reason": "exists", "path": operation.to},

@@ -54,6 +54,7 @@ class Tree(abc.ABC):
     def __init__(self, name: str, *, forgiving: bool) -> None:
         self.name, self.forgiving = name, forgiving
         self._seen: dict[str, bytes] = {}
+        self._read: set[str] = set()
 
     @abc.abstractmethod
     def resolve(self, path: str, *, follow: bool = True) -> str:
@@ -123,6 +124,14 @@ class Tree(abc.ABC):
             self._seen.pop(path, None)
         else:
             self._seen[path] = digest_of(data)
+
+    def note_read(self, path: str) -> None:
+        """Remember that the file at a resolved path was read, whole or in part."""
+        self._read.add(path)
+
+    def was_read(self, path: str) -> bool:
+        """Whether the file at a resolved path was read through this workspace, or written."""
+        return path in self._read or path in self._seen
 
     def check_fresh(self, path: str, loaded: Loaded) -> None:
         """Fail when the file at a resolved path is not the one that was read."""

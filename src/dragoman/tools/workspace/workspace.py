@@ -22,6 +22,7 @@ from .transaction_plan import Draft, FileChange, Put, Rename, Step
 from .tree import Loaded, Tree, digest_of
 
 if TYPE_CHECKING:
+    from dragoman.model.edit_rules import EditRules
     from dragoman.model.operations import Operation
 
     from .journal import Journal
@@ -55,26 +56,32 @@ class Workspace(Tree):
         return change
 
     def apply(
-        self, operations: Iterable[Operation], *, author: str | None = None, preview: bool = False
+        self,
+        operations: Iterable[Operation],
+        *,
+        author: str | None = None,
+        preview: bool = False,
+        rules: EditRules | None = None,
     ) -> ChangesOutcome:
         """Do all operations, each seeing what the earlier ones did, or none; one change for each.
 
-        With `preview` nothing is done, and the changes are those that would have been made.
+        With `preview` nothing is done, and the changes are those that would have been made. `rules` say how the places
+        of edits are found: those of the vocabulary the operations were called in.
 
         A file that was read whole through this workspace and has changed since, other than through
         it, is stale: the transaction fails and asks to read it again.
         """
         with self._writing:
-            draft = Draft(self)
+            draft = Draft(self, rules)
             changes = draft.perform(tuple(operations))
             if not preview:
                 self._finish(draft, author)
         return ChangesOutcome(changes, preview)
 
-    def plan(self, operations: Iterable[Operation]) -> tuple[FileChange, ...]:
+    def plan(self, operations: Iterable[Operation], *, rules: EditRules | None = None) -> tuple[FileChange, ...]:
         """What `apply` would do, with the exact bytes of every file before and after; one change for each operation."""
         with self._writing:
-            draft = Draft(self)
+            draft = Draft(self, rules)
             draft.perform(tuple(operations))
         return tuple(draft.changes)
 

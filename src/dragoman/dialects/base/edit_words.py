@@ -1,0 +1,101 @@
+"""The rules by which a client applies edits, in plain words for reports."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dragoman.model.edit_rules import EXACT, EditRules, Fold, PatchRules, Step
+
+_OVERLOOKED: Final[dict[Fold, str]] = {
+    "right_trim": "white space at the ends of lines",
+    "trim": "white space at both ends of lines",
+    "trim_whole": "white space around the text",
+    "spaces": "how much white space there is",
+    "no_spaces": "all white space",
+    "no_blank_lines": "blank lines",
+    "dedent": "shared indentation",
+    "quotes": "curly quotes",
+    "typography": "the shape of quotes, dashes and spaces",
+    "nfkc": "forms of one character",
+    "case": "case",
+    "escapes": "backslashes before quotes and letters",
+    "unicode_escapes": r"`\uXXXX` for characters",
+    "line_end_semicolon": "a semicolon at the end of a line",
+}
+_WRITTEN: Final = {
+    "reindent": "with the file's indentation",
+    "shift_indent": "with the file's indentation where the old text had another",
+    "translate_indent": "with the file's indentation and its unit",
+    "file_quotes": "with the file's quotes",
+    "file_escapes": "with the file's characters",
+}
+_ENDS: Final = {
+    "any": "CRLF everywhere if the file had any",
+    "first": "line ends as the first line's",
+    "majority": "line ends as most lines'",
+}
+
+
+def described(rules: EditRules | None) -> str:
+    """How the place of an edit is found and what is written there, in one sentence."""
+    known = rules or EXACT
+    if known.patch != EXACT.patch:
+        return _patch(known.patch)
+    steps = "; then ".join(map(_step, known.steps))
+    more = [
+        "a text found in several places goes to the next step" if _goes_on(known) else "a text must be in one place",
+        "all steps are repeated on what follows" if known.repeat else "",
+        "the file must have been read" if known.read_first else "",
+        "notebooks are refused" if not known.notebooks else "",
+        "words for left out code are refused" if known.placeholders else "",
+        "a missing file is made" if known.missing == "create" else "",
+        _ENDS.get(known.line_ends, ""),
+        "the end of the last line is kept" if known.final_newline == "restored" else "",
+        "blanks at the ends of new lines are taken off" if known.trim_new else "",
+        "a deleted text takes its line end with it" if known.delete_line_end else "",
+    ]
+    return "; ".join([f"looks for {steps}", *filter(None, more)])
+
+
+def _goes_on(rules: EditRules) -> bool:
+    return any(step.many == "next" for step in rules.steps)
+
+
+def _step(step: Step) -> str:
+    overlooked = " and ".join(_OVERLOOKED[fold] for fold in step.fold)
+    without = f", overlooking {overlooked}" if overlooked else ""
+    match step.unit:
+        case "text":
+            said = "the exact text" if not step.fold else f"the text{without}"
+        case "lines":
+            said = f"whole lines{without}"
+        case "block":
+            said = f"as many lines as one text{without}"
+        case "words":
+            said = "its words in one line"
+        case "tokens":
+            said = "its tokens from the beginning of a line"
+        case "anchors":
+            share = step.equal_share or step.similarity
+            alike = "equal" if step.equal_share else "alike"
+            said = f"its first and last line, {share:.0%} {alike} between"
+        case "similar":
+            said = f"lines that are at least {step.similarity:.0%} the same"
+    written = _WRITTEN.get(step.write)
+    return said if written is None else f"{said} ({written})"
+
+
+def _patch(rules: PatchRules) -> str:
+    places = {"anchor": "after the last anchor", "end": "at the end of the file", "cursor": "after what was found last"}
+    more = [
+        f"lines that replace none go {places[rules.insert]}",
+        "context keeps the file's spelling" if rules.keeps_context else "context gets the patch's spelling",
+        "line ends stay" if rules.line_ends == "per_line" else "changed lines end with LF",
+        "the last line gets an end" if rules.ends_file else "",
+        "a file may be moved over another" if rules.moves_over else "",
+    ]
+    found = (
+        "looks for lines from where the hunk before ended: exact; then without white space at their ends; then at both "
+        "ends; then overlooking the shape of quotes, dashes and spaces; the first place counts"
+    )
+    return "; ".join([found, *filter(None, more)])

@@ -1,0 +1,133 @@
+"""How a client finds the place of an edit, as data: a dialect states it, the workspace does it, reports print it.
+
+A model was trained with a client that accepts a slightly wrong text in its own way. `EditRules` are the steps by which
+that client looks for the text to replace, what it refuses before and after, and how it writes the file. Every value is
+a word or a number: no rule is code.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from .base import Value
+
+Fold = Literal[
+    "right_trim", "trim", "trim_whole", "spaces", "no_spaces", "no_blank_lines", "dedent", "quotes", "typography",
+    "nfkc", "case", "escapes", "unicode_escapes", "line_end_semicolon",
+]  # fmt: skip
+"""What is overlooked when two texts are compared.
+
+`right_trim` and `trim` are white space at the end, or at both ends, of each line; `trim_whole` at both ends of the
+text; `spaces` how much of it there is; `no_spaces` whether there is any; `no_blank_lines` lines of nothing else;
+`dedent` the indentation all lines share; `quotes` whether quotes are curly; `typography` the shape of quotes, dashes
+and spaces; `nfkc` forms of one character; `case` upper and lower case; `escapes` backslashes before quotes and letters
+(`\\n`, `\\"`); `unicode_escapes` characters written as `\\uXXXX`; `line_end_semicolon` a semicolon that ends a line.
+"""
+
+Unit = Literal["text", "lines", "block", "words", "tokens", "anchors", "similar"]
+"""What is compared: `text` anywhere, whole `lines` one by one, a `block` of as many lines as one text, the `words` of a
+line, the `tokens` of a text that begins a line, the first and last line of a block (`anchors`), or a block that is
+`similar` enough."""
+
+
+class Step(Value, frozen=True):
+    """One way to look for a text. The first step that finds it decides, unless `many` is "next"."""
+
+    unit: Unit = "text"
+    fold: tuple[Fold, ...] = ()
+    many: Literal["refuse", "first", "next"] = "refuse"
+    """What happens when it is found in several places and not all are to be replaced."""
+    counted: Literal["places", "text", "overlapping", "folded"] = "places"
+    """What counts as another place: what this step finds; the text of the place it found first, wherever it stands (and
+    `overlapping`, also where it stands over itself); or the old text in the file, both
+    folded as in the last step."""
+    write: Literal["as_given", "reindent", "shift_indent", "translate_indent", "file_quotes", "file_escapes"] = (
+        "as_given"
+    )
+    """What is done to the new text: `reindent` puts its lines below the indentation that the file has there;
+    `shift_indent` does so only where the old text was indented otherwise; `translate_indent` also turns its unit of
+    indentation into the file's; `file_quotes` and `file_escapes` write quotes and characters as the file does."""
+    drop_last_empty: Literal["no", "old", "both"] = "no"
+    """Whether an empty last line of the old text, or of both texts, is left out."""
+    least_lines: int = 1
+    least_characters: int = 0
+    similarity: float = 1.0
+    """`anchors`: how similar the lines between must be, on average; `similar`: one minus the share of characters that
+    may differ."""
+    equal_share: float = 0.0
+    """`anchors`: the share of the lines between that must be equal, instead of similar."""
+    length_share: float = 0.0
+    """`anchors`: by which share of the old text's lines the block may be longer or shorter (one line at least)."""
+    cost: float = 0.0
+    """`similar`: nothing is compared where the file's lines times the square of the old text's length are more; 0: no
+    limit."""
+
+
+class PatchRules(Value, frozen=True):
+    """How a client applies a patch of whole lines. The default is what dragoman itself does."""
+
+    insert: Literal["anchor", "end", "cursor"] = "anchor"
+    """Where lines go that replace none: after the last anchor (without one, to the end), always to the end, or to where
+    the search stands."""
+    line_ends: Literal["per_line", "lf"] = "per_line"
+    """`per_line`: a line ends with LF, CRLF or CR, and a new one as the file's first does; `lf`: with LF alone, and a
+    CR is text of its line."""
+    keeps_context: bool = True
+    """Whether lines that are only shown keep the file's spelling; else they get the patch's."""
+    ends_file: bool = False
+    """Whether the file's last line always gets an end."""
+    at_end: Literal["after_cursor", "anywhere", "ignored"] = "after_cursor"
+    """Whether lines that must be at the end of the file must also come after those found before; or whether nobody asks
+    where they are."""
+    byte_order_mark: Literal["kept", "text"] = "kept"
+    """Whether a byte order mark is part of the first line."""
+    no_change: Literal["refuse", "accept"] = "refuse"
+    """What is done with a patch that leaves a file as it is."""
+    moves_over: bool = False
+    """Whether a file may be moved over another."""
+    adds_as_given: bool = False
+    """Whether a file that is replaced as a whole gets the line ends and the encoding of the patch, not its own."""
+
+
+class EditRules(Value, frozen=True):
+    """How a client applies edits."""
+
+    steps: tuple[Step, ...] = (Step(),)
+    repeat: bool = False
+    """Whether all steps are tried again on what follows a place: a looser match then counts as another place."""
+    batch: Literal["in_turn", "against_original"] = "in_turn"
+    """Whether the edits of one call see what the earlier ones did."""
+    identical: Literal["refuse", "refuse_if_found", "accept"] = "refuse"
+    """What is done with an edit whose old and new text are the same."""
+    empty_old: Literal["refuse", "create", "fill_blank", "insert_first"] = "refuse"
+    """What an empty old text does: `create` makes a file where there is none, `fill_blank` also fills one that has no
+    text, `insert_first` puts the new text before the first line (so does an old text of white space alone)."""
+    missing: Literal["refuse", "create"] = "refuse"
+    """What is done where there is no file: `create` makes it with the new text."""
+    read_first: bool = False
+    """Whether the file must have been read."""
+    notebooks: bool = True
+    """Whether a notebook's file can be edited as text."""
+    placeholders: tuple[str, ...] = ()
+    """Words that, with an ellipsis and alone on a line of the new text, stand for left out code, and are refused."""
+    file_view: Literal["lf", "kept", "all_lf"] = "lf"
+    """How the file's line ends are seen: `lf` takes CRLF for LF, `all_lf` a lone CR too."""
+    texts_view: Literal["lf", "kept", "as_file"] = "lf"
+    """How those of the old and the new text are seen: `as_file` as the file has them."""
+    line_ends: Literal["per_line", "any", "first", "majority"] = "per_line"
+    """How the file is written: each line as it was, or all lines with CRLF if any line, the first or most had it."""
+    final_newline: Literal["as_edited", "restored"] = "as_edited"
+    """Whether the end of the last line stays as it was, whatever the edit did."""
+    trim_new: bool = False
+    """Whether blanks at the end of the new text's lines are taken off, except in Markdown files."""
+    delete_line_end: bool = False
+    """Whether the line end after a text is deleted with it."""
+    most_lines: bool = False
+    """Whether a place of twice as many lines as the old text, and three more, or four times as many characters, and 500
+    more, is refused as not meant."""
+    patch: PatchRules = PatchRules()
+    """How edits of whole lines are applied."""
+
+
+EXACT: Final = EditRules(steps=(Step(counted="overlapping"),))
+"""What dragoman itself does: the text as it is written, in one place."""

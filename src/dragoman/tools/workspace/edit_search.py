@@ -1,0 +1,459 @@
+"""Where the text of an edit stands in a file, by the steps that a vocabulary's rules state.
+
+Rule: the steps are data (`EditRules`); this module does them and decides nothing by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from dragoman.model.edit_rules import EditRules, Step
+
+from .folding import QUOTES, distance, folded, folded_text, unescaped
+
+
+class Place(NamedTuple):
+    """A part of the file, and the text that takes its place."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Found(NamedTuple):
+    """Where an edit's text stands. Several places where all are to be replaced; otherwise one, or too many."""
+
+    places: tuple[Place, ...]
+    too_many: bool = False
+    too_large: bool = False
+
+
+class _Search(NamedTuple):
+    """A file's text, and what is looked for in it."""
+
+    text: str
+    old: str
+    new: str
+
+
+def search(text: str, old: str, new: str, rules: EditRules, *, everywhere: bool) -> Found | None:
+    """Where `old` stands and what is written there, by the first step that finds it; `None` where no step does."""
+    if rules.repeat:
+        return _repeated(text, old, new, rules, everywhere=everywhere)
+    ambiguous: Found | None = None
+    for step in rules.steps:
+        found = _by_step(_Search(text, old, new), step, rules, everywhere=everywhere)
+        if found is None:
+            continue
+        if not found.too_many or step.many != "next":
+            return found
+        ambiguous = ambiguous or found
+    return ambiguous
+
+
+def _repeated(text: str, old: str, new: str, rules: EditRules, *, everywhere: bool) -> Found | None:
+    """All steps, again and again on what follows the place found last."""
+    places: list[Place] = []
+    position = 0
+    while position <= len(text):
+        rest = _Search(text[position:], old, new)
+        first = next((one[0] for step in rules.steps if (one := _places(rest, step, text[:position]))), None)
+        if first is None or first.end == first.start:
+            break
+        places.append(Place(first.start + position, first.end + position, first.new))
+        position += first.end
+    if not places:
+        return None
+    return Found(tuple(places), too_many=len(places) > 1 and not everywhere)
+
+
+def _by_step(asked: _Search, step: Step, rules: EditRules, *, everywhere: bool) -> Found | None:
+    places = _places(asked, step, "")
+    if not places:
+        return None
+    if step.counted == "folded":
+        return _counted_folded(asked, rules.steps[-1], places, everywhere=everywhere)
+    if step.counted in ("text", "overlapping"):
+        return _counted_by_text(asked, step, rules, places, everywhere=everywhere)
+    if everywhere or step.many == "first":
+        return Found(tuple(places if everywhere else places[:1]))
+    return Found(tuple(places), too_many=len(places) > 1)
+
+
+def _counted_folded(asked: _Search, loosest: Step, places: Sequence[Place], *, everywhere: bool) -> Found:
+    wanted = folded_text(asked.old, loosest.fold)
+    text = folded_text(asked.text, loosest.fold)
+    count = text.count(wanted) if wanted else len(text) + 1
+    return Found(tuple(places), too_many=(count > 1 or len(places) > 1) and not everywhere)
+
+
+def _counted_by_text(
+    asked: _Search, step: Step, rules: EditRules, places: Sequence[Place], *, everywhere: bool
+) -> Found:
+    """The text of the first place that stands in the file once; with `many="next"` the next place is tried too."""
+    for place in places:
+        text = asked.text[place.start : place.end]
+        if rules.most_lines and _too_large(text, asked.old):
+            return Found((place,), too_large=True)
+        if everywhere:
+            same = (Place(at, at + len(text), place.new) for at in _occurrences(asked.text, text))
+            return Found(tuple(same))
+        overlapping = step.counted == "overlapping"
+        others = [*_occurrences(asked.text, text)]
+        if len(others) == 1 and not (overlapping and asked.text.find(text, others[0] + 1) >= 0):
+            return Found((place,))
+        if step.many == "first":
+            return Found((place,))
+        if step.many == "refuse":
+            starts = others if len(others) > 1 else [others[0], asked.text.find(text, others[0] + 1)]
+            return Found(tuple(Place(at, at + len(text), place.new) for at in starts), too_many=True)
+    return Found(tuple(places), too_many=True)
+
+
+def _too_large(text: str, old: str) -> bool:
+    lines, asked = text.count("\n") + 1, old.count("\n") + 1
+    if lines >= max(asked + 3, 2 * asked):
+        return True
+    return asked > 1 and len(text) > max(len(old) + 500, 4 * len(old))
+
+
+def _occurrences(text: str, wanted: str) -> Iterator[int]:
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + len(wanted))
+
+
+def _places(asked: _Search, step: Step, before: str) -> list[Place]:
+    """What one step finds, in the order of the file, and what is written there. `before` stands before the text."""
+    old, new = asked.old, asked.new
+    if step.drop_last_empty != "no":
+        if not old.endswith("\n"):
+            if step.drop_last_empty == "both":
+                return []
+        else:
+            old = old[:-1]
+            if step.drop_last_empty == "both":
+                new = new.removesuffix("\n")
+    if len(old) < step.least_characters or not old:
+        return []
+    found = _UNITS[step.unit](asked.text, old, step)
+    return [_written(asked.text, span, old, new, step, before) for span in found]
+
+
+Span = tuple[int, int]
+
+
+# ── units ────────────────────────────────────────────────────────────────────
+
+
+def _in_text(text: str, old: str, step: Step) -> list[Span]:
+    escaped = unescaped(old, step.fold)
+    if ("escapes" in step.fold or "unicode_escapes" in step.fold) and escaped == old:
+        return []
+    if step.fold == ("trim_whole",):
+        stripped = old.strip()
+        return [(at, at + len(stripped)) for at in _occurrences(text, stripped)]
+    looked_in, wanted = folded(text, step.fold), folded_text(escaped, step.fold)
+    return [looked_in.span(at, at + len(wanted)) for at in _occurrences(looked_in.text, wanted)]
+
+
+class _Lines:
+    """A text as lines, with the place where each begins."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.is_ended = self.lines[-1] == "" and len(self.lines) > 1
+
+    @property
+    def count(self) -> int:
+        """Lines, without the empty rest after the last line end."""
+        return len(self.lines) - self.is_ended
+
+    def span(self, first: int, last: int) -> Span:
+        """The lines from `first` to `last`, which is still one of them, without the end of the last."""
+        end = self.starts[last] + len(self.lines[last])
+        return self.starts[first], end - self.lines[last].endswith("\r")
+
+
+def _in_lines(text: str, old: str, step: Step) -> list[Span]:
+    lines, wanted = _Lines(text), old.split("\n")
+    if "no_blank_lines" in step.fold:
+        return _overlooking_blank_lines(lines, old, step)
+    folds = step.fold
+    sought = [folded_text(line, folds) for line in wanted]
+    there = [folded_text(line, folds) for line in lines.lines]
+    found: list[Span] = []
+    at = 0
+    while at + len(sought) <= lines.count:
+        if there[at : at + len(sought)] == sought:
+            found.append(lines.span(at, at + len(sought) - 1))
+            at += 1 if step.many == "next" else len(sought)
+        else:
+            at += 1
+    return found
+
+
+def _overlooking_blank_lines(lines: _Lines, old: str, step: Step) -> list[Span]:
+    folds = tuple(fold for fold in step.fold if fold != "no_blank_lines")
+    sought = [kept for line in old.split("\n") if (kept := folded_text(line, folds))]
+    there = [(number, kept) for number, line in enumerate(lines.lines) if (kept := folded_text(line, folds))]
+    found: list[Span] = []
+    at = 0
+    while sought and at + len(sought) <= len(there):
+        window = there[at : at + len(sought)]
+        if [kept for _, kept in window] != sought:
+            at += 1
+            continue
+        first, last = window[0][0], window[-1][0]
+        start, end = lines.span(first, last)
+        if old.endswith("\n"):
+            if last + 1 >= len(lines.lines):
+                at += 1
+                continue
+            end = lines.starts[last + 1]
+        found.append((start, end))
+        at += len(sought)
+    return found
+
+
+def _in_blocks(text: str, old: str, step: Step) -> list[Span]:
+    """As many lines as the old text has, compared as one text."""
+    lines = _Lines(text)
+    escaped = unescaped(old, step.fold)
+    wanted = folded_text(escaped, step.fold)
+    size = old.count("\n") + 1
+    if not wanted:
+        return []
+    if size == 1 and step.fold == ("spaces",):
+        return []  # `words` compares a line
+    found = []
+    for at in range(len(lines.lines) - size + 1):
+        block = "\n".join(lines.lines[at : at + size])
+        if folded_text(unescaped(block, step.fold), step.fold) == wanted:
+            found.append(lines.span(at, at + size - 1))
+    return found
+
+
+def _in_words(text: str, old: str, step: Step) -> list[Span]:
+    """A line that has the same words, or a part of one with white space between them."""
+    wanted = old.split()
+    if not wanted:
+        return []
+    lines = _Lines(text)
+    pattern = re.compile(r"\s+".join(map(re.escape, wanted)))
+    found: list[Span] = []
+    for number, line in enumerate(lines.lines):
+        if line.split() == wanted:
+            found.append(lines.span(number, number))
+        elif part := pattern.search(line):
+            found.append((lines.starts[number] + part.start(), lines.starts[number] + part.end()))
+    return found
+
+
+_MARKS = re.compile(r"([():\[\]{}><=])")
+
+
+def _in_tokens(text: str, old: str, step: Step) -> list[Span]:
+    """The tokens of the old text at the beginning of a line, with any white space or none between them."""
+    tokens = _MARKS.sub(r" \1 ", old).split()
+    if not tokens:
+        return []
+    pattern = re.compile(r"^[ \t]*" + r"\s*".join(map(re.escape, tokens)), re.MULTILINE)
+    return [found.span() for found in pattern.finditer(text)]
+
+
+def _in_anchors(text: str, old: str, step: Step) -> list[Span]:
+    """Blocks whose first and last lines are those of the old text, and that are alike between."""
+    sought = old.split("\n")
+    if len(sought) + (step.drop_last_empty != "no") < step.least_lines or len(sought) < 2:
+        return []
+    lines = _Lines(text)
+    there = [line.strip() for line in lines.lines]
+    first, last = sought[0].strip(), sought[-1].strip()
+    blocks: list[tuple[float, int, int]] = []
+    for start, line in enumerate(there):
+        if line != first:
+            continue
+        end = next((at for at in range(start + 2, len(there)) if there[at] == last), None)
+        if end is None:
+            continue
+        block = there[start : end + 1]
+        asked = [line.strip() for line in sought]
+        if step.equal_share:
+            if len(block) == len(asked) and _equal_share(block, asked) >= step.equal_share:
+                return [lines.span(start, end)]
+            continue
+        if abs(len(block) - len(asked)) <= max(1, int(len(asked) * step.length_share)):
+            blocks.append((_likeness(block, asked), start, end))
+    best = max(blocks, key=lambda block: block[0], default=None)
+    return [] if best is None or best[0] < step.similarity else [lines.span(best[1], best[2])]
+
+
+def _equal_share(block: Sequence[str], asked: Sequence[str]) -> float:
+    pairs = [(one, other) for one, other in zip(block[1:-1], asked[1:-1], strict=True) if one or other]
+    return sum(one == other for one, other in pairs) / len(pairs) if pairs else 1.0
+
+
+def _likeness(block: Sequence[str], asked: Sequence[str]) -> float:
+    """How alike the lines between the anchors are, on average; a pair of empty lines counts nothing."""
+    count = min(len(block), len(asked)) - 2
+    if count <= 0:
+        return 1.0
+    total = 0.0
+    for one, other in zip(block[1 : count + 1], asked[1 : count + 1], strict=True):
+        longer = max(len(one), len(other))
+        if longer:
+            total += 1 - distance(one, other) / longer
+    return total / count
+
+
+def _similar(text: str, old: str, step: Step) -> list[Span]:
+    """Blocks that differ from the old text in few characters, the best first, none over another."""
+    lines = _Lines(text)
+    if step.cost and lines.count * len(old) ** 2 > step.cost:
+        return []
+    sought = [line.rstrip() for line in old.split("\n")]
+    wanted = "\n".join(sought)
+    bare = "".join(wanted.split())
+    most = (1 - step.similarity) * len(wanted)
+    scored: list[tuple[float, int]] = []
+    for at in range(lines.count - len(sought) + 1):
+        block = "\n".join(line.rstrip() for line in lines.lines[at : at + len(sought)])
+        bare_block = "".join(block.split())
+        if abs(len(bare_block) - len(bare)) > most:
+            continue
+        letters = distance(bare_block, bare)
+        if letters <= most:
+            score = letters + _SPACE_WEIGHT * (distance(block, wanted) - letters)
+            if score <= most:
+                scored.append((score, at))
+    chosen: list[int] = []
+    for _, at in sorted(scored):
+        if all(abs(at - other) >= len(sought) for other in chosen):
+            chosen.append(at)
+    return [lines.span(at, at + len(sought) - 1) for at in sorted(chosen)]
+
+
+_SPACE_WEIGHT: Final = 0.1
+"""What a character of white space counts for (Gemini CLI 0.61.0)."""
+
+_UNITS: Final[dict[str, Callable[[str, str, Step], list[Span]]]] = {
+    "text": _in_text,
+    "lines": _in_lines,
+    "block": _in_blocks,
+    "words": _in_words,
+    "tokens": _in_tokens,
+    "anchors": _in_anchors,
+    "similar": _similar,
+}
+
+
+# ── what is written there ────────────────────────────────────────────────────
+
+
+def _written(text: str, span: Span, old: str, new: str, step: Step, before: str) -> Place:
+    start, end = span
+    match step.write:
+        case "reindent":
+            if new == "" and text[end : end + 1] == "\n" and step.unit == "lines":
+                end += 1  # the line goes, and not only its text
+            new = _reindented(new, _indentation_at(before + text, len(before) + start))
+        case "shift_indent":
+            new = _shifted(new, _indentation(old), _indentation_at(before + text, len(before) + start))
+        case "translate_indent":
+            new = _translated(new, old, text[start:end], _indentation_at(text, start))
+        case "file_quotes":
+            new = _with_quotes_of(new, text[start:end])
+        case "file_escapes":
+            new = unescaped(new, ("unicode_escapes",))
+    return Place(start, end, new)
+
+
+def _indentation(text: str) -> str:
+    return text[: len(text) - len(text.lstrip(" \t"))]
+
+
+def _indentation_at(text: str, place: int) -> str:
+    """The indentation of the line that a place is in."""
+    line = text.rfind("\n", 0, place) + 1
+    end = text.find("\n", line)
+    return _indentation(text[line : len(text) if end < 0 else end])
+
+
+def _reindented(new: str, target: str) -> str:
+    """The lines of `new` below `target`, as deep as they were below their first line."""
+    lines = new.split("\n")
+    reference = _indentation(lines[0])
+    return "\n".join(
+        "" if not line.strip() else target + (line[len(reference) :] if line.startswith(reference) else line.lstrip())
+        for line in lines
+    )
+
+
+def _shifted(new: str, given: str, found: str) -> str:
+    """The indentation of the old text taken off the first line of `new`, and the file's in its place on the others."""
+    if given == found:
+        return new
+    first, *others = new.split("\n")
+    moved = [found + line[len(given) :] if line.strip() and line.startswith(given) else line for line in others]
+    return "\n".join([first.removeprefix(given), *moved])
+
+
+def _translated(new: str, old: str, found: str, target: str) -> str:
+    """`new` as deep below the file's indentation as it was below that of the old text, in the file's unit."""
+    if not new:
+        return new
+    given = _indentation(next((line for line in old.split("\n") if line.strip()), ""))
+    units = _units(old, found, given, target)
+    lines = []
+    for line in new.split("\n"):
+        depth = _indentation(line)
+        if not line.strip():
+            lines.append(line)
+        elif depth.startswith(given):
+            below = depth[len(given) :]
+            lines.append(target + _in_units(below, units) + line[len(depth) :])
+        else:
+            lines.append(target + line[len(depth) :])
+    return "\n".join(lines)
+
+
+def _units(old: str, found: str, given: str, target: str) -> tuple[str, str] | None:
+    """One level of indentation as the old text has it, and as the file has it; `None` where they do not show it."""
+    ours = [_indentation(line) for line in old.split("\n") if line.strip()]
+    theirs = [_indentation(line) for line in found.split("\n") if line.strip()]
+    for one, other in zip(ours, theirs, strict=False):
+        if len(one) > len(given) and len(other) > len(target):
+            return one[len(given) :], other[len(target) :]
+    return None
+
+
+def _in_units(below: str, units: tuple[str, str] | None) -> str:
+    if units is None or not below or len(below) % len(units[0]):
+        return below
+    return units[1] * (len(below) // len(units[0]))
+
+
+def _with_quotes_of(new: str, found: str) -> str:
+    """`new` with curly quotes where the text it replaces has them."""
+    curly = {plain for character in "‘’“”" if character in found for plain in (character.translate(QUOTES),)}
+    if not curly:
+        return new
+    written = list(new)
+    for index, character in enumerate(new):
+        if character not in curly:
+            continue
+        before = new[index - 1] if index else ""
+        opens = not before or before in " \t\n\r([{-–—"
+        between = bool(before) and before.isalpha() and new[index + 1 : index + 2].isalpha()
+        if character == '"':
+            written[index] = "“" if opens else "”"
+        else:
+            written[index] = "‘" if opens and not between else "’"
+    return "".join(written)

@@ -1,0 +1,206 @@
+"""Texts compared while something is overlooked: the shape of quotes, white space, case, and where it stood."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from dragoman.model.edit_rules import Fold
+
+QUOTES: Final = str.maketrans(dict.fromkeys("‘’", "'") | dict.fromkeys("“”", '"'))
+TYPOGRAPHY: Final = str.maketrans(
+    dict.fromkeys("‘’‚‛", "'")
+    | dict.fromkeys("“”„‟", '"')
+    | dict.fromkeys("‐‑‒–—―−", "-")
+    | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
+)
+"""The characters that Codex (0.166.0), Qwen Code (0.24.4) and pi (0.87.1) take for their plain forms."""
+
+_ESCAPED = re.compile(r"\\([ntr'\"`\\$]|\n)")
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
+_UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+class Folded(NamedTuple):
+    """A text in which something is overlooked, and where each of its characters began and ended in the first text.
+
+    Without `starts` every character is still at its place.
+    """
+
+    text: str
+    starts: Sequence[int] | None = None
+    ends: Sequence[int] | None = None
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The part of the first text that a part of this one stands for; `end` is after `start`."""
+        if self.starts is None or self.ends is None:
+            return start, end
+        return self.starts[start], self.ends[end - 1]
+
+    def kept(self, indices: Iterable[int]) -> Folded:
+        """Only the characters at these places."""
+        chosen = list(indices)
+        text = "".join([self.text[index] for index in chosen])
+        if self.starts is None or self.ends is None:
+            return Folded(text, chosen, [index + 1 for index in chosen])
+        return Folded(text, [self.starts[index] for index in chosen], [self.ends[index] for index in chosen])
+
+    def without(self, pattern: re.Pattern[str]) -> Folded:
+        """Without what a pattern matches."""
+        kept: list[int] = []
+        position = 0
+        for found in pattern.finditer(self.text):
+            kept += range(position, found.start())
+            position = found.end()
+        return self if position == 0 else self.kept([*kept, *range(position, len(self.text))])
+
+
+def folded(text: str, folds: Sequence[Fold]) -> Folded:
+    """A text with all of these overlooked, in their order."""
+    found = Folded(text)
+    for fold in folds:
+        found = _FOLDS[fold](found)
+    return found
+
+
+def folded_text(text: str, folds: Sequence[Fold]) -> str:
+    """`folded`, where nobody asks for places."""
+    return folded(text, folds).text
+
+
+_BLANKS_AT_ENDS = re.compile(r"[^\S\n]+(?=\n|\Z)")
+_BLANKS_AROUND = re.compile(r"(?:^[^\S\n]+|[^\S\n]+(?=\n|\Z))", re.MULTILINE)
+_SPACE = re.compile(r"\s+")
+_BLANK_LINE = re.compile(r"^[^\S\n]*\n", re.MULTILINE)
+_SEMICOLON = re.compile(r";(?=[^\S\n]*(?:\n|\Z))")
+
+
+def _same_length(change: Callable[[str], str]) -> Callable[[Folded], Folded]:
+    def fold(given: Folded) -> Folded:
+        return given._replace(text=change(given.text))
+
+    return fold
+
+
+def _lower(text: str) -> str:
+    lower = text.lower()
+    # "İ" becomes two characters.
+    return lower if len(lower) == len(text) else "".join([low if len(low := c.lower()) == 1 else c for c in text])
+
+
+def _composed(given: Folded) -> Folded:
+    """Each character with the marks that follow it, in its one form."""
+    text = given.text
+    if text.isascii():
+        return given
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    position = 0
+    while position < len(text):
+        end = position + 1
+        while end < len(text) and unicodedata.combining(text[end]):
+            end += 1
+        piece = unicodedata.normalize("NFKC", text[position:end])
+        first, last = given.span(position, end)
+        pieces.append(piece)
+        starts += [first] * len(piece)
+        ends += [last] * len(piece)
+        position = end
+    return Folded("".join(pieces), starts, ends)
+
+
+def _collapsed(given: Folded) -> Folded:
+    """Runs of white space as one space, none at the ends."""
+    kept: list[int] = []
+    spaces: set[int] = set()
+    for found in re.finditer(r"\S+", given.text):
+        if kept:
+            spaces.add(len(kept))
+            kept.append(found.start() - 1)
+        kept += range(found.start(), found.end())
+    chosen = given.kept(kept)
+    return chosen._replace(text="".join([" " if n in spaces else c for n, c in enumerate(chosen.text)]))
+
+
+def _dedented(given: Folded) -> Folded:
+    lines = given.text.split("\n")
+    depths = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    least = min(depths, default=0)
+    kept: list[int] = []
+    position = 0
+    for line in lines:
+        kept += range(position + (least if line.strip() else 0), position + len(line))
+        kept.append(position + len(line))
+        position += len(line) + 1
+    return given.kept(kept[:-1])
+
+
+def _trimmed_whole(given: Folded) -> Folded:
+    start = len(given.text) - len(given.text.lstrip())
+    return given.kept(range(start, max(start, len(given.text.rstrip()))))
+
+
+_FOLDS: Final[dict[Fold, Callable[[Folded], Folded]]] = {
+    "right_trim": lambda given: given.without(_BLANKS_AT_ENDS),
+    "trim": lambda given: given.without(_BLANKS_AROUND),
+    "trim_whole": _trimmed_whole,
+    "spaces": _collapsed,
+    "no_spaces": lambda given: given.without(_SPACE),
+    "no_blank_lines": lambda given: given.without(_BLANK_LINE),
+    "dedent": _dedented,
+    "quotes": _same_length(lambda text: text.translate(QUOTES)),
+    "typography": _same_length(lambda text: text.translate(TYPOGRAPHY)),
+    "nfkc": _composed,
+    "case": _same_length(_lower),
+    # Only the text of a call is written with escapes; see `unescaped`.
+    "escapes": lambda given: given,
+    "unicode_escapes": lambda given: given,
+    "line_end_semicolon": lambda given: given.without(_SEMICOLON),
+}
+
+
+def unescaped(text: str, folds: Sequence[Fold]) -> str:
+    """A text of a call with the characters that its escapes stand for, where the step overlooks them."""
+    if "escapes" in folds:
+        text = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text)
+    if "unicode_escapes" in folds:
+        text = _UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    return text
+
+
+# ── how much two texts differ ────────────────────────────────────────────────
+
+
+def distance(one: str, other: str) -> int:
+    """How many characters must be put in, taken out or changed to make one text the other (Levenshtein).
+
+    By the method of Myers with a word of any length: Python's whole numbers have no end.
+    """
+    if len(one) > len(other):
+        one, other = other, one
+    if not one:
+        return len(other)
+    places: dict[str, int] = {}
+    for index, character in enumerate(one):
+        places[character] = places.get(character, 0) | 1 << index
+    every = (1 << len(one)) - 1
+    last = 1 << (len(one) - 1)
+    more, less, score = every, 0, len(one)
+    for character in other:
+        here = places.get(character, 0)
+        crossing = here | less
+        across = (((here & more) + more) ^ more) | here
+        up = less | ~(across | more) & every
+        down = more & across
+        if up & last:
+            score += 1
+        elif down & last:
+            score -= 1
+        up = (up << 1) | 1
+        down <<= 1
+        more = (down | ~(crossing | up)) & every
+        less = up & crossing & every
+    return score

@@ -1,0 +1,177 @@
+"""Patches applied to a file: runs of whole lines, found one after the other, by the rules of the client they are of.
+
+Rule: all hunks are looked for in the file as it was, from where the one before ended; nothing is written unless all
+are found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, NoReturn
+
+from dragoman.errors import ToolError
+from dragoman.model.edit_rules import PatchRules
+from dragoman.model.line_pairs import Pairs, kept_lines
+from dragoman.model.operations import Edit
+
+from .folding import TYPOGRAPHY
+from .text import binary, decode, encode, encoded, printable
+
+PASSES: Final[tuple[Callable[[str], str], ...]] = (
+    str,
+    str.rstrip,
+    str.strip,
+    lambda line: line.strip().translate(TYPOGRAPHY),
+)
+"""From exact to forgiving: the first that finds a run of lines, anywhere in the rest of the file, is the one that
+counts."""
+
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+
+
+class _Hunk(NamedTuple):
+    """A run of the file's lines, and the lines that take its place."""
+
+    start: int
+    size: int
+    new: list[str]
+    kept: Pairs = ()
+    """Lines that stay: they have the file's spelling and its line end."""
+
+
+def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) -> tuple[bytes, int]:
+    """The file after all hunks, and how many there were."""
+    decoded = decode(data)
+    if decoded is None:
+        raise binary(path, data)
+    text, encoding = decoded
+    marked = bool(encoding.mark) and encoding.codec == "utf-8" and rules.byte_order_mark == "text"
+    lines, ends = _split(f"\ufeff{text}" if marked else text, rules)
+    newline = ends[0] if ends and ends[0] else "\n"
+    hunks: list[_Hunk] = []
+    cursor = 0
+    for number, edit in enumerate(edits, 1):
+        encoded(edit.new)
+        task = _Task(lines, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "", rules)
+        hunk, cursor = task.hunk(cursor)
+        hunks.append(hunk)
+    for hunk in sorted(hunks, key=lambda hunk: hunk.start)[::-1]:
+        _replace(lines, ends, hunk, newline)
+    if ends and not ends[-1] and rules.ends_file:
+        ends[-1] = newline
+    joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
+    after = encode(joined.removeprefix("\ufeff") if marked else joined, encoding)
+    if after == data and rules.no_change == "refuse":
+        task.fail("the old and the new text are the same, so nothing would change", "no_change")
+    return after, len(hunks)
+
+
+def _split(text: str, rules: PatchRules) -> tuple[list[str], list[str]]:
+    """A text's lines and their ends; the last end is empty where the file has none there."""
+    if rules.line_ends == "lf":
+        lines = text.split("\n")
+        ends = ["\n"] * (len(lines) - 1) + [""]
+    else:
+        lines, ends, position = [], [], 0
+        for found in _LINE_ENDS.finditer(text):
+            lines.append(text[position : found.start()])
+            ends.append(found[0])
+            position = found.end()
+        lines.append(text[position:])
+        ends.append("")
+    if lines[-1] == "":
+        lines.pop()
+        ends.pop()
+    return lines, ends
+
+
+def _replace(lines: list[str], ends: list[str], hunk: _Hunk, newline: str) -> None:
+    """Puts new lines in the place of some; lines that stay keep their own end."""
+    start, stop = hunk.start, hunk.start + hunk.size
+    new_ends = [newline] * len(hunk.new)
+    for one, other in hunk.kept:
+        new_ends[other] = ends[start + one] or newline
+    if start >= len(lines) and ends and not ends[-1]:
+        ends[-1] = newline  # what follows the last line needs one
+    lines[start:stop] = hunk.new
+    ends[start:stop] = new_ends
+
+
+class _Task:
+    """One hunk of a patch."""
+
+    def __init__(self, lines: Sequence[str], edit: Edit, path: str, where: str, rules: PatchRules) -> None:
+        self.lines, self.edit, self.path, self.where, self.rules = lines, edit, path, where, rules
+
+    def hunk(self, cursor: int) -> tuple[_Hunk, int]:
+        """Where it goes, looked for from line `cursor` (from 0) on, and where the next one is looked for."""
+        edit, lines = self.edit, self.lines
+        for anchor in edit.anchors:
+            at = _found(lines, [anchor.rstrip("\r\n")], cursor)
+            if at is None:
+                self._not_found([anchor], cursor, "the line it is looked for after")
+            cursor = at + 1
+        new = _run(edit.new)
+        if edit.old is None:
+            return self._insertion(new, cursor), cursor
+        old = _run(edit.old)
+        at = self._place(old, cursor)
+        if at is None and old[-1] == "":
+            # A patch may show the end of the last line as an empty line.
+            old, new = old[:-1], new[:-1] if new and new[-1] == "" else new
+            at = self._place(old, cursor)
+        if at is None:
+            self._not_found(old, cursor, "the lines to replace")
+        if not self.rules.keeps_context:
+            return _Hunk(at, len(old), new), at + len(old)
+        kept = kept_lines(old, new) if edit.kept is None else edit.kept
+        pairs = tuple((one, other) for one, other in kept if one < len(old) and other < len(new))
+        for one, other in pairs:
+            new[other] = lines[at + one]
+        return _Hunk(at, len(old), new, pairs), at + len(old)
+
+    def _insertion(self, new: list[str], cursor: int) -> _Hunk:
+        to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.edit.anchors)
+        return _Hunk(len(self.lines) if to_end else cursor, 0, new)
+
+    def _place(self, old: Sequence[str], cursor: int) -> int | None:
+        if not old:
+            return cursor
+        if not self.edit.at_end or self.rules.at_end == "ignored":
+            return _found(self.lines, old, cursor)
+        last = len(self.lines) - len(old)
+        if last < 0 or (last < cursor and self.rules.at_end == "after_cursor"):
+            return None
+        return _found(self.lines, old, last)
+
+    def fail(self, message: str, reason: str) -> NoReturn:
+        raise ToolError(
+            f'{self.where}{message} ("{self.path}" is unchanged)', details={"reason": reason, "path": self.path}
+        )
+
+    def _not_found(self, old: Sequence[str], cursor: int, what: str) -> NoReturn:
+        shown = printable("\n".join(old[:5]) + ("\n…" if len(old) > 5 else ""))
+        hint = ""
+        if cursor and (earlier := _found(self.lines, old, 0)) is not None:
+            hint = f"; line {earlier + 1} has it, but this edit is looked for from line {cursor + 1} on"
+        elif self.edit.at_end and _found(self.lines, old, 0) is not None:
+            hint = "; they are there, but not at the end of the file"
+        self.fail(f"{what} cannot be found{hint}:\n{shown}", "no_match")
+
+
+def _found(lines: Sequence[str], old: Sequence[str], cursor: int) -> int | None:
+    """The first place of a run of lines from `cursor` on, by the strictest way of reading that finds one."""
+    for fold in PASSES:
+        wanted = [fold(line) for line in old]
+        there = [fold(line) for line in lines[cursor:]]
+        for at in range(len(there) - len(wanted) + 1):
+            if there[at] == wanted[0] and there[at : at + len(wanted)] == wanted:
+                return at + cursor
+    return None
+
+
+def _run(text: str) -> list[str]:
+    """A run of whole lines: each ends with "\\n", which the last may lack; "" is no line at all."""
+    text = text.replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n") if text else []

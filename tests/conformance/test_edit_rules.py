@@ -1,0 +1,265 @@
+"""Edits and patches held to the real programs: the cases seen in eight clients, and random patches with real Codex."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from dragoman.dialects import DIALECTS
+from dragoman.errors import ToolError
+from dragoman.model import outcomes as out
+from dragoman.model.calls import NativeCall
+from dragoman.tools.workspace.memory import MemoryWorkspace
+from tests.clients.install import program
+from tests.dialects.test_edit_rules import edited
+
+# ── the cases that were run in the clients ───────────────────────────────────
+
+CLIENTS = {
+    "claude": "claude_code",
+    "copilot": "copilot",
+    "gemini": "gemini_cli",
+    "qwen": "qwen_code",
+    "opencode": "opencode",
+    "pi": "pi",
+    "cline": "cline",
+    "continue": "continue",
+}
+OF_ITS_OWN = {
+    "34": "whether the file was read is a test of its own",
+    "36": "notebooks are a test of their own",
+}
+ACCEPTED = {("24same", "cline")}
+"""The client says that it edited the file, which is as before; the page calls that refused."""
+
+
+class Case(NamedTuple):
+    """One row of the page: an edit, and what became of the file in each client (`None`: refused)."""
+
+    name: str
+    file: str | None
+    old: str
+    new: str
+    everywhere: bool
+    expected: Mapping[str, str | None]
+
+
+def _text(cell: str) -> str | None:
+    if cell in ("(empty)", "(no file)"):
+        return "" if cell == "(empty)" else None
+    quoted = re.fullmatch(r"`(.*)`", cell)
+    assert quoted is not None, cell
+    return quoted[1].encode("latin-1", "backslashreplace").decode("unicode_escape")
+
+
+def _cases(shared: Path) -> Iterator[Case]:
+    page = (shared / "reference" / "edit-ladders.md").read_text()
+    rows = page[page.index("## 12.") : page.index("## 13.")].split("\n")
+    for row in rows:
+        if not re.match(r"\| \d\d", row) or row[2:4] in OF_ITS_OWN:
+            continue
+        name, file, change, outcome = (cell.strip() for cell in row.strip().strip("|").split(" | "))
+        asked = re.fullmatch(r"(.*?) → (.*?)(?: \((all|never read)\))?", change)
+        assert asked is not None, row
+        expected: dict[str, str | None] = {}
+        for part in re.split(r"; (?=`|refused)", outcome):
+            result, _, clients = part.rpartition(": ")
+            for client in clients.split(", "):
+                expected[client] = None if result == "refused" else _text(result)
+        yield Case(name, _text(file), _text(asked[1]) or "", _text(asked[2]) or "", asked[3] == "all", expected)
+
+
+def test_every_edit_that_was_run_in_a_client_does_the_same_here(shared: Path) -> None:
+    counts: Counter[str] = Counter()
+    other: dict[tuple[str, str], Any] = {}
+    for case in _cases(shared):
+        for client, expected in case.expected.items():
+            dialect = DIALECTS[CLIENTS[client]]
+            found = edited(dialect, case.file, case.old, case.new, everywhere=case.everywhere)
+            counts[client] += 1
+            if found != expected and (case.name, client) not in ACCEPTED:
+                other[case.name, client] = (expected, found)
+    print(f"{sum(counts.values())} edits of {len(counts)} clients")
+    assert other == {}
+    assert min(counts.values()) >= 46
+    assert len(counts) == len(CLIENTS)
+
+
+# ── random patches, with the real program ────────────────────────────────────
+
+SEED = 20261116
+PATCHES = 10_000
+TOGETHER = 20
+"""Files in one patch, where all of them are expected to be changed."""
+LINES = (
+    "a",
+    "b",
+    "c",
+    "a ",
+    " a",
+    "  b",
+    "",
+    "x — y",
+    "x - y",
+    "“q”",
+    '"q"',
+    "\u00a0a",
+    "same",
+    "def f():",
+    "    go",
+    "z;",
+)
+
+
+class Patch(NamedTuple):
+    """A file, a section of a patch that is about it, and the file that is there already where it is moved to."""
+
+    text: str
+    section: tuple[str, ...]
+    taken: str | None
+
+
+def _patch(chance: random.Random, name: str) -> Patch:
+    lines = [chance.choice(LINES) for _ in range(chance.randrange(8))]
+    end = chance.choices(("\n", "\r\n", "\r", ""), (70, 12, 6, 12))[0]
+    text = "".join(line + (end or chance.choice(("\n", "\r\n", "\r"))) for line in lines)
+    if chance.random() < 0.25:
+        text = text.rstrip("\r\n")
+    if chance.random() < 0.03:
+        text = f"\ufeff{text}"
+    kind = chance.random()
+    if kind < 0.02:
+        return Patch(text, (f"*** Add File: {name}", *(f"+{chance.choice(LINES)}" for _ in range(2))), None)
+    if kind < 0.03:
+        return Patch(text, (f"*** Delete File: {name}",), None)
+    section = [f"*** Update File: {name}"]
+    moved = chance.random() < 0.05
+    if moved:
+        section.append(f"*** Move to: {name}.moved")
+    for number in range(chance.choices((1, 2, 3), (70, 22, 8))[0]):
+        section += _hunk(chance, lines, first=number == 0)
+    return Patch(text, tuple(section), "taken\n" if moved and chance.random() < 0.5 else None)
+
+
+def _hunk(chance: random.Random, lines: Sequence[str], *, first: bool) -> list[str]:
+    hunk: list[str] = []
+    if not first or chance.random() < 0.75:
+        near = chance.choice(lines) if lines and chance.random() < 0.85 else chance.choice(LINES)
+        hunk.append("@@" if chance.random() < 0.75 else f"@@ {near}")
+    if chance.random() < 0.02:
+        hunk.append("@@")
+    start = chance.randrange(len(lines)) if lines else 0
+    shown = lines[start : start + chance.randrange(4)] if chance.random() < 0.93 else [chance.choice(LINES)]
+    for line in shown:
+        written = line.strip() if chance.random() < 0.08 else f"{line} " if chance.random() < 0.04 else line
+        kind = chance.random()
+        if kind < 0.45:
+            hunk.append(f" {written}" if written or chance.random() < 0.7 else "")
+        else:
+            hunk.append(f"-{written}")
+            if kind > 0.7:
+                hunk.append(f"+{chance.choice(LINES)}")
+        if chance.random() < 0.15:
+            hunk.append(f"+{chance.choice(LINES)}")
+    if chance.random() < 0.4 or not shown:
+        hunk.append(f"+{chance.choice(LINES)}")
+    if chance.random() < 0.1:
+        hunk.append("*** End of File")
+    return hunk
+
+
+def _whole(sections: Sequence[Sequence[str]]) -> str:
+    return "\n".join(["*** Begin Patch", *(line for section in sections for line in section), "*** End Patch"])
+
+
+class Done(NamedTuple):
+    """The files after a patch, and what was said of it."""
+
+    files: Mapping[str, bytes]
+    told: str
+
+
+def _here(patch: str, files: Mapping[str, str], version: str) -> Done | None:
+    dialect = DIALECTS["codex"].at(version)
+    native = NativeCall("1", "apply_patch", patch)
+    call = dialect.read_call(native)
+    if call.failure is not None:
+        return None
+    workspace = MemoryWorkspace({name: text.encode() for name, text in files.items()})
+    try:
+        changes = workspace.apply(call.operations, rules=dialect.edit_rules(native)).changes
+    except ToolError:
+        return None
+    told = dialect.write_result(call, [out.ChangesOutcome((change,)) for change in changes]).content
+    assert isinstance(told, str)
+    return Done({name: workspace.read(name) for name in workspace.paths()}, told.partition("Output:\n")[2])
+
+
+def _there(apply_patch: Path, patch: str, files: Mapping[str, str]) -> Done | None:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for name, text in files.items():
+            (folder / name).write_bytes(text.encode())
+        done = subprocess.run([apply_patch, patch], cwd=folder, capture_output=True, timeout=60, check=False)
+        if done.returncode:
+            return None
+        return Done({path.name: path.read_bytes() for path in folder.iterdir()}, done.stdout.decode())
+
+
+def _files(name: str, patch: Patch) -> dict[str, str]:
+    return {name: patch.text} | ({f"{name}.moved": patch.taken} if patch.taken is not None else {})
+
+
+@pytest.fixture(scope="module")
+def apply_patch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Real Codex, which is `apply_patch` when it is called so."""
+    link = tmp_path_factory.mktemp("codex") / "apply_patch"
+    link.symlink_to(program("codex"))
+    return link
+
+
+def test_random_patches_do_what_they_do_with_the_real_codex(apply_patch: Path) -> None:
+    version = "0.166.0"
+    patches = {
+        f"f{number}": _patch(random.Random(SEED * 1_000_000 + number), f"f{number}") for number in range(PATCHES)
+    }
+    ours = {name: _here(_whole([patch.section]), _files(name, patch), version) for name, patch in patches.items()}
+    accepted = [name for name, done in ours.items() if done is not None]
+    groups = [accepted[start : start + TOGETHER] for start in range(0, len(accepted), TOGETHER)]
+    groups += [[name] for name, done in ours.items() if done is None]
+
+    def compare(names: Sequence[str]) -> list[tuple[str, Done | None]]:
+        """Those of a group that come out otherwise."""
+        files = {file: text for name in names for file, text in _files(name, patches[name]).items()}
+        there = _there(apply_patch, _whole([patches[name].section for name in names]), files)
+        if len(names) == 1:
+            return [] if there == ours[names[0]] else [(names[0], there)]
+        expected = {file: data for name in names if (done := ours[name]) for file, data in done.files.items()}
+        if there is not None and there.files == expected and sorted(there.told.split("\n")) == _lines(names):
+            return []
+        return [other for name in names for other in compare([name])]
+
+    def _lines(names: Sequence[str]) -> list[str]:
+        said = [line for name in names if (done := ours[name]) for line in done.told.split("\n")[1:-1]]
+        return sorted(["Success. Updated the following files:", *said, ""])
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        other = [found for group in threads.map(compare, groups) for found in group]
+    print(f"{PATCHES:,} random patches (seed {SEED}): {len(accepted):,} applied, {len(other)} with another end")
+    assert [(patches[name], ours[name], there) for name, there in other[:3]] == []
+    assert PATCHES * 0.4 < len(accepted) < PATCHES * 0.9
+
+
+def test_npm_is_there_to_install_codex() -> None:
+    assert shutil.which("npm"), "npm is missing: `.ci/install-packages npm` installs it"

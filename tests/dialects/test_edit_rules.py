@@ -1,0 +1,209 @@
+"""How edits find their place: each vocabulary as its client does, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.errors import ToolError
+from dragoman.model.calls import NativeCall
+from dragoman.model.edit_rules import EXACT
+from dragoman.tools.workspace.disk import DiskWorkspace
+from dragoman.tools.workspace.memory import MemoryWorkspace
+
+ARGUMENTS = {
+    "claude_code": ("Edit", {"file_path": "f", "old_string": "{old}", "new_string": "{new}"}, "replace_all"),
+    "gemini_cli": (
+        "replace",
+        {"file_path": "f", "instruction": "", "old_string": "{old}", "new_string": "{new}"},
+        "allow_multiple",
+    ),
+    "qwen_code": ("edit", {"file_path": "f", "old_string": "{old}", "new_string": "{new}"}, "replace_all"),
+    "opencode": ("edit", {"filePath": "f", "oldString": "{old}", "newString": "{new}"}, "replaceAll"),
+    "copilot": ("edit", {"path": "f", "old_str": "{old}", "new_str": "{new}"}, None),
+    "cline": ("editor", {"path": "f", "old_text": "{old}", "new_text": "{new}"}, None),
+    "pi": ("edit", {"path": "f", "edits": [{"oldText": "{old}", "newText": "{new}"}]}, None),
+    "continue": ("MultiEdit", {"file_path": "f", "edits": [{"old_string": "{old}", "new_string": "{new}"}]}, None),
+}
+"""How each vocabulary says an edit; the name of the flag that replaces all."""
+
+REFUSED = None
+
+
+def _filled(arguments: object, old: str, new: str) -> object:
+    match arguments:
+        case dict():
+            return {name: _filled(value, old, new) for name, value in arguments.items()}
+        case list():
+            return [_filled(value, old, new) for value in arguments]
+    return {"{old}": old, "{new}": new}.get(str(arguments), arguments)
+
+
+def edited(dialect: Dialect, file: str | None, old: str, new: str, *, everywhere: bool = False) -> str | None:
+    """The file after an edit in this vocabulary, or `None` when it is refused."""
+    name, arguments, flag = ARGUMENTS[dialect.name]
+    filled = _filled(arguments, old, new)
+    assert isinstance(filled, dict)
+    native = NativeCall("1", name, filled | ({flag: True} if everywhere and flag else {}))
+    workspace = MemoryWorkspace({} if file is None else {"f": file.encode()})
+    if file is not None:
+        workspace.read("f")
+    call = dialect.read_call(native)
+    assert call.failure is None, call.failure
+    try:
+        workspace.apply(call.operations, rules=dialect.edit_rules(native))
+    except ToolError:
+        return REFUSED
+    return workspace.read("f").decode()
+
+
+# What is asked, and what becomes of the file in each vocabulary; those not named refuse.
+SAME = "claude_code gemini_cli qwen_code opencode copilot cline pi continue"
+CASES: dict[str, tuple[str | None, str, str, dict[str, str]]] = {
+    "a text in one place": ("port = 80\nhost = a\n", "80", "81", {SAME: "port = 81\nhost = a\n"}),
+    "a text in two places": ("on\non\n", "on", "off", {"opencode": REFUSED}),
+    "indentation left out": (
+        "class A:\n\tdef go(self):\n\t\treturn 1\n",
+        "def go(self):\n\treturn 1",
+        "def go(self):\n\treturn 2",
+        {
+            "gemini_cli copilot continue": "class A:\n\tdef go(self):\n\t\treturn 2\n",
+            "opencode": "class A:\ndef go(self):\n\treturn 2\n",
+        },
+    ),
+    "blanks at the ends of lines": (
+        "one \ntwo\n",
+        "one\ntwo",
+        "1\n2",
+        {"gemini_cli qwen_code opencode copilot pi continue": "1\n2\n"},
+    ),
+    "curly quotes in the file": (
+        "name = “x”\n",
+        'name = "x"',
+        'name = "y"',
+        {"claude_code": "name = “y”\n", "qwen_code copilot pi": 'name = "y"\n'},
+    ),
+    "a dash": ("a – b\n", "a - b", "a - c", {"qwen_code copilot pi": "a - c\n"}),
+    "another case": ("Total\n", "total", "sum", {"copilot continue": "sum\n"}),
+    "spaces inside a line": (
+        "call( x,y )\n",
+        "call(x, y)",
+        "call(x)",
+        {"gemini_cli copilot continue": "call(x)\n"},
+    ),
+    "two letters off in a long line": (
+        "result = compute_the_average(values, weights)\n",
+        "result = compute_teh_average(values, weights)",
+        "result = 0",
+        {"gemini_cli": "result = 0\n"},
+    ),
+    "a block known by its ends": (
+        "def f():\n    first step\n    second step\n    return\nmore\n",
+        "def f():\n    first stpe\n    second setp\n    return",
+        "pass",
+        {"opencode": "pass\nmore\n", "gemini_cli": "pass\nmore\n"},
+    ),
+    "escaped line breaks": ("a\nb\n", "a\\nb", "c", {"opencode": "c\n"}),
+    "CRLF in the file": (
+        "a\r\nb\r\n",
+        "a\nb",
+        "c\nd",
+        {
+            "claude_code gemini_cli qwen_code opencode copilot cline pi": "c\r\nd\r\n",
+            "continue": "c\nd\r\n",
+        },
+    ),
+    "both line ends in the file": (
+        "a\r\nb\nc\n",
+        "c",
+        "d",
+        {
+            "claude_code": "a\nb\nd\n",
+            "gemini_cli qwen_code pi": "a\r\nb\r\nd\r\n",
+            "opencode copilot cline continue": "a\r\nb\nd\n",
+        },
+    ),
+    "a deleted line": (
+        "a\nb\nc\n",
+        "b",
+        "",
+        {"claude_code qwen_code copilot": "a\nc\n", "gemini_cli opencode cline pi continue": "a\n\nc\n"},
+    ),
+    "an end that the last line lacks": (
+        "a\nb",
+        "b",
+        "c\n",
+        {"gemini_cli": "a\nc", "claude_code qwen_code opencode copilot cline pi continue": "a\nc\n"},
+    ),
+    "blanks at the ends of new lines": (
+        "a\n",
+        "a",
+        "b  ",
+        {"claude_code": "b\n", "gemini_cli qwen_code opencode copilot cline pi continue": "b  \n"},
+    ),
+    "words for left out code": (
+        "a\nb\n",
+        "a",
+        "// rest of code ...",
+        {"claude_code qwen_code opencode copilot cline pi continue": "// rest of code ...\nb\n"},
+    ),
+    "nothing in a file with text": ("a\n", "", "b", {"continue": "ba\n"}),
+    "nothing in an empty file": ("", "", "b", {"claude_code copilot continue": "b"}),
+    "a file that is not there": (None, "a", "b", {"cline": "b"}),
+    "two places that overlap": (
+        "aaa\n",
+        "aa",
+        "b",
+        {"claude_code gemini_cli qwen_code copilot cline pi continue": "ba\n"},
+    ),
+    "the place that is indented more": (
+        "x = 1\n    x = 1\n",
+        "x = 1",
+        "x = 2",
+        {"opencode": "x = 1\nx = 2\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("case", CASES)
+def test_an_edit_finds_its_place_as_in_the_client(case: str, name: str) -> None:
+    file, old, new, expected = CASES[case]
+    wanted = next((text for names, text in expected.items() if name in names.split()), REFUSED)
+    assert edited(DIALECTS[name], file, old, new) == wanted
+
+
+def test_an_earlier_version_finds_its_place_as_it_did() -> None:
+    older, newer = DIALECTS["copilot"].at("1.0.30"), DIALECTS["copilot"].at("1.0.102")
+    assert edited(older, "call( x )\n", "call(x)", "go()") is REFUSED
+    assert edited(newer, "call( x )\n", "call(x)", "go()") == "go()\n"
+
+
+def test_all_places_are_replaced_where_that_is_asked_for() -> None:
+    found = {
+        name: edited(DIALECTS[name], "a\nb\na\n", "a", "c", everywhere=True)
+        for name in ("claude_code", "gemini_cli", "qwen_code", "opencode")
+    }
+    assert found == dict.fromkeys(found, "c\nb\nc\n")
+
+
+def test_a_file_must_have_been_read_where_the_client_wants_that(tmp_path: Path) -> None:
+    native = NativeCall("1", "Edit", {"file_path": "f", "old_string": "a", "new_string": "b"})
+    dialect = DIALECTS["claude_code"]
+    (tmp_path / "f").write_bytes(b"a\n")
+    workspace = DiskWorkspace(tmp_path)
+    rules = dialect.edit_rules(native)
+    with pytest.raises(ToolError, match="has not been read yet") as refused:
+        workspace.apply(dialect.read_call(native).operations, rules=rules)
+    assert refused.value.details["reason"] == "not_read"
+    workspace.read("f")
+    workspace.apply(dialect.read_call(native).operations, rules=rules)
+    assert workspace.read("f") == b"b\n"
+
+
+def test_a_vocabulary_without_rules_of_its_own_looks_for_the_text_as_it_is_written() -> None:
+    native = NativeCall("1", "edit_file", {"path": "f", "edits": [{"old": "a ", "new": "b"}]})
+    assert DIALECTS["plain"].edit_rules(native) is None
+    assert EXACT.steps[0].fold == ()
