@@ -79,9 +79,8 @@ docs: $(READY) ## build the documentation site into build/site, offline, and che
 wheel: $(READY) ## build the sdist and the wheel into dist/ and check them in an environment of their own
 	@$(PYTHON) -m tests.wheel
 
-mapping: $(READY) ## write docs/mapping.md and docs/reference/public.md, the tables of operations and of public names
+mapping: $(READY) ## write docs/mapping.md, the table of operations and vocabularies
 	@DRAGOMAN_CONFIG_DIR=/nonexistent $(PYTHON) -m dragoman tools --fidelity --markdown docs/mapping.md
-	@$(PYTHON) -m tests.public_page
 
 lock: $(READY) ## pin what pyproject.toml asks for (UPGRADE=yes: newest versions)
 	@$(PYTHON) -m uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \

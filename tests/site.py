@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from tests import public_page
 from tests.repository.test_doors import DOORS
 
 ROOT = Path(__file__).parents[1]
@@ -108,6 +109,8 @@ def collect() -> None:
     for page in SOURCE.rglob("*.md"):
         folder = ROOT if page.name in (*NAMED, "index.md") else (ROOT / "docs" / page.relative_to(SOURCE)).parent
         page.write_text(LINK.sub(lambda link, page=page, folder=folder: moved(link, page, folder), page.read_text()))  # type: ignore[misc]
+    public = SOURCE / "reference" / "public.md"
+    public.write_text(f"{public.read_text()}\n{public_page.text()}")
     for module, names in references():
         lines = [f"# {module}", ""]
         for name in names:

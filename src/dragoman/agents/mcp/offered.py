@@ -41,6 +41,7 @@ class ServedResource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_template(self) -> bool:
+        """Whether its URI has placeholders for a client to fill in."""
         return _PLACE.search(self.uri) is not None
 
     def values(self, uri: str) -> dict[str, str] | None:
