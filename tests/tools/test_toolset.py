@@ -148,8 +148,8 @@ def test_renaming_that_does_not_work_is_refused_with_every_problem(tools: Toolse
     assert refusal(lambda: tools.renamed({"read": "write"})) == ("two tools would be called 'write'",)
     assert refusal(lambda: tools.renamed({"raed": "a"})) == ("there is no tool 'raed'. Did you mean \"read\"?",)
     assert refusal(lambda: tools.renamed({SEARCH.id: "a"})) == (f"{SEARCH.id!r} is named by its provider",)
-    assert len(refusal(lambda: tools.prefixed("x" * 60))) == 1
-    assert len(refusal(lambda: tools.prefixed("a.b."))) == 3
+    assert len(refusal(lambda: tools.prefixed("x" * 124))) == 1
+    assert len(refusal(lambda: tools.prefixed("a b "))) == 3
 
 
 # ── an object's methods ──────────────────────────────────────────────────────
