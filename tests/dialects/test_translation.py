@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dragoman.dialects import DIALECTS
-from dragoman.dialects.translation import Lost, Translation, as_text
+from dragoman.dialects.translation import Lost, Translation, as_text, respoken
 from dragoman.model import (
     AgentReport,
     AgentsOutcome,
     Call,
+    CallPart,
     Change,
     ChangesOutcome,
     Failure,
@@ -15,9 +16,13 @@ from dragoman.model import (
     Media,
     NativeCall,
     NativeResult,
+    Provenance,
+    Reply,
     operations as op,
     outcomes as out,
+    user,
 )
+from dragoman.model.conversation import ConversationItem, results_message
 
 CLAUDE, CODEX, GEMINI, OPENCODE = (DIALECTS[name] for name in ("claude_code", "codex", "gemini_cli", "opencode"))
 PATCH = """*** Begin Patch
@@ -204,50 +209,66 @@ def test_codex_is_given_a_reason_only_with_a_request_to_leave_the_sandbox() -> N
 
 # ── changes of part of a line ────────────────────────────────────────────────
 
-EDIT = NativeCall("c2", "Edit", {"file_path": "/w/a.py", "old_string": "= 1", "new_string": "= 2"})
+UPDATED = "The file /w/a.py has been updated successfully."
+READ = NativeCall("c1", "Read", {"file_path": "/w/a.py"})
 
 
-def to_codex() -> Translation:
+def edit(id: str, old: str, new: str) -> NativeCall:
+    return NativeCall(id, "Edit", {"file_path": "/w/a.py", "old_string": old, "new_string": new})
+
+
+def to_codex(*steps: tuple[tuple[NativeCall, str], ...]) -> tuple[list[NativeCall], tuple[Lost, ...]]:
+    """Calls of Claude Code, several at a time, each with its result, as Codex makes them; and what was lost of them."""
     codex = CODEX.at("0.166.0")
-    return Translation(CLAUDE, codex, offered=codex.definitions(), folder="/w", paths="absolute")
-
-
-def happened(translation: Translation, native: NativeCall, content: str) -> tuple[str, tuple[Lost, ...]]:
-    """The tool that a call is said with, and what of the call was lost."""
-    translated = translation.call(native)
-    translation.split(translated, NativeResult(native.id, content))
-    (call,) = translated.calls
-    return call.native.name, translated.lost
+    translation = Translation(CLAUDE, codex, offered=codex.definitions(), folder="/w", paths="absolute")
+    made_by = Provenance("log", dialect="claude_code")
+    conversation: list[ConversationItem] = [user("Go.")]
+    for step in steps:
+        conversation.append(Reply(tuple(CallPart(native) for native, _ in step), provenance=made_by))
+        conversation.append(results_message(*(NativeResult(native.id, content) for native, content in step)))
+    new = respoken(tuple(conversation), codex.name, lambda _: translation)
+    calls = [part.call for item in new.conversation for part in item.parts if isinstance(part, CallPart)]
+    return calls, tuple(one for one in new.lost if not one.field.startswith("result"))
 
 
 def test_part_of_a_line_is_changed_by_a_patch_where_the_lines_are_known() -> None:
-    translation = to_codex()
-    happened(translation, NativeCall("c1", "Read", {"file_path": "/w/a.py"}), "1\tx = 1\n2\ty = 3\n3\t")
-    translated = translation.call(EDIT)
-    (call,) = translated.calls
-    patch = "*** Begin Patch\n*** Update File: /w/a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
-    assert (call.native.name, call.native.arguments, translated.lost) == ("apply_patch", patch, ())
-    translation.split(translated, NativeResult("c2", "The file /w/a.py has been updated successfully."))
-    again = NativeCall("c3", "Edit", {"file_path": "/w/a.py", "old_string": "x = 2", "new_string": "x = 4"})
-    assert happened(translation, again, "The file /w/a.py has been updated successfully.") == ("apply_patch", ())
+    calls, lost = to_codex(
+        ((READ, "1\tx = 1\n2\ty = 3\n3\t"),),
+        ((edit("c2", "= 1", "= 2"), UPDATED),),
+        ((edit("c3", "x = 2", "x = 4"), UPDATED),),
+    )
+    assert [call.name for call in calls] == ["exec_command", "apply_patch", "apply_patch"]
+    assert calls[1].arguments == "*** Begin Patch\n*** Update File: /w/a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
+    assert lost == ()
 
 
 def test_part_of_a_line_is_changed_by_a_command_where_the_lines_are_not_known() -> None:
-    read = NativeCall("c1", "Read", {"file_path": "/w/a.py"})
-    unread, partly, run_since, ambiguous = (to_codex() for _ in range(4))
-    happened(partly, NativeCall("c1", "Read", {"file_path": "/w/a.py", "limit": 1}), "1\tx = 1")
-    happened(run_since, read, "1\tx = 1\n2\t")
-    happened(run_since, NativeCall("c5", "Bash", {"command": "make"}), "")
-    happened(ambiguous, read, "1\tx = 1\n2\tx = 1\n3\t")
-    for translation in (unread, partly, run_since, ambiguous):
-        translated = translation.call(EDIT)
-        assert [call.native.name for call in translated.calls] == ["exec_command"]
-        assert translated.lost == ()
-        assert translated.commands == {"c2": op.EditFile("/w/a.py", (op.Edit("= 1", "= 2"),))}
+    asked = ((edit("c2", "= 1", "= 2"), UPDATED),)
+    partly = NativeCall("c1", "Read", {"file_path": "/w/a.py", "limit": 1})
+    run = NativeCall("c5", "Bash", {"command": "make"})
+    whole = "1\tx = 1\n2\t"
+    for before in (
+        (),  # it was not read
+        (((partly, "1\tx = 1"),),),
+        (((READ, whole),), ((run, ""),)),  # a command may have changed it
+        (((READ, "1\tx = 1\n2\tx = 1\n3\t"),),),  # which of them is meant?
+    ):
+        calls, lost = to_codex(*before, asked)
+        assert calls[-1].name == "exec_command"
+        assert "('= 1', '= 2', 1)" in str(calls[-1].arguments)
+        assert lost == ()
 
 
 def test_two_changes_of_a_file_at_once_are_not_both_said_of_the_lines_before_them() -> None:
-    translation = to_codex()
-    happened(translation, NativeCall("c1", "Read", {"file_path": "/w/a.py"}), "1\tx = 1\n2\t")
-    names = [translation.call(EDIT).calls[0].native.name for _ in range(2)]
-    assert names == ["apply_patch", "exec_command"]
+    both = ((edit("c2", "= 1", "= 2"), UPDATED), (edit("c3", "x", "z"), UPDATED))
+    calls, _ = to_codex(((READ, "1\tx = 1\n2\t"),), both)
+    assert [call.name for call in calls] == ["exec_command", "apply_patch", "exec_command"]
+
+
+def test_a_call_by_itself_is_always_said_in_the_same_way() -> None:
+    """A gateway says a call again with each request: what it became must not depend on what came since."""
+    codex = CODEX.at("0.166.0")
+    translation = Translation(CLAUDE, codex, offered=codex.definitions())
+    first = translation.call(edit("c2", "= 1", "= 2"))
+    translation.split(translation.call(READ), NativeResult("c1", "1\tx = 1\n2\t"))
+    assert translation.call(edit("c2", "= 1", "= 2")) == first

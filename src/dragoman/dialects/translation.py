@@ -122,7 +122,6 @@ class Translation:
         if offered is not None:
             self._definitions = dict(_named(one) for one in offered)
             say_as = say_as.only(self._definitions) if isinstance(say_as, Dialect) else say_as
-        self._files = KnownFiles()
         self._checkers: dict[str, Callable[[object], list[str]]] = {}
         """Name of an offered tool → what finds arguments that do not fit its schema."""
         self._read_as, self._say_as, self._losses = read_as, say_as, losses
@@ -144,12 +143,12 @@ class Translation:
         same = self._read_as.name == self._say_as.name and name in self._definitions
         return same and not self._misfits(name, native.arguments)
 
-    def call(self, native: NativeCall) -> Translated:
-        """A native call in the other words."""
-        return self.say(self._read_as.read_call(native))
+    def call(self, native: NativeCall, files: KnownFiles | None = None) -> Translated:
+        """A native call in the other words; `files` are those that its session has read."""
+        return self.say(self._read_as.read_call(native), files)
 
-    def say(self, call: Call) -> Translated:
-        """A call that was read already in the other words."""
+    def say(self, call: Call, files: KnownFiles | None = None) -> Translated:
+        """A call that was read already in the other words. Without `files` it depends on nothing but the call."""
         reason = _unreadable(call)
         if reason is not None:
             return self._unsaid(call, reason)
@@ -160,7 +159,7 @@ class Translation:
         try:
             for place, operation in enumerate(call.operations):
                 id = call.id if len(call.operations) == 1 else f"{call.id}_{place + 1}"
-                spoken = self._spoken(call, id, self._placed(operation))
+                spoken = self._spoken(call, id, self._placed(operation), files)
                 said += spoken.calls
                 places += [place] * len(spoken.calls)
                 lost += spoken.lost
@@ -169,10 +168,11 @@ class Translation:
             return self._unsaid(call, error.reason)
         return Translated(call, tuple(said), tuple(places), tuple(lost), commands)
 
-    def _spoken(self, source: Call, id: str, meant: op.Operation) -> Translated:
+    def _spoken(self, source: Call, id: str, meant: op.Operation, files: KnownFiles | None) -> Translated:
         """One operation in the target's words: its tool for it, its tool for pictures or for files, or a command."""
-        exact = self._exact_edit(source, id, meant) if isinstance(meant, op.EditFile) else None
-        self._files.begin(meant)
+        exact = self._exact_edit(source, id, meant, files) if isinstance(meant, op.EditFile) else None
+        if files is not None:
+            files.begin(meant)
         if exact is not None:
             return exact
         try:
@@ -207,7 +207,7 @@ class Translation:
         ]
         return msgspec.structs.replace(spoken, lost=(*spoken.lost, *left), commands={id: command.meant})
 
-    def _exact_edit(self, source: Call, id: str, meant: op.EditFile) -> Translated | None:
+    def _exact_edit(self, source: Call, id: str, meant: op.EditFile, files: KnownFiles | None) -> Translated | None:
         """A change of parts of lines, where the target's tool has words for whole lines alone.
 
         The lines are known if the session has read the file, and nothing can have changed it since; otherwise a
@@ -216,7 +216,7 @@ class Translation:
         try:
             if all(one.field != "edits" for one in self._say_as.loss(meant)):
                 return None
-            whole = self._files.in_whole_lines(meant)
+            whole = None if files is None else files.in_whole_lines(meant)
             if whole is not None and all(one.field != "edits" for one in self._say_as.loss(whole)):
                 return self._written(source, id, whole)
         except Unspeakable:
@@ -278,10 +278,12 @@ class Translation:
 
     # ── results ────────────────────────────────────────────────────────────
 
-    def split(self, translated: Translated, native: NativeResult) -> Retold:
-        """The source's result as the results of the calls that it became, one each."""
+    def split(self, translated: Translated, native: NativeResult, files: KnownFiles | None = None) -> Retold:
+        """The source's result as the results of the calls that it became, one each; `files` gets to know it."""
         outcomes = self._read_as.read_result(translated.source, native).outcomes
-        self._see(translated.source, outcomes)
+        if files is not None:
+            for operation, outcome in zip(translated.source.operations, outcomes, strict=False):
+                files.end(self._placed(operation), outcome)
         results: list[NativeResult] = []
         lost: list[Lost] = []
         for call, place in zip(translated.calls, translated.places, strict=True):
@@ -313,13 +315,8 @@ class Translation:
             parts.setdefault(place, []).extend(heard)
         source = translated.source
         outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))
-        self._see(source, outcomes)
         told, fields = _told(self._read_as, source, outcomes, losses=self._losses)
         return Retold((told,), tuple(self._loss(source, field, reason) for field, reason in fields))
-
-    def _see(self, call: Call, outcomes: Sequence[out.Outcome]) -> None:
-        for operation, outcome in zip(call.operations, outcomes, strict=False):
-            self._files.end(self._placed(operation), outcome)
 
     # ── paths ──────────────────────────────────────────────────────────────
 
@@ -377,6 +374,7 @@ class _Respeaking:
         self._answered = frozenset(result.call_id for result in results)
         self.lost: list[Lost] = []
         self.ways: Counter[Way] = Counter()
+        self._files = KnownFiles()
         self._said: dict[str, tuple[Translation, Translated]] = {}
         """Old id → what the call became, and by whom."""
         self._unsaid: dict[str, NativeCall] = {}
@@ -412,7 +410,7 @@ class _Respeaking:
         if words.keeps(part.call):
             self.ways["native"] += 1
             return [part]
-        translated = words.call(part.call)
+        translated = words.call(part.call, self._files)
         self._said.pop(id, None)
         self._unsaid.pop(id, None)
         if translated.calls:
@@ -434,7 +432,7 @@ class _Respeaking:
             id = part.result.call_id if isinstance(part, ResultPart) else ""
             if isinstance(part, ResultPart) and id in self._said:
                 words, translated = self._said[id]
-                retold = words.split(translated, part.result)
+                retold = words.split(translated, part.result, self._files)
                 parts += [ResultPart(result) for result in retold.results]
                 self.lost += retold.lost
             elif isinstance(part, ResultPart) and id in self._unsaid:
