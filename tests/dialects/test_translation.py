@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dragoman.dialects import DIALECTS
 from dragoman.dialects.translation import Lost, Translation, as_text, respoken
 from dragoman.model import (
@@ -272,3 +274,32 @@ def test_a_call_by_itself_is_always_said_in_the_same_way() -> None:
     first = translation.call(edit("c2", "= 1", "= 2"))
     translation.split(translation.call(READ), NativeResult("c1", "1\tx = 1\n2\t"))
     assert translation.call(edit("c2", "= 1", "= 2")) == first
+
+
+# ── Windows ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", [name for name in DIALECTS.built_in if DIALECTS[name].speaks(op.RunCommand)])
+def test_a_command_for_powershell_is_never_given_to_another_shell(name: str) -> None:
+    target = DIALECTS[name]
+    command = NativeCall("c1", "PowerShell", {"command": "Get-ChildItem"})
+    translated = Translation(CLAUDE, target, losses=False).call(command)
+    heard = [one for call in translated.calls for one in target.read_call(call.native).operations]
+    assert all(isinstance(one, op.RunCommand) and one.shell == "powershell" for one in heard)
+    assert translated.calls or "its shell is not powershell" in translated.lost[0].reason
+
+
+def test_no_command_of_a_posix_shell_is_written_for_files_of_windows() -> None:
+    codex = CODEX.at("0.166.0")
+    windows = Translation(CLAUDE, codex, offered=codex.definitions(), folder="C:\\work", paths="absolute")
+    anywhere = Translation(CLAUDE, codex, offered=codex.definitions())
+    for path in ("C:\\work\\a.py", "c:/work/a.py", "\\\\server\\share\\a.py"):
+        assert said(windows, "Read", {"file_path": path}) == []
+        assert said(anywhere, "Read", {"file_path": path}) == []
+    assert said(windows, "Grep", {"pattern": "x", "path": "src"}) == []
+
+
+def test_paths_in_a_folder_of_windows_are_joined_as_windows_does() -> None:
+    absolute = Translation(GEMINI, CLAUDE, folder="C:\\work\\", paths="absolute")
+    for given, path in (("src\\a.py", "C:\\work\\src\\a.py"), (".\\a.py", "C:\\work\\a.py"), ("D:\\b", "D:\\b")):
+        assert said(absolute, "read_file", {"file_path": given}) == [("c1", "Read", {"file_path": path})]

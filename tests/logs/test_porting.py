@@ -141,6 +141,21 @@ def test_calls_for_gemini_3_carry_the_documented_stand_in_for_a_signature(
     assert signatures == (["skip_thought_signature_validator", None] if is_signed else [])
 
 
+@pytest.mark.parametrize("to", targets())
+@pytest.mark.parametrize("model", [None, "claude-opus-5-5", "gpt-5.5", "gemini-3-pro-preview"])
+def test_a_session_that_ends_with_the_models_words_is_written_for_every_model(
+    to: str, model: str | None, tmp_path: Path
+) -> None:
+    """Some models refuse a request that ends so, but the user's next words are still to come."""
+    said = (user("Hi."), Reply((TextPart("Hello."),), provenance=Provenance("log", dialect="claude_code")))
+    done = ported(said, to=to, folder="/w", model=model, places=Places(tmp_path))
+    roles = [
+        (item.role, [part.text for part in item.parts if isinstance(part, TextPart)])
+        for item in read_back(done, tmp_path)
+    ]
+    assert roles == [("user", ["Hi."]), ("assistant", ["Hello."])]
+
+
 # ── budgets ──────────────────────────────────────────────────────────────────
 
 MADE_BY = Provenance("log of a client", model="m", dialect="claude_code")

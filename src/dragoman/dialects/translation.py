@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from pathlib import PureWindowsPath
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -193,8 +194,8 @@ class Translation:
         return command
 
     def _command(self, source: Call, id: str, meant: op.Operation) -> Translated | None:
-        """An operation as a command of the target's shell."""
-        command = in_shell(meant)
+        """An operation as a command of the target's shell, where that is one of a POSIX system."""
+        command = None if self._folder is not None and _has_drive(self._folder) else in_shell(meant)
         if command is None:
             return None
         try:
@@ -227,6 +228,9 @@ class Translation:
         lost: list[Lost] = []
         said: list[Call] = []
         natives = self._say_as.write_call(id, meant)
+        shell = meant.shell if isinstance(meant, op.RunCommand) else None
+        if shell and _is_of_windows(shell) and any(one.field == "shell" for one in self._say_as.loss(meant)):
+            raise Unspeakable("this request", natives[0].name, f"its shell is not {shell}")
         for number, native in enumerate(natives, 1):
             fitting, dropped = self._fitting(native, source.native)
             lost += [self._loss(source, name, "the offered tool has no such parameter") for name in dropped]
@@ -333,12 +337,13 @@ class Translation:
 
     def _path(self, path: str) -> str:
         assert self._folder is not None
-        below = self._folder if self._folder == "/" else f"{self._folder}/"
+        separator = "\\" if _has_drive(self._folder) else "/"
+        below = self._folder if self._folder.endswith(separator) else f"{self._folder}{separator}"
         if self._paths == "relative":
             return "." if path == self._folder else path.removeprefix(below) or "."
-        if path.startswith(("/", "~")) or _has_drive(path):
+        if path.startswith(("/", "~", "\\\\")) or _has_drive(path):
             return path
-        return self._folder if path in (".", "./") else below + path.removeprefix("./")
+        return self._folder if path in (".", "./") else below + path.removeprefix("./").removeprefix(f".{separator}")
 
 
 Way = Literal["native", "shell", "text"]
@@ -567,6 +572,11 @@ def _among(value: object, schema: object) -> object:
     if not isinstance(value, str) or not choices or value in choices:
         return value
     return next((one for one in choices if isinstance(one, str) and one.casefold() == value.casefold()), value)
+
+
+def _is_of_windows(shell: str) -> bool:
+    """Whether the command lines of a shell mean nothing, or something else, to the shells of other systems."""
+    return PureWindowsPath(shell).stem.lower() in ("powershell", "pwsh", "cmd")
 
 
 def _has_drive(path: str) -> bool:

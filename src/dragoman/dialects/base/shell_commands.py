@@ -57,6 +57,8 @@ def _can_be_typed(command: str) -> bool:
 
 _TESTS: Final = ("-", "(", "!")
 """What `find` takes for a test and not for a folder."""
+_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+"""How a path of Windows begins, whose shells are others."""
 _SPECIAL: Final = re.compile(r"[*?\[\]{}\\]")
 
 
@@ -65,7 +67,7 @@ def _names(*paths: str) -> str | None:
 
     `~` means the home folder to some tools and a file of that name to a program.
     """
-    if any(not path or path == "-" or path.startswith("~") for path in paths):
+    if any(not path or path == "-" or path.startswith("~") or _WINDOWS.match(path) for path in paths):
         return None
     marked = ["--"] if any(path.startswith("-") for path in paths) else []
     return shlex.join([*marked, *paths])

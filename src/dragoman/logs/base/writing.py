@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from dragoman.apis import APIS
-from dragoman.model import Conversation, Media, Request
+from dragoman.model import Conversation, Media, Request, user
 from dragoman.model.request import Definition
 
 
@@ -84,11 +84,14 @@ def messages_of(
     api: str, conversation: Conversation, model: str, definitions: Sequence[Definition]
 ) -> list[dict[str, Any]]:
     """A conversation as the messages of an API, as a request with these tools would send it."""
-    request = Request(model=model, conversation=conversation, definitions=tuple(definitions))
+    # Some models refuse a request that ends with their own words. The next ones are the user's, whatever they will be.
+    ended = bool(conversation) and conversation[-1].role == "assistant"
+    asked = (*conversation, user("Continue.")) if ended else conversation
+    request = Request(model=model, conversation=asked, definitions=tuple(definitions))
     body = APIS[api].encode(request).body
     messages = next(body[key] for key in ("messages", "input", "contents") if key in body)
     assert isinstance(messages, list)
-    return messages
+    return messages[:-1] if ended else messages
 
 
 def stamp(time: datetime.datetime) -> str:

@@ -38,11 +38,15 @@ def history_of(
     """
     with Originals() as originals:
         history = _History(dialect, writer, originals)
+        others: set[str] = set()
         for event in events:
             if event.stream == stream:
                 history.take(event)
+            else:
+                others.add(event.stream)
     history.answer_the_rest()
-    return Told(tuple(history.items), history.left_out)
+    agents = {"sessions of sub-agents, whose answers are kept": len(others)} if others and stream == "main" else {}
+    return Told(tuple(history.items), {**history.left_out, **agents})
 
 
 class _History:

@@ -194,7 +194,7 @@ def ported(
     if folder is None:
         raise LogError("the log does not say in which folder the session worked: name one")
     if not posixpath.isabs(folder) or not folder.isprintable():
-        raise LogError(f"{folder!r} is no absolute path that a client could work in")
+        raise LogError(f"{folder!r} is not an absolute path that a client could work in here: name another with --cwd")
     time = time or datetime.datetime.now(datetime.UTC)
     places = places or Places.here()
     destination = Destination(
