@@ -15,7 +15,6 @@ Rules:
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
@@ -47,7 +46,7 @@ from dragoman.schema import checker
 from .base.availability import qualified
 from .base.default_words import tell
 from .base.dialect import Dialect, Loss
-from .base.known_files import KnownFiles
+from .base.known_files import KnownFiles as KnownFiles
 from .base.shell_commands import IN_SHELL as IN_SHELL, in_shell, left_out, outcome_from as outcome_from, printed_for
 
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
@@ -127,12 +126,6 @@ class Translation:
         """Name of an offered tool → what finds arguments that do not fit its schema."""
         self._read_as, self._say_as, self._losses = read_as, say_as, losses
         self._folder, self._paths = None if folder is None else folder.rstrip("/") or "/", paths
-
-    def anew(self) -> Translation:
-        """The same for another conversation: nothing is known of the files that this one has read."""
-        new = copy.copy(self)
-        new._files = KnownFiles()
-        return new
 
     # ── calls ──────────────────────────────────────────────────────────────
 
@@ -285,9 +278,7 @@ class Translation:
     def split(self, translated: Translated, native: NativeResult, files: KnownFiles | None = None) -> Retold:
         """The source's result as the results of the calls that it became, one each; `files` gets to know it."""
         outcomes = self._read_as.read_result(translated.source, native).outcomes
-        if files is not None:
-            for operation, outcome in zip(translated.source.operations, outcomes, strict=False):
-                files.end(self._placed(operation), outcome)
+        self._see(translated.source, outcomes, files)
         results: list[NativeResult] = []
         lost: list[Lost] = []
         for call, place in zip(translated.calls, translated.places, strict=True):
@@ -302,7 +293,7 @@ class Translation:
             lost += [self._loss(translated.source, field, reason) for field, reason in fields]
         return Retold(tuple(results), tuple(lost))
 
-    def join(self, translated: Translated, results: Sequence[NativeResult]) -> Retold:
+    def join(self, translated: Translated, results: Sequence[NativeResult], files: KnownFiles | None = None) -> Retold:
         """The results of the calls that the source became as its own, in one.
 
         They are found by their ids. A call without one was not made, because one before it failed: its operation is
@@ -319,8 +310,15 @@ class Translation:
             parts.setdefault(place, []).extend(heard)
         source = translated.source
         outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))
+        self._see(source, outcomes, files)
         told, fields = _told(self._read_as, source, outcomes, losses=self._losses)
         return Retold((told,), tuple(self._loss(source, field, reason) for field, reason in fields))
+
+    def _see(self, call: Call, outcomes: Sequence[out.Outcome], files: KnownFiles | None) -> None:
+        """Files get to know what a call gave."""
+        if files is not None:
+            for operation, outcome in zip(call.operations, outcomes, strict=False):
+                files.end(self._placed(operation), outcome)
 
     # ── paths ──────────────────────────────────────────────────────────────
 

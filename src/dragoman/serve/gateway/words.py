@@ -20,7 +20,7 @@ import msgspec
 
 from dragoman.apis import Lowering
 from dragoman.dialects import Dialect
-from dragoman.dialects.translation import IN_SHELL, Translated, Translation, outcome_from
+from dragoman.dialects.translation import IN_SHELL, KnownFiles, Translated, Translation, outcome_from
 from dragoman.errors import ToolError
 from dragoman.model import (
     Call,
@@ -78,6 +78,7 @@ class Words:
         self.left_out = tuple(str(one.name) for one in offered if isinstance(one, ProviderDefinition))
         """Tools that the client's provider would run: no other has them."""
         own = [one for one in offered if not isinstance(one, ProviderDefinition)]
+        self._files = KnownFiles()
         if client is None or model is None:
             self.definitions: tuple[Definition, ...] = tuple(_called(one, str(one.name)) for one in own)
             self.passed = tuple(str(one.name) for one in own)
@@ -102,8 +103,7 @@ class Words:
     def anew(self) -> Words:
         """The same for one walk through a conversation: translating remembers what was read in it."""
         new = copy.copy(self)
-        new._to_client = None if self._to_client is None else self._to_client.anew()
-        new._to_model = None if self._to_model is None else self._to_model.anew()
+        new._files = KnownFiles()
         return new
 
     def _offered(self, client: Dialect, model: Dialect, names: Sequence[str]) -> list[Definition]:
@@ -153,7 +153,7 @@ class Words:
         if theirs is not None:
             return Group(native, (msgspec.structs.replace(call, name=theirs),))
         read = self._model.read_call(call)
-        translated = self._to_client.say(read)
+        translated = self._to_client.say(read, self._files)
         if not translated.calls:
             reason = "; ".join(one.reason for one in translated.lost)
             failure = read.failure or Failure("failed", f"The tool {native.name} cannot do this here: {reason}")
@@ -182,7 +182,7 @@ class Words:
                 paths.append(meant.path)
         for number, path in enumerate(dict.fromkeys(paths), 1):
             own = f"{id}{_HIDDEN}{number}"
-            read = self._to_client.say(Call(own, (op.ReadFile(path),), NativeCall(own, "read", {})))
+            read = self._to_client.say(Call(own, (op.ReadFile(path),), NativeCall(own, "read", {})), self._files)
             if len(read.calls) == 1:
                 yield read
 
@@ -280,7 +280,7 @@ class Words:
             elif not any(call.id in results for call in group.calls):
                 continue  # never made; whoever writes the request says that there is no result
             else:
-                (joined,) = self._to_client.join(group.translated, [*results.values()]).results
+                (joined,) = self._to_client.join(group.translated, [*results.values()], self._files).results
             told.append(_answering(joined, group.native))
         return tuple(told)
 
