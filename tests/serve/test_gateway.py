@@ -20,7 +20,8 @@ from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError
 from dragoman.model import AnyChunk, Request, user
 from dragoman.registry import TOOLS
-from dragoman.serve.gateway import Exchanged, Gateway, Routes, read_route
+from dragoman.serve.gateway import CLIENTS as KNOWN, Exchanged, Gateway, Routes, read_route
+from dragoman.serve.gateway.clients import recognised
 from dragoman.tools import DiskWorkspace
 from tests.engine.loopback import Answer, Loopback, Raw, Turn, loopback
 
@@ -389,3 +390,10 @@ async def test_what_one_client_read_is_not_known_of_another(tmp_path: Path, monk
         for name in ("one", "two"):
             assert (await client(served, "codex", tmp_path / name).run("Do it.")).text == "Done."
     assert written(tmp_path / "two") == {"a.py": "x = 2  # two\n"}
+
+
+@pytest.mark.parametrize("name", sorted(one.dialect for one in KNOWN.values()))
+def test_every_client_is_recognised_by_the_tools_it_offers(name: str) -> None:
+    found = recognised(tuple(DIALECTS[name].definitions()), None)
+    assert found is not None
+    assert (found[0].dialect, found[1].name) == (name, name)

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.model import Conversation, Definition, TextPart
+from dragoman.model import Conversation, Definition, FunctionDefinition, TextPart
 
 
 class Client(msgspec.Struct, frozen=True):
@@ -86,21 +86,38 @@ def recognised(definitions: Sequence[Definition], agent: str | None) -> tuple[Cl
 
     `agent` is what it says of itself (`claude-cli/2.1.325 (external, cli)`).
     """
-    return _recognised(tuple(str(one.name) for one in definitions if one.name), agent)
+    return _recognised(tuple((str(one.name), _parameters(one)) for one in definitions if one.name), agent)
+
+
+def _parameters(definition: Definition) -> frozenset[str]:
+    return (
+        frozenset(definition.parameters.get("properties", ()))
+        if isinstance(definition, FunctionDefinition)
+        else frozenset()
+    )
 
 
 @lru_cache(maxsize=64)
-def _recognised(names: tuple[str, ...], agent: str | None) -> tuple[Client, Dialect] | None:
-    best: tuple[int, Client] | None = None
+def _recognised(tools: tuple[tuple[str, frozenset[str]], ...], agent: str | None) -> tuple[Client, Dialect] | None:
+    best: tuple[float, Client] | None = None
     for client in CLIENTS.values():
         dialect: Dialect = DIALECTS[client.dialect]
-        known = sum(bool(dialect.meanings(name)) for name in names)
-        if known >= 2 and (best is None or known > best[0]):
-            best = (known, client)
+        known = [(name, given) for name, given in tools if dialect.meanings(name)]
+        # Several clients have a `read` and a `bash`; their parameters tell them apart.
+        own = _own(client.dialect)
+        alike = sum(len(given & own[name]) / max(1, len(given | own[name])) for name, given in known if name in own)
+        if len(known) >= 2 and (best is None or len(known) + alike > best[0]):
+            best = (len(known) + alike, client)
     if best is None:
         return None
     said = _VERSION.search(agent or "")
     return best[1], at(best[1].dialect, None if said is None else said[1])
+
+
+@lru_cache(maxsize=64)
+def _own(dialect: str) -> dict[str, frozenset[str]]:
+    """The tools of a vocabulary with their parameters."""
+    return {str(one.name): _parameters(one) for one in DIALECTS[dialect].definitions()}
 
 
 @lru_cache(maxsize=64)  # narrowing a vocabulary takes longer than all else that is done for a request
