@@ -135,6 +135,20 @@ async def test_tools_stand_in_the_instructions_and_in_the_schema_and_nowhere_els
     assert 1024 in body.values()  # the most it may say, under whichever name the server takes it
 
 
+async def test_examples_of_plans_name_tools_that_are_offered() -> None:
+    def takes(name: str, *needed: str) -> FunctionDefinition:
+        schema = {"type": "object", "properties": {one: {"type": "string"} for one in needed}, "required": [*needed]}
+        return FunctionDefinition(name, "Does it.", schema)
+
+    read, run, write = takes("look", "file_path"), takes("sh", "command"), takes("put", "path", "command")
+    async with model() as (engine, _):
+        told = [engine.about_tools(offered) for offered in ([read, run, write], [write])]
+    rename = 'To rename a.log: {"plan": ["sh: mv a.log b.log"]}\n'
+    logs = 'For a task about what is in a.log and b.log: {"plan": ["look: a.log", "look: b.log"]}\n'
+    assert rename + logs in told[0]
+    assert "a.log" not in told[1]
+
+
 async def test_parameters_that_are_not_shown_are_named_in_what_is_prepared() -> None:
     must = asking(PICK, choice=ToolChoice("required"))
     async with model() as (engine, _), model(optional=True) as (shown, _):

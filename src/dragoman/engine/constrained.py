@@ -207,16 +207,29 @@ class ConstrainedEngine:
     def about_tools(self, offered: Sequence[Offered]) -> str:
         """What the model is told of its tools, and how to use them: the beginning of every prompt."""
         tools = "\n".join(self._line(definition) for definition in offered)
-        return HOW_TO_ANSWER.format(tools=tools, example=self._example(offered))
+        return HOW_TO_ANSWER.format(tools=tools, example=self._examples(offered))
 
-    def _example(self, offered: Sequence[Offered]) -> str:
-        """One task with two steps, where there is a tool that takes a path alone: one sight is worth many words."""
-        for one in offered:
-            shown = [*self._arguments(one).get("properties", {})]
-            if len(shown) == 1 and "path" in shown[0]:
-                plan = [f"{name_of(one)}: {file}" for file in ("a.log", "b.log")]
-                return f"\nFor a task about what is in a.log and b.log: {_json({'plan': plan})}"
-        return ""
+    def _examples(self, offered: Sequence[Offered]) -> str:
+        """Plans for one task with two steps and one that needs a command, where there are tools for them.
+
+        Without the second, a small model reads and writes files to rename or delete one, and loses its way.
+        """
+        paths, commands = (
+            next((name_of(one) for one in offered if self._takes_alone(one, word)), None)
+            for word in ("path", "command")
+        )
+        told = ""
+        if commands is not None:
+            told += f"\nTo rename a.log: {_json({'plan': [f'{commands}: mv a.log b.log']})}"
+        if paths is not None:
+            plan = [f"{paths}: {file}" for file in ("a.log", "b.log")]
+            told += f"\nFor a task about what is in a.log and b.log: {_json({'plan': plan})}"
+        return told
+
+    def _takes_alone(self, definition: Offered, word: str) -> bool:
+        """Whether a tool is shown with one parameter, which has this word in its name."""
+        shown = [*self._arguments(definition).get("properties", {})]
+        return len(shown) == 1 and word in shown[0]
 
     def _line(self, definition: Offered) -> str:
         """A tool in one line: its name, its parameters, and the first words about it."""
