@@ -108,7 +108,7 @@ def search(chance: random.Random, name: str) -> Task:
     word = chance.choice(("LIMIT", "total", "items", "return total"))
     folder = chance.choice(sorted({path.partition("/")[0] for path in files if "/" in path}))
     prompt = chance.choice(('Search for the text "{0}" in the folder {1}.', 'Find every line with "{0}" below {1}.'))
-    patterns = [word, word.replace(" ", r"\s+"), word.replace(" ", r"\ ")]
+    patterns = list(dict.fromkeys((word, word.replace(" ", r"\s+"), word.replace(" ", r"\ "))))
     wanted = {"type": "search_text", "pattern": {"one_of": patterns}, "path": folder}
     return one_call(name, prompt.format(word, folder), wanted, files)
 

@@ -37,8 +37,8 @@ async def test_a_framework_keeps_the_loop_and_has_our_tools(heading: str, tmp_pa
     ((common,), (own,)) = programs(PAGE)["Keep your framework"], programs(PAGE)[heading]
     environment = ENVIRONMENTS[heading]
     turns = (
-        Turn(calls=(("c1", "Edit", EDIT), ("c2", "Read", {"file_path": "no.txt"}))),
-        Turn(calls=(("c3", "Read", {"file_path": "a.txt"}),)),
+        Turn(calls=(("c1", "Read", {"file_path": "a.txt"}), ("c2", "Read", {"file_path": "no.txt"}))),
+        Turn(calls=(("c3", "Edit", EDIT),)),
         Turn("It is 2 now."),
     )
     async with loopback(*turns) as server:

@@ -23,6 +23,7 @@ from dragoman.model import (
     Features,
     FinishReason,
     NativeCall,
+    ReadFile,
     Reply,
     ToolCalled,
     operations as op,
@@ -41,6 +42,7 @@ def calls(name: str, arguments: Any, id: str = "c1") -> Reply:
 
 
 RIGHT = calls("Edit", {"file_path": "a.txt", "old_string": "two", "new_string": "2"})
+READ = calls("Read", {"file_path": "a.txt"}, "c0")  # Claude Code edits only what was read
 WRONG = calls("replace", {"file_path": "b.txt", "instruction": "x", "old_string": "b", "new_string": "2"})
 
 
@@ -50,13 +52,16 @@ def scripted(*steps: Any, **more: Any) -> Any:
 
 
 async def test_vocabularies_are_compared_on_the_same_task_and_records_can_be_read(tmp_path: Path) -> None:
-    attempts = await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(RIGHT, "Done.", WRONG, "Done."))
+    attempts = await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(READ, RIGHT, "Done.", WRONG, "Done."))
     assert [(one.vocabulary, one.done, one.problems) for one in attempts] == [
         ("claude_code", True, ()),
         ("gemini_cli", False, ("a.txt does not hold what it should", "b.txt was changed")),
     ]
     called = [event for event in read_events(tmp_path / attempts[0].record) if isinstance(event, ToolCalled)]
-    assert [event.call.operations for event in called] == [(EditFile("a.txt", (Edit("two", "2"),)),)]
+    assert [event.call.operations for event in called] == [
+        (ReadFile("a.txt"),),
+        (EditFile("a.txt", (Edit("two", "2"),)),),
+    ]
     (difference,) = differences(attempts)
     assert (difference.difference, difference.better, difference.worse, difference.pairs) == (-1.0, 0, 1, 1)
     (turned,) = differences(attempts, "gemini_cli")
@@ -65,7 +70,7 @@ async def test_vocabularies_are_compared_on_the_same_task_and_records_can_be_rea
 
 async def test_what_was_tried_is_not_tried_again_but_what_a_provider_spoilt_is(tmp_path: Path) -> None:
     broken = EngineError("down", code="overloaded")
-    first = await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(RIGHT, "Done.", broken))
+    first = await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(READ, RIGHT, "Done.", broken))
     assert [one.done for one in first] == [True, None]
     row = rates(first)[1]
     assert (row.attempts, row.errors) == (0, 1)
@@ -75,13 +80,13 @@ async def test_what_was_tried_is_not_tried_again_but_what_a_provider_spoilt_is(t
     assert reported == [again[1]]
     changed = msgspec.structs.replace(SUITE, tasks=(msgspec.structs.replace(FIX, prompt="Say 2, please."),))
     more = await evaluate(
-        changed, tmp_path, models=["m"], vocabularies=["claude_code"], engines=scripted(RIGHT, "Done.")
+        changed, tmp_path, models=["m"], vocabularies=["claude_code"], engines=scripted(READ, RIGHT, "Done.")
     )
     assert more[0].digest != first[0].digest
 
 
 async def test_a_line_that_was_half_written_is_tried_again_and_a_broken_one_is_reported(tmp_path: Path) -> None:
-    await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(RIGHT, "Done.", WRONG, "Done."))
+    await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(READ, RIGHT, "Done.", WRONG, "Done."))
     results = tmp_path / "attempts.jsonl"
     results.write_bytes(results.read_bytes()[:-20])
     assert len(read_attempts(tmp_path)) == 1
@@ -148,9 +153,9 @@ async def test_commands_run_only_if_they_are_allowed(tmp_path: Path) -> None:
 
 
 async def test_calls_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
-    engines = scripted(calls("Nope", {}), calls("Edit", {"file_path": 7}, "c2"), RIGHT, "Done.")
+    engines = scripted(calls("Nope", {}), calls("Edit", {"file_path": 7}, "c2"), READ, RIGHT, "Done.")
     (attempt,) = await evaluate(SUITE, tmp_path, models=["m"], vocabularies=["claude_code"], engines=engines)
-    assert (attempt.done, attempt.misread, attempt.calls) == (True, 2, 3)
+    assert (attempt.done, attempt.misread, attempt.calls) == (True, 2, 4)
 
 
 def test_a_file_with_problems_is_refused_with_all_of_them(tmp_path: Path) -> None:
