@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,26 +26,30 @@ ARGUMENTS = {
     "copilot": ("edit", {"path": "f", "old_str": "{old}", "new_str": "{new}"}, None),
     "cline": ("editor", {"path": "f", "old_text": "{old}", "new_text": "{new}"}, None),
     "pi": ("edit", {"path": "f", "edits": [{"oldText": "{old}", "newText": "{new}"}]}, None),
-    "continue": ("MultiEdit", {"file_path": "f", "edits": [{"old_string": "{old}", "new_string": "{new}"}]}, None),
+    "continue": (
+        "MultiEdit",
+        {"file_path": "f", "edits": [{"old_string": "{old}", "new_string": "{new}", "replace_all": "{all}"}]},
+        None,
+    ),
 }
-"""How each vocabulary says an edit; the name of the flag that replaces all."""
+"""How each vocabulary says an edit; the name of the flag that replaces all, where it stands beside the texts."""
 
 REFUSED = None
 
 
-def _filled(arguments: object, old: str, new: str) -> object:
+def _filled(arguments: object, values: Mapping[str, object]) -> object:
     match arguments:
         case dict():
-            return {name: _filled(value, old, new) for name, value in arguments.items()}
+            return {name: _filled(value, values) for name, value in arguments.items()}
         case list():
-            return [_filled(value, old, new) for value in arguments]
-    return {"{old}": old, "{new}": new}.get(str(arguments), arguments)
+            return [_filled(value, values) for value in arguments]
+    return values.get(str(arguments), arguments)
 
 
 def edited(dialect: Dialect, file: str | None, old: str, new: str, *, everywhere: bool = False) -> str | None:
     """The file after an edit in this vocabulary, or `None` when it is refused."""
     name, arguments, flag = ARGUMENTS[dialect.name]
-    filled = _filled(arguments, old, new)
+    filled = _filled(arguments, {"{old}": old, "{new}": new, "{all}": everywhere})
     assert isinstance(filled, dict)
     native = NativeCall("1", name, filled | ({flag: True} if everywhere and flag else {}))
     workspace = MemoryWorkspace({} if file is None else {"f": file.encode()})
@@ -184,7 +189,7 @@ def test_an_earlier_version_finds_its_place_as_it_did() -> None:
 def test_all_places_are_replaced_where_that_is_asked_for() -> None:
     found = {
         name: edited(DIALECTS[name], "a\nb\na\n", "a", "c", everywhere=True)
-        for name in ("claude_code", "gemini_cli", "qwen_code", "opencode")
+        for name in ("claude_code", "gemini_cli", "qwen_code", "opencode", "continue")
     }
     assert found == dict.fromkeys(found, "c\nb\nc\n")
 
