@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from dragoman.dialects import DIALECTS
 from dragoman.engine import (
     LATER,
     Answer,
@@ -111,6 +112,19 @@ def test_the_digest_of_a_call_names_its_operations_and_definitions_and_not_the_w
     different = [Call("a", (op.RunCommand("ls", **effect),), one.native) for effect in effects]
     assert len({digest_of(call, tools) for call in (one, *different)}) == 5
     assert digest_of(send_to("Ann"), (sender(),)) != digest_of(send_to("Ann"), (sender(description="Other."),))
+
+
+def test_an_edit_whose_place_is_found_by_other_rules_is_another_call() -> None:
+    """The question shows what the rules of its vocabulary change; a yes must not allow another change."""
+    edit = Call("1", (op.EditFile("a", (op.Edit("x", "y"),)),), NativeCall("1", "edit", {}))
+    rules = [
+        DIALECTS[name].edit_rules(NativeCall("1", tool, arguments))
+        for name, tool, arguments in (
+            ("claude_code", "Edit", {"file_path": "a", "old_string": "x", "new_string": "y"}),
+            ("qwen_code", "edit", {"file_path": "a", "old_string": "x", "new_string": "y"}),
+        )
+    ]
+    assert len({digest_of(edit, (), one) for one in (None, *rules)}) == 3
 
 
 async def asked(

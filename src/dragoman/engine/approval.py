@@ -132,12 +132,14 @@ class Approvals:
         return tuple(found)
 
 
-def digest_of(call: Call, tools: tuple[Tool, ...] = ()) -> str:
+def digest_of(call: Call, tools: tuple[Tool, ...] = (), edit_rules: EditRules | None = None) -> str:
     """Names what a call does, exactly, and the definitions of the tools that do it.
 
-    It is made from the operations, not from the words of a vocabulary: the same call said to another model is the same.
+    It is made from the operations, not from the words of a vocabulary: the same call said to another model is the same,
+    unless that model's client finds the places of edits by other rules.
     """
-    return digest([call.operations, [definition_digest(tool) for tool in tools]])
+    named = [call.operations, [definition_digest(tool) for tool in tools]]
+    return digest(named if edit_rules is None else [*named, edit_rules])
 
 
 _ALLOWED = Decided(Decision("allowed", by="policy"))
@@ -173,7 +175,7 @@ async def decide(
     asks = asked_by(call, tools)
     if verdict == "allow" and not changes and not asks:
         return _ALLOWED if rule is None else Decided(Decision("allowed", by="policy", rule=rule))
-    this = digest_of(call, tools)
+    this = digest_of(call, tools, edit_rules)
     if verdict == "deny":
         return Decided(Decision("denied", by="policy", rule=rule, arguments_digest=this))
     definitions = tuple(definition_of(tool) for tool in tools)
