@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from dragoman import agents, tools
+from dragoman.agents import mcp
+from dragoman.cli.terminal.console import here
 from dragoman.errors import ConfigError, MissingExtra, nearest
 
 if TYPE_CHECKING:
@@ -55,7 +57,10 @@ async def opened_servers(
         return None
 
     try:
-        servers = await stack.enter_async_context(agents.McpServers(usable))
+        root = configuration.settings.workspace or here()
+        # Only what `dragoman mcp login` stored: nobody can be sent to a browser in the middle of a run.
+        host = mcp.McpHost(roots=(root,), login=mcp.Login(config_dir=configuration.config_dir))
+        servers = await stack.enter_async_context(agents.McpServers(usable, host=host))
     except MissingExtra as error:
         console.warn(f"no MCP server is started: {error}")
         return None

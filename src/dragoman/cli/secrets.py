@@ -42,7 +42,12 @@ def _stored(configuration: Configuration) -> Iterator[str]:
 
     try:
         for name in stored_keys(configuration.config_dir):
-            yield stored_key(configuration.config_dir, name) or ""
+            key = stored_key(configuration.config_dir, name) or ""
+            yield key
+            if name.startswith("mcp:"):
+                from dragoman.agents.mcp import secrets_in
+
+                yield from secrets_in(key)
     except ConfigError:
         return  # whoever needs the key is told of it
 

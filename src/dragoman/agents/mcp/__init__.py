@@ -8,6 +8,8 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .caller import Answered as Answered, McpCaller as McpCaller
+    from .host import McpHost as McpHost, Question as Question, Sample as Sample, SampleRequest as SampleRequest
+    from .login import Login as Login, secrets_in as secrets_in
     from .names import mcp_tool_name as mcp_tool_name
     from .offered import ServedPrompt as ServedPrompt, ServedResource as ServedResource
     from .settings import mcp_server_of as mcp_server_of, own_folder as own_folder, placed as placed
@@ -17,6 +19,8 @@ else:
         __name__,
         {
             "caller": ("Answered", "McpCaller"),
+            "host": ("McpHost", "Question", "Sample", "SampleRequest"),
+            "login": ("Login", "secrets_in"),
             "names": ("mcp_tool_name",),
             "offered": ("ServedPrompt", "ServedResource"),
             "settings": ("mcp_server_of", "own_folder", "placed"),

@@ -104,6 +104,11 @@ class McpCaller:
         offered = now.session.client_capabilities
         if offered is None or getattr(offered, capability) is None:
             raise ToolError(f"the MCP client does not offer {capability}, which this tool needs")
+        if not now.session.can_send_request:
+            # The protocol of 2026 has no requests from servers: a result asks for more, and the call is made again.
+            raise ToolError(
+                f"the MCP client speaks protocol {now.protocol_version}, in which tools cannot ask: {capability}"
+            )
         metadata = ServerMessageMetadata(related_request_id=now.request_id)
         try:
             return await now.session.send_request(request, answer, metadata=metadata)

@@ -27,6 +27,7 @@ from dragoman.tools import Context, Tool
 from dragoman.tools.processes import find_program, new_brand
 
 from .content import resource_of, to_outcome
+from .host import McpHost
 from .http import LARGEST_BODY, limited_http_client
 from .names import mcp_tool_name
 from .settings import McpServer, filled
@@ -59,8 +60,16 @@ SETTLE_SECONDS: Final = 5.0
 class Connection:
     """One server: opened when it is needed, and again when it has died."""
 
-    def __init__(self, server: McpServer, back_off: Retry, startup: float, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        server: McpServer,
+        back_off: Retry,
+        startup: float,
+        changed: Callable[[], None],
+        host: McpHost = McpHost(),  # noqa: B008 - frozen
+    ) -> None:
         self.server = server
+        self._host = host
         self.tools: tuple[Tool, ...] = ()
         self.has_resources = False
         self.instructions: str | None = None
@@ -182,6 +191,7 @@ class Connection:
             message_handler=self._heard,
             client_info=Implementation(name="dragoman", version=version("dragoman")),
             cache=None,
+            **self._host.callbacks(self.server.name),
         )
         return await stack.enter_async_context(client)
 
@@ -209,7 +219,14 @@ class Connection:
             return sse_client(url, headers=headers, httpx_client_factory=limited_http_client)
         from mcp.client.streamable_http import streamable_http_client
 
-        http = await stack.enter_async_context(limited_http_client(headers))
+        auth = None
+        if self._host.login is not None and not any(name.lower() == "authorization" for name in headers):
+            from .login import Loopback, authorised
+
+            loopback = Loopback()
+            stack.push_async_callback(loopback.close)
+            auth = await authorised(self._host.login, server.name, url, loopback)
+        http = await stack.enter_async_context(limited_http_client(headers, auth=auth))
         return streamable_http_client(url, http_client=http, max_sse_event_size=LARGEST_BODY)
 
     def _why_given_up(self) -> str | None:

@@ -12,6 +12,7 @@ from dragoman.model import Kind, operations as op, outcomes as out
 from dragoman.tools import Context, Tool, Toolset
 
 from .connection import Connection, installed
+from .host import McpHost
 from .names import mcp_tool_name
 from .settings import McpServer, configured_mcp_servers, mcp_server_at, mcp_server_of, mcp_servers_in
 
@@ -38,7 +39,7 @@ class McpServers:
     """Several open servers. A server may change its tools: `toolset` always has the current ones.
 
     `problems` says what is wrong with which server; a server that cannot be started has no tools and does not affect
-    the others. `changed` is called when the tools have changed.
+    the others. `changed` is called when the tools have changed. `host` is what servers may ask of this program.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class McpServers:
         back_off: Retry = BACK_OFF,
         startup: float = STARTUP_SECONDS,
         changed: Callable[[], None] | None = None,
+        host: McpHost = McpHost(),  # noqa: B008 - frozen
     ) -> None:
         given = servers.values() if isinstance(servers, Mapping) else servers
         self._changed = changed
@@ -57,7 +59,7 @@ class McpServers:
         for server in given:
             if server.name in self.connections:
                 raise DefinitionError("the MCP servers", [f"there are two servers called {server.name!r}"])
-            self.connections[server.name] = Connection(server, back_off, startup, self._tell)
+            self.connections[server.name] = Connection(server, back_off, startup, self._tell, host)
         self._resources = self._resource_tools()
 
     async def __aenter__(self) -> McpServers:

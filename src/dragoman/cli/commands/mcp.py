@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -364,6 +365,40 @@ def _show(console: Console, tried: Tried) -> None:
 def _first_line(text: str) -> str:
     line = text.strip().split("\n", 1)[0]
     return line if len(line) <= 100 else f"{line[:99]}…"
+
+
+# --- login -------------------------------------------------------------------------------------------------------
+
+
+@command.command(short_help="Log in at a server.")
+@click.argument("name", metavar="NAME")
+@click.pass_obj
+def login(console: Console, *, name: str) -> ExitCode:
+    """Log in at the server that is set up under NAME, in your browser, and store the tokens as keys are stored.
+
+    The server sends the browser back to an address of this machine. `run` and `chat` then use the tokens.
+    """
+    from dragoman.cli.runner import run
+
+    configuration = console.configuration()
+    server = _found(configuration, (name,))
+    if server.transport != "http":
+        raise click.UsageError(f"{name} is not reached by streamable HTTP: only such servers have logins.")
+
+    async def visit(address: str) -> None:
+        console.note(f"Log in here: {address}")
+        webbrowser.open(address)
+
+    host = mcp.McpHost(login=mcp.Login(config_dir=configuration.config_dir, visit=visit))
+
+    async def opened() -> tuple[str, ...]:
+        async with agents.McpServers([server], host=host, startup=320) as servers:
+            return servers.connections[server.name].problems
+
+    if problems := run(opened()):
+        raise ConfigError("; ".join(problems))
+    console.note(f"Logged in at {server.shown}.")
+    return ExitCode.OK
 
 
 # --- list --------------------------------------------------------------------------------------------------------
