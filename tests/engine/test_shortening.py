@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from dragoman.apis import is_too_long
 from dragoman.engine import Orchestrator, RunResult
 from dragoman.engine.history import conversation_of
-from dragoman.engine.history.shortening import SUMMARISE, SUMMARISED, TAKEN_OUT, is_too_long
+from dragoman.engine.history.shortening import SUMMARISE, SUMMARISED, TAKEN_OUT
 from dragoman.errors import EngineError, LimitReached
 from dragoman.model import AnyEvent, ContextCompacted, ResultPart, TokensUsed
 from dragoman.tools import tool
