@@ -28,7 +28,7 @@ async def test_a_claimed_change_without_one_ends_with_1_and_a_warning(user: User
 
 
 async def test_the_closing_line_says_which_files_changed(user: User) -> None:
-    async with loopback(EDIT, CLAIM) as server:
+    async with loopback(READ, EDIT, CLAIM) as server:
         answer = await runs(user, server, "--guard", "--yes", TASK)
 
     assert (answer.code, (user.here / "notes.txt").read_text()) == (0, "milk\nbread\n")
